@@ -1,0 +1,173 @@
+//! CPU lists (`0`, `0,2-5`) and pinning the calling thread.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+/// A set of CPUs, not empty, ascending, without repetition.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CpuList(Vec<usize>);
+
+/// Largest CPU number that an affinity mask of the C library holds, plus one.
+const MAX_CPUS: usize = libc::CPU_SETSIZE as usize;
+
+impl CpuList {
+    /// The CPUs that this process may run on.
+    ///
+    /// # Errors
+    /// The kernel's refusal to tell.
+    pub fn allowed() -> io::Result<Self> {
+        // SAFETY: cpu_set_t is plain bits, for which zero is valid.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `set` is writable and its size is the one given.
+        let rc = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+        if rc != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: CPU_ISSET reads within the set for numbers below CPU_SETSIZE.
+        Ok(Self((0..MAX_CPUS).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()))
+    }
+
+    /// The CPU numbers, ascending.
+    #[must_use]
+    pub fn as_slice(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// How many CPUs there are in the list; never 0.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a CPU list is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The CPUs of this list that are not in `other`, if any.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Option<Self> {
+        let rest: Vec<_> = self.0.iter().copied().filter(|cpu| !other.0.contains(cpu)).collect();
+        (!rest.is_empty()).then_some(Self(rest))
+    }
+
+    /// An error naming the first CPU of this list that this process may not use.
+    ///
+    /// # Errors
+    /// One line that names the CPU and those that are there.
+    pub fn check_allowed(&self) -> Result<(), String> {
+        let allowed = Self::allowed().map_err(|e| format!("cannot read the CPU affinity: {e}"))?;
+        match self.without(&allowed) {
+            None => Ok(()),
+            Some(missing) => Err(format!(
+                "CPU {} is not available to this process; it may use {allowed}",
+                missing.0[0]
+            )),
+        }
+    }
+}
+
+impl From<usize> for CpuList {
+    fn from(cpu: usize) -> Self {
+        Self(vec![cpu])
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no list of CPUs; write one such as 0 or 0,2-5");
+        let number = |digits: &str| -> Result<usize, String> {
+            let cpu = digits.trim().parse::<usize>().map_err(|_| wrong())?;
+            if cpu < MAX_CPUS { Ok(cpu) } else { Err(wrong()) }
+        };
+        let mut cpus = Vec::new();
+        for part in text.split(',') {
+            match part.split_once('-') {
+                None => cpus.push(number(part)?),
+                Some((first, last)) => {
+                    let (first, last) = (number(first)?, number(last)?);
+                    if first > last {
+                        return Err(wrong());
+                    }
+                    cpus.extend(first..=last);
+                }
+            }
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        Ok(Self(cpus))
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.as_slice();
+        while let Some((&first, _)) = rest.split_first() {
+            let run =
+                rest.iter().zip(first..).take_while(|(cpu, expected)| *cpu == expected).count();
+            match run {
+                1 => write!(f, "{first}")?,
+                _ => write!(f, "{first}-{}", first + run - 1)?,
+            }
+            rest = &rest[run..];
+            if !rest.is_empty() {
+                f.write_str(",")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pins the calling thread to `cpus`; threads that it starts afterwards inherit this.
+///
+/// # Errors
+/// The kernel's refusal, as for a CPU that is not there.
+pub fn pin_current_thread(cpus: &CpuList) -> io::Result<()> {
+    // SAFETY: cpu_set_t is plain bits, for which zero is valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for &cpu in cpus.as_slice() {
+        // SAFETY: CPU numbers in a list are below CPU_SETSIZE.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
+    // SAFETY: `set` is readable and its size is the one given; 0 is the calling thread.
+    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_parsed_sorted_and_printed_short() {
+        let list: CpuList = "5,0,2-4,3".parse().unwrap();
+        assert_eq!(list.as_slice(), [0, 2, 3, 4, 5]);
+        assert_eq!(list.to_string(), "0,2-5");
+        assert_eq!(CpuList::from(7).to_string(), "7");
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for text in ["", "a", "3-1", "1,", "-1", "99999", "0-99999999999"] {
+            assert!(text.parse::<CpuList>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pinning_is_seen_by_the_kernel() {
+        let first = CpuList::from(CpuList::allowed().unwrap().as_slice()[0]);
+        std::thread::spawn(move || {
+            pin_current_thread(&first).unwrap();
+            assert_eq!(CpuList::allowed().unwrap(), first);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_named() {
+        let message = CpuList::from(MAX_CPUS - 1).check_allowed().unwrap_err();
+        assert!(message.starts_with("CPU 1023 is not available"), "{message}");
+    }
+}

@@ -1,0 +1,285 @@
+use std::fmt;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::str::FromStr;
+
+use openssl::asn1::{Asn1Integer, Asn1Time};
+use openssl::bn::{BigNum, MsbOption};
+use openssl::ec::{Asn1Flag, EcGroup, EcKey};
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
+use openssl::x509::{X509, X509NameBuilder};
+
+use crate::NameError;
+
+/// The kind of key in a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CertificateKey {
+    /// RSA with this many bits of modulus.
+    Rsa(u32),
+    /// ECDSA on NIST P-256.
+    EcdsaP256,
+    /// ECDSA on NIST P-384.
+    EcdsaP384,
+    /// Ed25519, RFC 8032.
+    Ed25519,
+}
+
+impl CertificateKey {
+    /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
+    #[must_use]
+    pub fn of_certificate(der: &[u8]) -> Option<Self> {
+        let key = X509::from_der(der).ok()?.public_key().ok()?;
+        match key.id() {
+            Id::RSA => Some(Self::Rsa(key.bits())),
+            Id::ED25519 => Some(Self::Ed25519),
+            Id::EC => match key.ec_key().ok()?.group().curve_name()? {
+                Nid::X9_62_PRIME256V1 => Some(Self::EcdsaP256),
+                Nid::SECP384R1 => Some(Self::EcdsaP384),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn generate(self) -> Result<PKey<Private>, ErrorStack> {
+        let ec = |curve| -> Result<PKey<Private>, ErrorStack> {
+            let mut group = EcGroup::from_curve_name(curve)?;
+            group.set_asn1_flag(Asn1Flag::NAMED_CURVE);
+            PKey::from_ec_key(EcKey::generate(&group)?)
+        };
+        match self {
+            Self::Rsa(bits) => PKey::from_rsa(Rsa::generate(bits)?),
+            Self::EcdsaP256 => ec(Nid::X9_62_PRIME256V1),
+            Self::EcdsaP384 => ec(Nid::SECP384R1),
+            Self::Ed25519 => PKey::generate_ed25519(),
+        }
+    }
+}
+
+impl fmt::Display for CertificateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rsa(bits) => write!(f, "rsa:{bits}"),
+            Self::EcdsaP256 => f.write_str("ecdsa:p256"),
+            Self::EcdsaP384 => f.write_str("ecdsa:p384"),
+            Self::Ed25519 => f.write_str("ed25519"),
+        }
+    }
+}
+
+impl FromStr for CertificateKey {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        Ok(match text {
+            "rsa:1024" => Self::Rsa(1024),
+            "rsa:2048" => Self::Rsa(2048),
+            "rsa:3072" => Self::Rsa(3072),
+            "rsa:4096" => Self::Rsa(4096),
+            "ecdsa:p256" => Self::EcdsaP256,
+            "ecdsa:p384" => Self::EcdsaP384,
+            "ed25519" => Self::Ed25519,
+            _ => {
+                return Err(NameError(format!(
+                    "`{text}` is no certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
+                     ecdsa:p256, ecdsa:p384 or ed25519"
+                )));
+            }
+        })
+    }
+}
+
+/// Why an identity could not be made, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// The file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// The file is there and holds something else.
+    #[error("{path} holds no {expected} in PEM form; {mend}")]
+    NotPem {
+        /// Which file.
+        path: String,
+        /// "certificate" or "private key".
+        expected: &'static str,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// Key and certificate do not belong together.
+    #[error("the key in {key} does not belong to the certificate in {certificate}")]
+    Unmatched {
+        /// The certificate's file.
+        certificate: String,
+        /// The key's file.
+        key: String,
+    },
+    /// The library's word.
+    #[error("OpenSSL: {0}")]
+    OpenSsl(#[from] ErrorStack),
+}
+
+/// A private key with its certificate chain, both in PEM form.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate, leaf first where it is a chain.
+    pub certificate_pem: Vec<u8>,
+    /// The private key.
+    pub key_pem: Vec<u8>,
+}
+
+impl Identity {
+    /// A fresh key with a self-signed certificate for `localhost`, all of 127.0.0.1 and `::1`,
+    /// valid from yesterday for ten years. The certificate is an end-entity one, so that a client
+    /// which is given it as its only trust anchor accepts it.
+    ///
+    /// # Errors
+    /// OpenSSL's, as where its security level forbids the key.
+    pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
+        let private = key.generate()?;
+        let mut name = X509NameBuilder::new()?;
+        name.append_entry_by_text("CN", "localhost")?;
+        let name = name.build();
+        let mut serial = BigNum::new()?;
+        serial.rand(120, MsbOption::ONE, false)?;
+
+        let mut certificate = X509::builder()?;
+        certificate.set_version(2)?;
+        certificate.set_serial_number(&*Asn1Integer::from_bn(&serial)?)?;
+        certificate.set_subject_name(&name)?;
+        certificate.set_issuer_name(&name)?;
+        certificate.set_pubkey(&private)?;
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
+        certificate.set_not_before(&*Asn1Time::from_unix(now - 86_400)?)?;
+        certificate.set_not_after(&*Asn1Time::days_from_now(3650)?)?;
+        certificate.append_extension(BasicConstraints::new().critical().build()?)?;
+        let names = SubjectAlternativeName::new()
+            .dns("localhost")
+            .ip("127.0.0.1")
+            .ip("::1")
+            .build(&certificate.x509v3_context(None, None))?;
+        certificate.append_extension(names)?;
+        let digest = match key {
+            CertificateKey::Ed25519 => MessageDigest::null(),
+            _ => MessageDigest::sha256(),
+        };
+        certificate.sign(&private, digest)?;
+        Ok(Self {
+            certificate_pem: certificate.build().to_pem()?,
+            key_pem: private.private_key_to_pem_pkcs8()?,
+        })
+    }
+
+    /// Reads a certificate (chain) and its key from PEM files.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no PEM, or a key of another certificate; each named.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
+        let certificate_pem = read(certificate)?;
+        let key_pem = read(key)?;
+        let not_pem = |path: &Path, expected, mend| IdentityError::NotPem {
+            path: path.display().to_string(),
+            expected,
+            mend,
+        };
+        let leaf = X509::from_pem(&certificate_pem).map_err(|_| {
+            not_pem(certificate, "certificate", "give the file with -----BEGIN CERTIFICATE-----")
+        })?;
+        let private = PKey::private_key_from_pem(&key_pem).map_err(|_| {
+            not_pem(key, "private key", "give an unencrypted key, -----BEGIN PRIVATE KEY-----")
+        })?;
+        if !leaf.public_key()?.public_eq(&private) {
+            return Err(IdentityError::Unmatched {
+                certificate: certificate.display().to_string(),
+                key: key.display().to_string(),
+            });
+        }
+        Ok(Self { certificate_pem, key_pem })
+    }
+
+    /// Writes both to files; the key's is made with mode 0600 before a byte of it is written.
+    ///
+    /// # Errors
+    /// The system's, as where a file is there already.
+    pub fn write(&self, certificate: &Path, key: &Path) -> Result<(), IdentityError> {
+        write_new(certificate, &self.certificate_pem, 0o644)?;
+        write_new(key, &self.key_pem, 0o600)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
+    std::fs::read(path)
+        .map_err(|source| IdentityError::File { path: path.display().to_string(), source })
+}
+
+fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError> {
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)
+        .and_then(|mut file| file.write_all(content))
+        .map_err(|source| IdentityError::File { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const KEYS: [&str; 6] =
+        ["rsa:1024", "rsa:2048", "rsa:3072", "ecdsa:p256", "ecdsa:p384", "ed25519"];
+
+    #[test]
+    fn each_kind_of_key_is_made_and_recognised() {
+        for text in KEYS {
+            let key: CertificateKey = text.parse().unwrap();
+            assert_eq!(key.to_string(), text);
+            let identity = Identity::generate(key).unwrap();
+            let certificate = X509::from_pem(&identity.certificate_pem).unwrap();
+            assert_eq!(CertificateKey::of_certificate(&certificate.to_der().unwrap()), Some(key));
+            assert!(certificate.verify(&certificate.public_key().unwrap()).unwrap());
+        }
+    }
+
+    #[test]
+    fn keys_are_private_and_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        let identity = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+        identity.write(&certificate, &key).unwrap();
+        assert_eq!(key.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(Identity::read(&certificate, &key).is_ok());
+        assert!(matches!(identity.write(&certificate, &key), Err(IdentityError::File { .. })));
+    }
+
+    #[test]
+    fn wrong_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let one = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+        let other = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+        one.write(&path("1.crt"), &path("1.key")).unwrap();
+        other.write(&path("2.crt"), &path("2.key")).unwrap();
+        std::fs::write(path("garbage"), "-----BEGIN nothing").unwrap();
+
+        let message =
+            |c: &str, k: &str| Identity::read(&path(c), &path(k)).err().unwrap().to_string();
+        assert!(message("1.crt", "2.key").contains("does not belong to"));
+        assert!(message("garbage", "1.key").contains("garbage holds no certificate"));
+        assert!(message("1.crt", "garbage").contains("garbage holds no private key"));
+        assert!(message("missing", "1.key").contains("missing: No such file"));
+    }
+}

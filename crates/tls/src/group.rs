@@ -1,0 +1,82 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{NameError, did_you_mean};
+
+/// A group of the key exchange (RFC 8446, section 4.2.7; IANA "TLS Supported Groups").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Curve25519, RFC 7748.
+    X25519,
+    /// NIST P-256.
+    Secp256r1,
+    /// NIST P-384.
+    Secp384r1,
+}
+
+impl Group {
+    /// All groups that toll knows.
+    pub const ALL: [Self; 3] = [Self::X25519, Self::Secp256r1, Self::Secp384r1];
+
+    /// The IANA name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X25519 => "x25519",
+            Self::Secp256r1 => "secp256r1",
+            Self::Secp384r1 => "secp384r1",
+        }
+    }
+
+    /// The IANA code point.
+    #[must_use]
+    pub fn code_point(self) -> u16 {
+        match self {
+            Self::X25519 => 29,
+            Self::Secp256r1 => 23,
+            Self::Secp384r1 => 24,
+        }
+    }
+
+    /// OpenSSL's name, as in a list of groups.
+    #[must_use]
+    pub fn openssl_name(self) -> &'static str {
+        match self {
+            Self::X25519 => "X25519",
+            Self::Secp256r1 => "P-256",
+            Self::Secp384r1 => "P-384",
+        }
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Group {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        const NAMES: [(&str, Group); 8] = [
+            ("x25519", Group::X25519),
+            ("secp256r1", Group::Secp256r1),
+            ("p-256", Group::Secp256r1),
+            ("p256", Group::Secp256r1),
+            ("prime256v1", Group::Secp256r1),
+            ("secp384r1", Group::Secp384r1),
+            ("p-384", Group::Secp384r1),
+            ("p384", Group::Secp384r1),
+        ];
+        let lower = text.to_ascii_lowercase();
+        if let Some((_, group)) = NAMES.iter().find(|(name, _)| *name == lower) {
+            return Ok(*group);
+        }
+        let hint = did_you_mean(text, NAMES.iter().map(|(name, _)| *name))
+            .map_or_else(String::new, |name| format!("did you mean {name}? "));
+        Err(NameError(format!(
+            "`{text}` is no group that toll knows; {hint}it knows x25519, secp256r1 and secp384r1"
+        )))
+    }
+}

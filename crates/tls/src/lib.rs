@@ -1,0 +1,66 @@
+//! Names and code points of TLS versions, suites, groups and signature schemes, and the making of
+//! keys and certificates.
+//!
+//! Names are the IANA registry's; OpenSSL's aliases (`AES128-SHA`, `prime256v1`) are accepted on
+//! input, the IANA name is what toll stores and shows.
+
+mod certificate;
+mod group;
+mod scheme;
+mod suite;
+mod version;
+
+pub use certificate::{CertificateKey, Identity, IdentityError};
+pub use group::Group;
+pub use scheme::scheme_name;
+pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
+pub use version::Version;
+
+/// A name that is none of the known ones; the message is one line that suggests what was meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NameError(String);
+
+/// The version of the OpenSSL library that this process runs with, such as
+/// `OpenSSL 3.0.22 25 Aug 2026`.
+#[must_use]
+pub fn openssl_version() -> &'static str {
+    openssl::version::version()
+}
+
+/// The known name with the smallest edit distance to `text`, if one is near.
+fn did_you_mean<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let text = text.to_ascii_lowercase();
+    known
+        .map(|name| (edit_distance(&text, &name.to_ascii_lowercase()), name))
+        .min()
+        .filter(|(distance, name)| *distance <= name.len() / 3)
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance in bytes.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_levenshteins() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("same", "same"), 0);
+    }
+}

@@ -1,0 +1,76 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{ParseError, scaled, split_unit};
+
+/// A size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+const UNITS: [(&str, u64); 5] =
+    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+
+impl FromStr for Bytes {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        const FORM: &str = "write a size such as 512B, 16KiB, 1MiB or 4GiB";
+        let (number, unit) = split_unit(text);
+        if unit.is_empty() && !number.is_empty() {
+            return Err(ParseError::new(text, "has no unit", FORM));
+        }
+        let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(ParseError::new(text, "is no size with a binary unit", FORM));
+        };
+        scaled(number, *factor)
+            .map(Self)
+            .ok_or_else(|| ParseError::new(text, "is not a whole number of bytes", FORM))
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// The largest unit that divides the size exactly, so that parsing gives the same value back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, factor) = UNITS
+            .iter()
+            .rev()
+            .find(|(_, factor)| self.0 % factor == 0 && self.0 >= *factor)
+            .unwrap_or(&UNITS[0]);
+        write!(f, "{}{name}", self.0 / factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn binary_units_are_exact() {
+        assert_eq!("16MiB".parse(), Ok(Bytes(16 << 20)));
+        assert_eq!("1.5KiB".parse(), Ok(Bytes(1536)));
+        assert_eq!("1 B".parse(), Ok(Bytes(1)));
+        assert_eq!(Bytes(1536).to_string(), "1536B");
+        assert_eq!(Bytes(0).to_string(), "0B");
+    }
+
+    #[test]
+    fn a_bare_number_says_how_to_write_it() {
+        let message = "16".parse::<Bytes>().unwrap_err().to_string();
+        assert_eq!(message, "`16` has no unit; write a size such as 512B, 16KiB, 1MiB or 4GiB");
+    }
+
+    #[test]
+    fn decimal_units_fractions_of_a_byte_and_overflow_are_refused() {
+        for text in ["16MB", "1.5B", "20000000TiB", "", "MiB", "-1B", "1e3B", "1.2.3KiB"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_then_parsing_is_identity(size: u64) {
+            prop_assert_eq!(Bytes(size).to_string().parse(), Ok(Bytes(size)));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Sizes, times and rates that are never written without their unit.
+//!
+//! Sizes are binary (`KiB`, `MiB`), rates are decimal (`Gb/s`), after IEC 80000-13. A bare number
+//! where a unit belongs is an error that says how to write it: "10" seconds or milliseconds is the
+//! kind of guess that spoils a measurement silently.
+
+mod bytes;
+mod nanos;
+mod rates;
+
+pub use bytes::Bytes;
+pub use nanos::Nanos;
+pub use rates::{BitsPerSecond, Hertz, PerSecond, percent, thousands};
+
+/// A text that is no quantity of the kind that was asked for.
+///
+/// The message is one line: what was written, what is wrong with it, how to write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError(String);
+
+impl ParseError {
+    fn new(text: &str, wrong: &str, mend: &str) -> Self {
+        Self(format!("`{text}` {wrong}; {mend}"))
+    }
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Splits `12.5ms` into its number and its unit, both trimmed.
+fn split_unit(text: &str) -> (&str, &str) {
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    (text[..end].trim(), text[end..].trim())
+}
+
+/// `number` × `factor` as an exact integer, or `None` where it is no number, negative, a fraction
+/// of the base unit, or too large.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let denominator = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let product = digits.checked_mul(u128::from(factor))?;
+    (product % denominator == 0)
+        .then(|| product / denominator)
+        .and_then(|value| u64::try_from(value).ok())
+}

@@ -1,0 +1,128 @@
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::{ParseError, scaled, split_unit};
+
+/// A length of time in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Nanos(pub u64);
+
+const UNITS: [(&str, u64); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+impl Nanos {
+    /// As fractional seconds.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(time: Nanos) -> Self {
+        Duration::from_nanos(time.0)
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        const FORM: &str = "write a time such as 500us, 150ms, 10s or 2min";
+        let (number, unit) = split_unit(text);
+        if unit.is_empty() && !number.is_empty() {
+            return Err(ParseError::new(text, "has no unit", FORM));
+        }
+        let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(ParseError::new(text, "is no time with a unit", FORM));
+        };
+        scaled(number, *factor)
+            .map(Self)
+            .ok_or_else(|| ParseError::new(text, "is not a whole number of nanoseconds", FORM))
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// Three significant digits in the unit that a person would take.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            0 => return f.write_str("0s"),
+            1..1_000 => return write!(f, "{}ns", self.0),
+            1_000..1_000_000 => (self.0 as f64 / 1e3, "µs"),
+            1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "ms"),
+            1_000_000_000..120_000_000_000 => (self.0 as f64 / 1e9, "s"),
+            _ => (self.0 as f64 / 60e9, "min"),
+        };
+        f.write_str(&significant(value))?;
+        f.write_str(unit)
+    }
+}
+
+/// Three significant digits, without trailing zeros behind the point.
+fn significant(value: f64) -> String {
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn units_are_exact() {
+        assert_eq!("150ms".parse(), Ok(Nanos(150_000_000)));
+        assert_eq!("0.5us".parse(), Ok(Nanos(500)));
+        assert_eq!("2min".parse(), Ok(Nanos(120_000_000_000)));
+    }
+
+    #[test]
+    fn a_bare_number_says_how_to_write_it() {
+        let message = "10".parse::<Nanos>().unwrap_err().to_string();
+        assert_eq!(message, "`10` has no unit; write a time such as 500us, 150ms, 10s or 2min");
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "s", "0.5ns", "-1s", "10 sec", "1e3s", "999999999h"] {
+            assert!(text.parse::<Nanos>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn printed_as_a_person_would() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (999, "999ns"),
+            (1_500, "1.5µs"),
+            (310_000, "310µs"),
+            (10_000_000, "10ms"),
+            (970_400_000, "970ms"),
+            (10_000_000_000, "10s"),
+            (7_200_000_000_000, "120min"),
+        ] {
+            assert_eq!(Nanos(nanos).to_string(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_keeps_three_digits(nanos in 1u64..3_600_000_000_000) {
+            let shown: Nanos = Nanos(nanos).to_string().parse().unwrap();
+            prop_assert!((shown.0 as f64 / nanos as f64 - 1.0).abs() <= 0.005 + 1e-9);
+        }
+    }
+}

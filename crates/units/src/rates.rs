@@ -1,0 +1,85 @@
+use std::fmt;
+
+/// A data rate in bits a second; the rates of networks are decimal.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct BitsPerSecond(pub f64);
+
+/// Events a second.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct PerSecond(pub f64);
+
+/// A frequency.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Hertz(pub f64);
+
+impl fmt::Display for BitsPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            rate if rate >= 1e9 => (rate / 1e9, "Gb/s"),
+            rate if rate >= 1e6 => (rate / 1e6, "Mb/s"),
+            rate if rate >= 1e3 => (rate / 1e3, "kb/s"),
+            rate => (rate, "b/s"),
+        };
+        f.pad(&format!("{value:.2} {unit}"))
+    }
+}
+
+impl fmt::Display for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = if self.0 >= 100.0 || self.0 == 0.0 {
+            thousands(self.0.round() as u64)
+        } else {
+            format!("{:.1}", self.0)
+        };
+        f.pad(&format!("{text}/s"))
+    }
+}
+
+impl fmt::Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{:.2} GHz", self.0 / 1e9))
+    }
+}
+
+/// `1640000` as `1,640,000`.
+#[must_use]
+pub fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share of one as a percentage: `0.068` as `6.8%`, `0.997` as `99.7%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_carry_decimal_units() {
+        assert_eq!(BitsPerSecond(8_724_152_320.0).to_string(), "8.72 Gb/s");
+        assert_eq!(BitsPerSecond(999_000.0).to_string(), "999.00 kb/s");
+        assert_eq!(PerSecond(1640.4).to_string(), "1,640/s");
+        assert_eq!(PerSecond(65.04).to_string(), "65.0/s");
+        assert_eq!(PerSecond(0.0).to_string(), "0/s");
+        assert_eq!(Hertz(2_710_000_000.0).to_string(), "2.71 GHz");
+        assert_eq!(percent(0.068), "6.8%");
+        assert_eq!(thousands(1_640_000), "1,640,000");
+        assert_eq!(thousands(999), "999");
+    }
+
+    #[test]
+    fn a_width_pads() {
+        assert_eq!(format!("{:>12}", BitsPerSecond(1e9)), "   1.00 Gb/s");
+    }
+}
