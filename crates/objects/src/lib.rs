@@ -1,0 +1,140 @@
+//! The generated objects that servers send and clients compare.
+//!
+//! All objects are prefixes of one seeded stream that repeats with period [`PERIOD`]. The period
+//! is a prime, so records that are shifted, swapped or repeated differ from what belongs there.
+//! An object is asked for as `/bytes/16MiB`.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use units::Bytes;
+
+/// Bytes after which the stream repeats; the largest prime below 1 MiB.
+pub const PERIOD: usize = 1_048_573;
+
+/// The longest piece of the stream that [`slice`] gives without a seam.
+pub const LONGEST_SLICE: usize = 1 << 20;
+
+const SEED: u64 = 0x746f_6c6c_2062_7974;
+
+/// The folder of generated objects in a URL, and on disk for servers that send files.
+pub const FOLDER: &str = "bytes";
+
+/// The path of the object with this size, `/bytes/16MiB`.
+#[must_use]
+pub fn path(size: Bytes) -> String {
+    format!("/{FOLDER}/{size}")
+}
+
+/// The size of the object that a URL's path names, or `None` where it names no generated object.
+#[must_use]
+pub fn size_of(path: &str) -> Option<Bytes> {
+    path.strip_prefix('/')?.strip_prefix(FOLDER)?.strip_prefix('/')?.parse().ok()
+}
+
+/// The bytes of every object from `offset` on, as many as stand in memory in one piece: at least
+/// [`LONGEST_SLICE`].
+#[must_use]
+pub fn slice(offset: u64) -> &'static [u8] {
+    let start = (offset % PERIOD as u64) as usize;
+    &stream()[start..]
+}
+
+/// Whether `content` is what an object holds from `offset` on.
+#[must_use]
+pub fn matches(mut offset: u64, mut content: &[u8]) -> bool {
+    while !content.is_empty() {
+        let expected = slice(offset);
+        let n = expected.len().min(content.len());
+        if content[..n] != expected[..n] {
+            return false;
+        }
+        offset += n as u64;
+        content = &content[n..];
+    }
+    true
+}
+
+/// Writes the object of `size` to `out`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_to(out: &mut impl Write, size: Bytes) -> io::Result<()> {
+    let mut offset = 0;
+    while offset < size.0 {
+        let piece = slice(offset);
+        let n = (size.0 - offset).min(piece.len() as u64) as usize;
+        out.write_all(&piece[..n])?;
+        offset += n as u64;
+    }
+    Ok(())
+}
+
+/// One period and, behind it, the beginning again, so that slices cross the seam.
+fn stream() -> &'static [u8] {
+    static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
+    STREAM.get_or_init(|| {
+        let mut state = SEED;
+        let mut bytes: Vec<u8> = std::iter::repeat_with(|| split_mix(&mut state).to_le_bytes())
+            .take(PERIOD.div_ceil(8))
+            .flatten()
+            .collect();
+        bytes.truncate(PERIOD);
+        bytes.extend_from_within(..);
+        bytes
+    })
+}
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): the same bytes on every machine.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn paths_name_sizes() {
+        assert_eq!(path(Bytes(16 << 20)), "/bytes/16MiB");
+        assert_eq!(size_of("/bytes/16MiB"), Some(Bytes(16 << 20)));
+        for other in ["/bytes/16", "/bytes/", "/byte/1B", "/", "bytes/1B", "/bytes/1B/2"] {
+            assert_eq!(size_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_period_is_prime() {
+        assert!((2..=1024).all(|divisor| !PERIOD.is_multiple_of(divisor)));
+    }
+
+    #[test]
+    fn a_changed_byte_and_swapped_records_are_seen() {
+        let mut object = Vec::new();
+        write_to(&mut object, Bytes(3 << 20)).unwrap();
+        assert!(matches(0, &object));
+        object[2_500_000] ^= 1;
+        assert!(!matches(0, &object));
+        object[2_500_000] ^= 1;
+        let (first, second) = object.split_at_mut(16_384);
+        first.swap_with_slice(&mut second[..16_384]);
+        assert!(!matches(0, &object));
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_the_stream(offset in 0u64..1 << 40, length in 0usize..100_000) {
+            let piece = &slice(offset)[..length];
+            prop_assert!(slice(offset).len() >= LONGEST_SLICE);
+            prop_assert!(matches(offset, piece));
+            for (i, byte) in piece.iter().enumerate().step_by(997) {
+                prop_assert_eq!(*byte, slice((offset + i as u64) % PERIOD as u64)[0]);
+            }
+        }
+    }
+}
