@@ -1,1 +1,32 @@
-//! stub
+//! The load engine: many HTTPS clients that cost next to nothing.
+//!
+//! One thread a CPU, epoll, one state machine a connection. After the handshake the traffic keys
+//! leave the TLS library, and the records of large bodies are *walked*: their bytes are dropped in
+//! the kernel, the first and the last record are opened, and the last one's sequence number proves
+//! how many came between (see [`receive`]). Three things stay apart: what an operation is
+//! ([`Operation`]), when the next one starts (here: a closed loop, each connection as soon as its
+//! last operation ended), and when all of it stops ([`Stop`]).
+//!
+//! The engine reports facts ([`Outcome`]); it judges none of them.
+
+mod connection;
+mod engine;
+mod failure;
+mod handshake;
+mod outcome;
+mod plan;
+mod receive;
+mod record;
+mod recorder;
+mod socket;
+mod url;
+mod worker;
+
+pub use engine::{Engine, EngineError, Progress, probe};
+pub use failure::{ErrorKind, Failures};
+pub use handshake::Negotiated;
+pub use outcome::{ByteCounts, Latencies, Outcome, Verified};
+pub use plan::{
+    KeyExchangeMode, OneIn, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust,
+};
+pub use url::Url;

@@ -1,0 +1,172 @@
+use std::fmt;
+
+/// Why an operation failed. The names are those of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// No connection: refused, or no way to the address.
+    Refused,
+    /// No connection within the time limit.
+    ConnectTimeout,
+    /// No connection: this machine had no port left.
+    Ports,
+    /// No connection: this process had no file descriptor left.
+    Descriptors,
+    /// A TLS alert other than close_notify.
+    Alert,
+    /// The answer to the ClientHello was not TLS.
+    NotTls,
+    /// TLS, but against its rules or against what was offered.
+    Handshake,
+    /// A certificate or a signature that does not prove the server to be who it should.
+    Authentication,
+    /// The connection was reset.
+    Reset,
+    /// The connection was closed before a response, or during the handshake.
+    EarlyClose,
+    /// The body ended before the length that the response promised.
+    ShortBody,
+    /// More came than the response promised, or than the object has.
+    LongBody,
+    /// No HTTP response, or one without success (2xx).
+    Status,
+    /// The body was not the object's.
+    Content,
+    /// No progress within the time limit.
+    Stall,
+    /// A record that failed authentication, or whose place in the response was not proven.
+    UnverifiableRecord,
+}
+
+impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 16] = [
+        Self::Refused,
+        Self::ConnectTimeout,
+        Self::Ports,
+        Self::Descriptors,
+        Self::Alert,
+        Self::NotTls,
+        Self::Handshake,
+        Self::Authentication,
+        Self::Reset,
+        Self::EarlyClose,
+        Self::ShortBody,
+        Self::LongBody,
+        Self::Status,
+        Self::Content,
+        Self::Stall,
+        Self::UnverifiableRecord,
+    ];
+
+    /// The name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::Ports => "ports",
+            Self::Descriptors => "descriptors",
+            Self::Alert => "alert",
+            Self::NotTls => "not-tls",
+            Self::Handshake => "handshake",
+            Self::Authentication => "authentication",
+            Self::Reset => "reset",
+            Self::EarlyClose => "early-close",
+            Self::ShortBody => "short-body",
+            Self::LongBody => "long-body",
+            Self::Status => "status",
+            Self::Content => "content",
+            Self::Stall => "stall",
+            Self::UnverifiableRecord => "unverifiable-record",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One failed operation: its kind and, in words, what was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) kind: ErrorKind,
+    pub(crate) seen: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: ErrorKind, seen: impl Into<String>) -> Self {
+        Self { kind, seen: seen.into() }
+    }
+}
+
+/// How many operations failed, by kind, with the first of each kind in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failures {
+    counts: [u64; ErrorKind::ALL.len()],
+    first: [Option<String>; ErrorKind::ALL.len()],
+}
+
+impl Failures {
+    pub(crate) fn add(&mut self, failure: Failure) {
+        let i = failure.kind as usize;
+        self.counts[i] += 1;
+        self.first[i].get_or_insert(failure.seen);
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (i, (count, first)) in other.counts.into_iter().zip(other.first).enumerate() {
+            self.counts[i] += count;
+            if self.first[i].is_none() {
+                self.first[i] = first;
+            }
+        }
+    }
+
+    /// How many operations failed in this way.
+    #[must_use]
+    pub fn count(&self, kind: ErrorKind) -> u64 {
+        self.counts[kind as usize]
+    }
+
+    /// How many operations failed.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The kinds that occurred: how often, and the first of each in words.
+    pub fn iter(&self) -> impl Iterator<Item = (ErrorKind, u64, &str)> {
+        ErrorKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0).map(|kind| {
+            (kind, self.count(kind), self.first[kind as usize].as_deref().unwrap_or_default())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_index_their_own_counts() {
+        for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+        }
+    }
+
+    #[test]
+    fn merging_adds_and_keeps_the_first_words() {
+        let mut one = Failures::default();
+        let mut two = Failures::default();
+        one.add(Failure::new(ErrorKind::Reset, "first"));
+        two.add(Failure::new(ErrorKind::Reset, "second"));
+        two.add(Failure::new(ErrorKind::Stall, "third"));
+        one.merge(two);
+        assert_eq!(one.total(), 3);
+        assert_eq!(
+            one.iter().collect::<Vec<_>>(),
+            [(ErrorKind::Reset, 2, "first"), (ErrorKind::Stall, 1, "third")]
+        );
+    }
+}

@@ -1,0 +1,373 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use cpus::CpuList;
+use tls::{Cipher, Group, KeyExchange, Mac, Suite, Version};
+use units::Nanos;
+
+use crate::Url;
+
+/// All that the engine needs to know to load one server.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What to ask for; its scheme decides between TLS and plain HTTP.
+    pub url: Url,
+    /// Where the server listens.
+    pub address: SocketAddr,
+    /// What to offer and to trust; unused where the scheme is `http`.
+    pub tls: TlsPlan,
+    /// What one operation is.
+    pub operation: Operation,
+    /// How many connections are open at once, over all threads; at least 1.
+    pub connections: usize,
+    /// One thread runs on each of these CPUs, pinned.
+    pub cpus: CpuList,
+    /// When to measure and when to end.
+    pub stop: Stop,
+    /// How bodies are received.
+    pub receive: Receive,
+    /// Which share of the responses is decrypted whole and compared, and which share of the
+    /// handshake signatures is verified.
+    pub verify: OneIn,
+    /// An operation that makes no progress for this long has stalled.
+    pub timeout: Nanos,
+}
+
+/// What one operation is, from its start to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A connection with a full handshake and no request. It counts when the server has answered
+    /// the client's close: it has then accepted the client's Finished.
+    Handshakes,
+    /// A connection, its handshake, one request with `Connection: close`, the whole response.
+    OneRequestPerConnection,
+    /// A request and its whole response on a kept connection.
+    Requests,
+}
+
+/// How bodies are received over TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receive {
+    /// Drop records in the kernel; open the first and the last.
+    Walk,
+    /// Open every record.
+    Decrypt,
+}
+
+/// How the client takes part in an ephemeral key exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyExchangeMode {
+    /// The client's share is the group's base point, so the shared secret is the server's own
+    /// share: the server's work is unchanged, the client's is nil.
+    Fixed,
+    /// A fresh key for each handshake.
+    Fresh,
+}
+
+/// When to measure and when to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// After a time: a warm-up that is not counted, then the measured window.
+    After {
+        /// Not counted.
+        warmup: Nanos,
+        /// The window.
+        duration: Nanos,
+    },
+    /// After so many operations, completed or failed, all counted.
+    Operations(u64),
+}
+
+/// What the client offers in its handshakes, and whom it trusts.
+#[derive(Debug, Clone)]
+pub struct TlsPlan {
+    /// The only version to offer; both where `None`.
+    pub version: Option<Version>,
+    /// The only suite to offer; those of the client library where `None`.
+    pub suite: Option<&'static Suite>,
+    /// The only group to offer.
+    pub group: Option<Group>,
+    /// `Fixed` where the suite's client library can, unless said otherwise.
+    pub key_exchange: Option<KeyExchangeMode>,
+    /// Whether to offer encrypt-then-MAC (RFC 7366), which is only there for CBC suites; it is not
+    /// offered where `None`.
+    pub encrypt_then_mac: Option<bool>,
+    /// Whose certificates are accepted.
+    pub trust: Trust,
+}
+
+/// Whose certificates are accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// Any certificate; signatures are still sampled.
+    Anyone,
+    /// The system's certificate authorities.
+    System,
+    /// The certificates in this PEM file.
+    File(PathBuf),
+}
+
+/// One in `K`, written `1/64`; `1/1` is all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OneIn(pub NonZeroU32);
+
+/// Which client library makes a plan's handshakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stack {
+    /// All of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
+    Rustls,
+    /// CBC and static RSA.
+    OpenSsl,
+}
+
+/// A plan that contradicts itself; one line that says what and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(String);
+
+impl Plan {
+    /// # Errors
+    /// Where parts of the plan contradict each other.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let error = |message: String| Err(PlanError(message));
+        if self.connections == 0 {
+            return error("0 connections load nothing; give at least 1".into());
+        }
+        if let Stop::After { duration: Nanos(0), .. } = self.stop {
+            return error("a window of 0s measures nothing; give a duration such as 10s".into());
+        }
+        if self.timeout == Nanos(0) {
+            return error("a time limit of 0s fails everything; give one such as 10s".into());
+        }
+        if !self.url.is_tls() {
+            if self.operation == Operation::Handshakes {
+                return error(format!("{} has no handshakes; give an https:// URL", self.url));
+            }
+            return self.tls.check_absent(&self.url);
+        }
+        self.tls.check()
+    }
+}
+
+impl TlsPlan {
+    /// Offers everything, with the system's certificate authorities.
+    #[must_use]
+    pub fn any() -> Self {
+        Self {
+            version: None,
+            suite: None,
+            group: None,
+            key_exchange: None,
+            encrypt_then_mac: None,
+            trust: Trust::System,
+        }
+    }
+
+    pub(crate) fn stack(&self) -> Stack {
+        match self.suite {
+            Some(suite) if suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa => {
+                Stack::OpenSsl
+            }
+            _ => Stack::Rustls,
+        }
+    }
+
+    /// How the client will take part in the key exchange.
+    #[must_use]
+    pub fn effective_key_exchange(&self) -> KeyExchangeMode {
+        self.key_exchange.unwrap_or(match self.stack() {
+            Stack::Rustls => KeyExchangeMode::Fixed,
+            Stack::OpenSsl => KeyExchangeMode::Fresh,
+        })
+    }
+
+    fn check_absent(&self, url: &Url) -> Result<(), PlanError> {
+        let asked = [
+            (self.version.is_some(), "--tls"),
+            (self.suite.is_some(), "--suite"),
+            (self.group.is_some(), "--group"),
+            (self.key_exchange.is_some(), "--key-exchange"),
+            (self.encrypt_then_mac.is_some(), "--encrypt-then-mac"),
+        ];
+        match asked.iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, flag)) => Err(PlanError(format!(
+                "{flag} asks for TLS, but {url} is plain HTTP; give an https:// URL or leave {flag} out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        let error = |message: String| Err(PlanError(message));
+        let is_cbc = self
+            .suite
+            .is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
+        if let (Some(version), Some(suite)) = (self.version, self.suite)
+            && suite.version() != version
+        {
+            return error(format!(
+                "{suite} is a suite of {}, but {version} was asked for; change --tls or --suite",
+                suite.version()
+            ));
+        }
+        if let (Some(suite), Some(group)) = (self.suite, self.group)
+            && suite.key_exchange == KeyExchange::Rsa
+        {
+            return error(format!("{suite} has no key exchange by group; leave --group {group} out"));
+        }
+        if self.key_exchange == Some(KeyExchangeMode::Fixed) && self.stack() == Stack::OpenSsl {
+            return error(format!(
+                "{} goes through OpenSSL, whose key exchange is always fresh; leave --key-exchange fixed out",
+                self.suite.map_or("this", |suite| suite.name)
+            ));
+        }
+        if self.encrypt_then_mac == Some(true) && !is_cbc {
+            return error(
+                "encrypt-then-MAC exists only for CBC suites; name one with --suite, such as AES128-SHA"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for OneIn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.strip_prefix("1/")
+            .and_then(|k| k.parse().ok())
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no share of one; write 1/64, or 1/1 for all"))
+    }
+}
+
+impl fmt::Display for OneIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1/{}", self.0)
+    }
+}
+
+/// Names as users write them, for flags, study keys and the journal.
+macro_rules! named {
+    ($type:ty, $what:literal, { $($name:literal => $value:path),* $(,)? }) => {
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok($value),)*
+                    _ => Err(format!(
+                        concat!("`{}` is no ", $what, "; write one of: {}"),
+                        text,
+                        [$($name),*].join(", ")
+                    )),
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $($value => $name,)*
+                })
+            }
+        }
+    };
+}
+
+named!(Operation, "operation", {
+    "handshakes" => Self::Handshakes,
+    "one-request-per-connection" => Self::OneRequestPerConnection,
+    "requests" => Self::Requests,
+});
+named!(Receive, "way to receive", {
+    "walk" => Self::Walk,
+    "decrypt" => Self::Decrypt,
+});
+named!(KeyExchangeMode, "kind of key exchange", {
+    "fixed" => Self::Fixed,
+    "fresh" => Self::Fresh,
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(url: &str, tls: TlsPlan) -> Plan {
+        Plan {
+            url: url.parse().unwrap(),
+            address: "127.0.0.1:443".parse().unwrap(),
+            tls,
+            operation: Operation::Requests,
+            connections: 1,
+            cpus: CpuList::from(0),
+            stop: Stop::After { warmup: Nanos(0), duration: Nanos(1) },
+            receive: Receive::Walk,
+            verify: OneIn(NonZeroU32::MIN),
+            timeout: Nanos(1),
+        }
+    }
+
+    fn message(url: &str, tls: TlsPlan) -> String {
+        plan(url, tls).check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictions_say_what_to_change() {
+        let any = TlsPlan::any;
+        let https = "https://localhost/";
+        let cbc = Some(Suite::parse("AES128-SHA").unwrap());
+        assert!(plan(https, any()).check().is_ok());
+        assert!(
+            message(https, TlsPlan { version: Some(Version::Tls13), suite: cbc, ..any() })
+                .contains("is a suite of TLS 1.2, but TLS 1.3 was asked for")
+        );
+        assert!(
+            message(https, TlsPlan { group: Some(Group::X25519), suite: cbc, ..any() })
+                .contains("leave --group x25519 out")
+        );
+        let fixed = Some(KeyExchangeMode::Fixed);
+        assert!(
+            message(https, TlsPlan { key_exchange: fixed, suite: cbc, ..any() })
+                .contains("always fresh")
+        );
+        assert!(
+            message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() }).contains("only for CBC")
+        );
+        assert!(
+            message("http://localhost/", TlsPlan { suite: cbc, ..any() })
+                .contains("--suite asks for TLS, but http://localhost/ is plain HTTP")
+        );
+        let mut handshakes = plan("http://localhost/", any());
+        handshakes.operation = Operation::Handshakes;
+        assert!(handshakes.check().unwrap_err().to_string().contains("has no handshakes"));
+    }
+
+    #[test]
+    fn the_suite_chooses_the_client_library() {
+        let stack = |name| {
+            TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() }.stack()
+        };
+        assert_eq!(stack("TLS_AES_128_GCM_SHA256"), Stack::Rustls);
+        assert_eq!(stack("ECDHE-RSA-AES128-GCM-SHA256"), Stack::Rustls);
+        assert_eq!(stack("ECDHE-RSA-AES128-SHA"), Stack::OpenSsl);
+        assert_eq!(stack("AES128-GCM-SHA256"), Stack::OpenSsl);
+        assert_eq!(TlsPlan::any().effective_key_exchange(), KeyExchangeMode::Fixed);
+    }
+
+    #[test]
+    fn names_are_read_and_written_alike() {
+        for name in ["handshakes", "one-request-per-connection", "requests"] {
+            assert_eq!(name.parse::<Operation>().unwrap().to_string(), name);
+        }
+        assert_eq!("1/64".parse::<OneIn>().unwrap().to_string(), "1/64");
+        for text in ["64", "1/0", "2/3", "1/-1", ""] {
+            assert!(text.parse::<OneIn>().is_err(), "{text}");
+        }
+        assert!("walks".parse::<Receive>().unwrap_err().contains("walk, decrypt"));
+    }
+}

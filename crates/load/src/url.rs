@@ -1,0 +1,140 @@
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+
+/// What to ask for: `https://host[:port]/path`, or the same with `http`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    tls: bool,
+    host: String,
+    port: u16,
+    path: String,
+}
+
+impl Url {
+    /// The URL of a path at an address, such as one that a target listens on.
+    #[must_use]
+    pub fn at(tls: bool, address: SocketAddr, path: &str) -> Self {
+        Self { tls, host: address.ip().to_string(), port: address.port(), path: path.to_owned() }
+    }
+
+    /// Whether the scheme is `https`.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// The name or address of the server, without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The path with its query, at least `/`.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The value of the `Host` header (RFC 9110, section 7.2).
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let host = match self.host.parse() {
+            Ok(IpAddr::V6(_)) => format!("[{}]", self.host),
+            _ => self.host.clone(),
+        };
+        match (self.tls, self.port) {
+            (true, 443) | (false, 80) => host,
+            (_, port) => format!("{host}:{port}"),
+        }
+    }
+
+    /// The first address that the host's name resolves to.
+    ///
+    /// # Errors
+    /// The resolver's.
+    pub fn resolve(&self) -> io::Result<SocketAddr> {
+        (self.host.as_str(), self.port)
+            .to_socket_addrs()?
+            .next()
+            .ok_or_else(|| io::Error::other("the name has no address"))
+    }
+}
+
+impl FromStr for Url {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            |why: &str| format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB");
+        let uri: http::Uri = text.parse().map_err(|_| wrong("is no URL"))?;
+        let tls = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            Some(_) => return Err(wrong("is neither http nor https")),
+            None => return Err(wrong("has no scheme")),
+        };
+        let authority = uri.authority().ok_or_else(|| wrong("has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("has a user name, which toll does not send"));
+        }
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        if host.is_empty() {
+            return Err(wrong("has no host"));
+        }
+        let port = match (authority.port_u16(), authority.as_str().rsplit_once(':')) {
+            (Some(0), _) => return Err(wrong("has port 0")),
+            (Some(port), _) => port,
+            (None, Some((_, rest))) if !rest.ends_with(']') => {
+                return Err(wrong("has a port that is none"));
+            }
+            (None, _) if tls => 443,
+            (None, _) => 80,
+        };
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Self { tls, host: host.to_owned(), port, path: path.to_owned() })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let url: Url = "https://localhost:8443/bytes/1MiB?x=1".parse().unwrap();
+        assert!(url.is_tls());
+        assert_eq!((url.host(), url.path()), ("localhost", "/bytes/1MiB?x=1"));
+        assert_eq!(url.authority(), "localhost:8443");
+        assert_eq!(url.to_string(), "https://localhost:8443/bytes/1MiB?x=1");
+        let plain: Url = "http://[::1]".parse().unwrap();
+        assert_eq!((plain.authority().as_str(), plain.path()), ("[::1]", "/"));
+        assert_eq!(plain.resolve().unwrap(), "[::1]:80".parse().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_url_says_how_to_write_one() {
+        for (text, why) in [
+            ("localhost:8443/x", "is no URL"),
+            ("/bytes", "has no scheme"),
+            ("ftp://host/", "is neither http nor https"),
+            ("https://user:pass@host/", "has a user name"),
+            ("https://host:0/", "has port 0"),
+            ("https://host:99999/", "has a port that is none"),
+            ("https://host:/", "has a port that is none"),
+            ("https://", "is no URL"),
+            ("", "is no URL"),
+        ] {
+            let message = text.parse::<Url>().unwrap_err();
+            assert!(message.contains(why), "{text}: {message}");
+        }
+    }
+}
