@@ -22,7 +22,7 @@ mod socket;
 mod url;
 mod worker;
 
-pub use engine::{Engine, EngineError, Progress, probe};
+pub use engine::{Engine, EngineError, ProbeError, Progress, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use outcome::{ByteCounts, Latencies, Outcome, Verified};

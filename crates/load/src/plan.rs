@@ -126,7 +126,7 @@ pub(crate) enum Stack {
 /// A plan that contradicts itself; one line that says what and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct PlanError(String);
+pub struct PlanError(pub(crate) String);
 
 impl Plan {
     /// # Errors

@@ -1,1 +1,122 @@
-//! stub
+//! The embedded HTTPS server under test.
+//!
+//! One thread a CPU, each pinned, each with its own epoll and its own listening sockets
+//! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is the system's
+//! OpenSSL. What makes it cheap: encrypted records are gathered and leave in few, large sends;
+//! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
+//!
+//! It serves `GET` and `HEAD` over HTTP/1.1 and HTTP/1.0 (RFC 9110, RFC 9112): files from a
+//! folder, and the generated objects of the crate `objects`.
+
+mod connection;
+mod content;
+mod context;
+mod epoll;
+mod error;
+mod input;
+mod listener;
+mod request;
+mod response;
+mod settings;
+mod transfer;
+mod wire;
+mod worker;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use cpus::CpuList;
+use openssl::ssl::SslContext;
+
+pub use error::ServerError;
+pub use settings::{CertificateSource, RecordSize, RecordsPerWrite, Settings};
+
+use content::Contents;
+use listener::Listeners;
+use worker::Worker;
+
+/// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
+pub struct Server {
+    settings: Settings,
+    context: SslContext,
+    contents: Contents,
+    tls: Listeners,
+    plain: Option<Listeners>,
+}
+
+impl Server {
+    /// Makes everything that can fail: the TLS context, the sockets, the certificate's file.
+    /// Connections queue from here on and are answered when [`Server::run`] is called.
+    ///
+    /// # Errors
+    /// One line: a suite that the settings cannot serve, a busy port, an unreadable certificate
+    /// or folder, a CPU that is not there.
+    pub fn bind(settings: Settings) -> Result<Self, ServerError> {
+        settings.cpus.check_allowed().map_err(ServerError::Cpus)?;
+        let identity = settings.certificate.load()?;
+        let context = context::build(&settings, &identity)?;
+        let contents = Contents::new(settings.root.as_deref())?;
+        listener::raise_descriptor_limit();
+        let threads = settings.cpus.len();
+        let tls = Listeners::bind(settings.listen, threads)?;
+        let plain =
+            settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
+        if let Some(path) = &settings.write_certificate {
+            std::fs::write(path, &identity.certificate_pem)
+                .map_err(|source| ServerError::WriteCertificate { path: path.clone(), source })?;
+        }
+        // The stream is made now, so that the first request does not pay for it.
+        let _ = objects::slice(0);
+        Ok(Self { settings, context, contents, tls, plain })
+    }
+
+    /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
+    #[must_use]
+    pub fn tls_address(&self) -> SocketAddr {
+        self.tls.address()
+    }
+
+    /// The address of plain HTTP, where it was asked for.
+    #[must_use]
+    pub fn plain_address(&self) -> Option<SocketAddr> {
+        self.plain.as_ref().map(Listeners::address)
+    }
+
+    /// Serves until `stop` is true, which is noticed within a quarter of a second; then finishes
+    /// the requests in flight, for at most five seconds, and returns.
+    ///
+    /// # Errors
+    /// A thread that cannot be started or pinned, or whose epoll fails.
+    pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
+        let Self { settings, context, contents, tls, plain } = self;
+        let mut plain = plain.map(Listeners::into_iter);
+        let failed = AtomicBool::new(false);
+        let (settings, context, contents, failed) = (&settings, &context, &contents, &failed);
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
+                let plain = plain.as_mut().and_then(Iterator::next);
+                let serve = move || {
+                    cpus::pin_current_thread(&CpuList::from(cpu))?;
+                    let worker = Worker::new(settings, context, contents, tls, plain)?;
+                    worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
+                };
+                let name = format!("serve-{cpu}");
+                threads.push(thread::Builder::new().name(name).spawn_scoped(scope, move || {
+                    let outcome = serve();
+                    // One thread alone would serve only some of the connections.
+                    failed.fetch_or(outcome.is_err(), Relaxed);
+                    outcome
+                }));
+            }
+            failed.fetch_or(threads.iter().any(Result::is_err), Relaxed);
+            threads.into_iter().try_for_each(|thread| {
+                let outcome = thread.and_then(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                });
+                outcome.map_err(|source| ServerError::Thread { source })
+            })
+        })
+    }
+}

@@ -1,1 +1,40 @@
-//! stub
+//! Trials that can be believed.
+//!
+//! A trial loads a server and watches the machine over the same window. What comes out is one
+//! [`Line`] of the journal: the figures, the receipt (was it what was asked?) and the verdict (what
+//! limited it?), with the evidence of both. A figure without those two is not worth printing.
+//!
+//! - [`Trial`] runs one, on a [`Machine`].
+//! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
+//! - [`Journal`] keeps the lines, one on disk before the next trial begins.
+//! - [`quick`] is the first study: a little of everything in under a minute.
+
+mod evidence;
+mod journal;
+mod line;
+mod machine;
+mod order;
+pub mod quick;
+mod reading;
+mod receipt;
+mod results;
+#[cfg(test)]
+mod testing;
+mod trial;
+mod verdict;
+mod warning;
+
+pub use evidence::Evidence;
+pub use journal::{Journal, JournalError};
+pub use line::{
+    ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role, SCHEMA,
+};
+pub use machine::{Machine, ThisMachine, neighbours};
+pub use reading::{Reading, Readings, TaskReading, Usage};
+pub use receipt::{Asked, Mismatch, Obtained, Receipt};
+pub use results::{Results, ResultsError};
+pub use trial::{Hooks, Load, Moment, Trial};
+pub use verdict::{
+    ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, SERVER_BUSY, Verdict,
+};
+pub use warning::{FREQUENCY_MOVED, Neighbours, Warning, WarningKind};

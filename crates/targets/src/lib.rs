@@ -1,1 +1,125 @@
-//! stub
+//! Servers under test and their life: started on free ports of loopback with generated keys,
+//! configuration and objects, ready when they answer, stopped for certain.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), targets::TargetError> {
+//! use std::path::Path;
+//! let folder = Path::new("results/first");
+//! let objects = targets::Objects::make(&[units::Bytes(1 << 20)], folder)?.into();
+//! let settings = targets::Settings::new(cpus::CpuList::from(0), objects);
+//! let mut server = targets::start(&"nginx".parse()?, &settings, folder)?;
+//! println!("{} at https://{}", server.version(), server.https());
+//! server.check_alive()?;
+//! server.stop();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A server does not outlive toll, however toll ends: see [`Running`].
+
+mod embedded;
+mod error;
+mod log;
+mod nginx;
+mod nginx_config;
+mod objects_on_disk;
+mod place;
+mod port;
+mod process;
+mod ready;
+mod running;
+mod settings;
+mod spawner;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+pub use embedded::Embedded;
+pub use error::TargetError;
+pub use nginx::Nginx;
+pub use objects_on_disk::Objects;
+pub use process::Stopped;
+pub use running::Running;
+pub use settings::Settings;
+
+/// Which server is under test, with what only that server can be told.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// The server that toll brings along, as a child process.
+    Embedded(Embedded),
+    /// nginx, 1.19.5 or later.
+    Nginx(Nginx),
+}
+
+impl Kind {
+    /// The name in study files, and of the folders: `embedded` or `nginx`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Embedded(_) => "embedded",
+            Self::Nginx(_) => "nginx",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        match text {
+            "embedded" => Ok(Self::Embedded(Embedded::default())),
+            "nginx" => Ok(Self::Nginx(Nginx::default())),
+            _ => Err(TargetError::Settings(format!(
+                "`{text}` is no server that toll can start; write embedded or nginx"
+            ))),
+        }
+    }
+}
+
+/// The program of a server, or `None` where it is not installed.
+#[must_use]
+pub fn find(kind: &Kind) -> Option<PathBuf> {
+    match kind {
+        Kind::Embedded(embedded) => embedded.program().ok(),
+        Kind::Nginx(nginx) => nginx.program().ok(),
+    }
+}
+
+/// Starts a server and returns when it answers.
+///
+/// `folder` is the result folder: `folder/logs/<name>/` takes what the server writes,
+/// `folder/targets/<name>/` its key, certificate and configuration. The name is the kind's, with
+/// a number behind it from the second server of a kind on.
+///
+/// # Errors
+/// [`TargetError::Missing`] where the program is not installed, so that the caller may leave the
+/// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
+/// left running.
+pub fn start(kind: &Kind, settings: &Settings, folder: &Path) -> Result<Running, TargetError> {
+    settings.check()?;
+    match kind {
+        Kind::Embedded(embedded) => embedded.start(settings, folder),
+        Kind::Nginx(nginx) => nginx.start(settings, folder),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_named_as_in_study_files() {
+        for name in ["embedded", "nginx"] {
+            assert_eq!(name.parse::<Kind>().unwrap().to_string(), name);
+        }
+        let message = "apache".parse::<Kind>().unwrap_err().to_string();
+        assert_eq!(message, "`apache` is no server that toll can start; write embedded or nginx");
+    }
+}

@@ -38,6 +38,11 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
+    /// What was begun has failed: exit 3.
+    pub(crate) fn measurement(message: impl std::fmt::Display) -> Self {
+        Self { code: 3, message: message.to_string() }
+    }
+
     fn report(self) -> ExitCode {
         eprintln!("toll: {}", self.message);
         ExitCode::from(self.code)

@@ -1,11 +1,182 @@
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::ArgAction;
+use clap::builder::BoolishValueParser;
+use cpus::CpuList;
+use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, ServerError, Settings};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use tls::{CertificateKey, Group, Suite, Version};
+use units::Nanos;
 
 use crate::Failure;
 
 /// Serve objects over HTTPS and HTTP: the server under test that toll brings along.
+///
+/// It serves the generated objects /bytes/SIZE, such as /bytes/16MiB, and the files of --root.
+/// Ctrl-C finishes the requests in flight and ends; a second one ends at once.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Where to listen for HTTPS; port 0 takes a free port
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443")]
+    listen: SocketAddr,
 
-pub(crate) fn main(_arguments: Arguments) -> Result<ExitCode, Failure> {
-    Err(Failure::request("not yet"))
+    /// Where to listen for plain HTTP too
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen_plain: Option<SocketAddr>,
+
+    /// CPUs to serve on, a thread pinned to each, such as 0 or 0,2-5 [default: all allowed]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+
+    /// Folder of files to serve; a file is taken before the generated object of the same path
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// TLS versions to offer, of 1.2 and 1.3 [default: those of --suites, or both]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    tls: Vec<Version>,
+
+    /// Cipher suites to offer, the preferred one first, by IANA or OpenSSL names
+    /// [default: OpenSSL's]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    suites: Vec<&'static Suite>,
+
+    /// Groups to offer, the preferred one first [default: OpenSSL's]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    groups: Vec<Group>,
+
+    /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
+    /// ecdsa:p256, ecdsa:p384 or ed25519
+    #[arg(long, value_name = "KIND", default_value = "rsa:2048", conflicts_with = "certificate")]
+    certificate_key: CertificateKey,
+
+    /// Certificate, or chain with the leaf first, in PEM form
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+
+    /// Private key of --certificate, in PEM form
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+
+    /// Write the certificate there, so that clients can be told to trust it
+    #[arg(long, value_name = "FILE")]
+    write_certificate: Option<PathBuf>,
+
+    /// Give session tickets; off also means no resumption in TLS 1.3
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    tickets: bool,
+
+    /// Keep sessions of TLS 1.2 for resumption by identifier
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    session_cache: bool,
+
+    /// Agree to encrypt-then-MAC in CBC suites, as OpenSSL does by itself
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    encrypt_then_mac: bool,
+
+    /// The most plaintext in a TLS record, 512B to 16KiB
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    record_size: RecordSize,
+
+    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
+    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
+    #[arg(long, value_name = "N", default_value_t)]
+    records_per_write: RecordsPerWrite,
+
+    /// How long a connection may be idle, take to send a request's head, or receive nothing
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    timeout: Nanos,
+
+    /// Say in one line of JSON where the server listens
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let json = arguments.json;
+    let stop = stop_on_signals()?;
+    let server = Server::bind(arguments.settings()?).map_err(Failure::request)?;
+    announce(&server, json);
+    server.run(&stop).map_err(Failure::measurement)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn settings(self) -> Result<Settings, Failure> {
+        let cpus = match self.cpus {
+            Some(cpus) => cpus,
+            None => CpuList::allowed().map_err(|error| {
+                Failure::request(ServerError::Cpus(format!(
+                    "cannot read the CPU affinity: {error}"
+                )))
+            })?,
+        };
+        if self.timeout.0 == 0 {
+            return Err(Failure::request(
+                "--timeout 0s would end every connection; take a time such as 30s",
+            ));
+        }
+        let certificate = match (self.certificate, self.key) {
+            (Some(certificate), Some(key)) => CertificateSource::Files { certificate, key },
+            _ => CertificateSource::Fresh(self.certificate_key),
+        };
+        Ok(Settings {
+            listen: self.listen,
+            listen_plain: self.listen_plain,
+            cpus,
+            root: self.root,
+            versions: self.tls,
+            suites: self.suites,
+            groups: self.groups,
+            certificate,
+            write_certificate: self.write_certificate,
+            tickets: self.tickets,
+            session_cache: self.session_cache,
+            encrypt_then_mac: self.encrypt_then_mac,
+            record_size: self.record_size,
+            records_per_write: self.records_per_write,
+            timeout: self.timeout.into(),
+        })
+    }
+}
+
+/// A flag that the first SIGINT or SIGTERM sets; the second one ends the program.
+fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The order matters: the second signal finds the flag set by the first.
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| Failure::request(format!("cannot catch signals: {error}")))?;
+    }
+    Ok(stop)
+}
+
+fn announce(server: &Server, json: bool) {
+    let (tls, plain) = (server.tls_address(), server.plain_address());
+    let text = if json {
+        serde_json::json!({
+            "tls": tls.to_string(),
+            "plain": plain.map(|address| address.to_string()),
+            "pid": std::process::id(),
+            "openssl": tls::openssl_version(),
+        })
+        .to_string()
+    } else {
+        let plain = plain.map_or_else(String::new, |address| format!(" and http://{address}"));
+        format!(
+            "Serving https://{tls}{plain} with {}. Ctrl-C ends it. Try:\n  \
+             curl --insecure --output /dev/null https://{tls}/bytes/16MiB",
+            tls::openssl_version()
+        )
+    };
+    // A reader that has gone away is no reason not to serve.
+    let mut stdout = std::io::stdout().lock();
+    let _: std::io::Result<()> = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
 }

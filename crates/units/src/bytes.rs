@@ -34,7 +34,7 @@ impl fmt::Display for Bytes {
         let (name, factor) = UNITS
             .iter()
             .rev()
-            .find(|(_, factor)| self.0 % factor == 0 && self.0 >= *factor)
+            .find(|(_, factor)| self.0.is_multiple_of(*factor) && self.0 >= *factor)
             .unwrap_or(&UNITS[0]);
         write!(f, "{}{name}", self.0 / factor)
     }

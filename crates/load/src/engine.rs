@@ -1,0 +1,292 @@
+//! Starts the load's threads, watches them, and gathers what they recorded.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use units::Nanos;
+
+use crate::failure::ErrorKind;
+use crate::handshake::{Client, Negotiated, client};
+use crate::outcome::Outcome;
+use crate::plan::{Plan, PlanError, Stop};
+use crate::recorder::{Recorder, Window};
+use crate::worker::{self, Counters, Share};
+
+/// Descriptors that a load needs beside its connections.
+const SPARE_DESCRIPTORS: u64 = 64;
+
+/// How long a probe may take, in ns.
+const PROBE_LIMIT: u64 = 5_000_000_000;
+
+/// A load that is running.
+pub struct Engine {
+    window: Arc<Window>,
+    base: Instant,
+    threads: Vec<Thread>,
+}
+
+struct Thread {
+    handle: JoinHandle<std::io::Result<Recorder>>,
+    id: i32,
+    counters: Arc<Counters>,
+}
+
+/// What a load has done so far within its window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Operations that ended well.
+    pub completed: u64,
+    /// Operations that failed.
+    pub failures: u64,
+    /// Proven body bytes.
+    pub body_bytes: u64,
+}
+
+/// Why a load could not start; one line that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The plan contradicts itself, or names what is not there.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The process may not have so many descriptors.
+    #[error(
+        "{connections} connections need {needed} file descriptors, but this process may have {limit}; \
+         lower --connections or raise the limit, e.g. ulimit -n {needed}"
+    )]
+    Descriptors {
+        /// Asked for.
+        connections: usize,
+        /// With what else is open.
+        needed: u64,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// The system's refusal of a thread or its pinning.
+    #[error("a load thread on CPU {cpu} could not start: {source}")]
+    Thread {
+        /// Where it was to run.
+        cpu: usize,
+        /// The system's word.
+        source: std::io::Error,
+    },
+}
+
+/// Why a server cannot be loaded as asked; one line that says what, where and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The load could not even start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The one operation that was tried failed.
+    #[error("{url} at {address}: {kind}: {seen}; {mend}")]
+    Failed {
+        /// What was asked for.
+        url: String,
+        /// Where.
+        address: SocketAddr,
+        /// How it failed.
+        kind: ErrorKind,
+        /// In words.
+        seen: String,
+        /// What to do.
+        mend: &'static str,
+    },
+    /// It neither ended nor failed.
+    #[error("{url} at {address}: no answer within {limit}; is this the right port?")]
+    NoAnswer {
+        /// What was asked for.
+        url: String,
+        /// Where.
+        address: SocketAddr,
+        /// How long was waited.
+        limit: Nanos,
+    },
+}
+
+impl Engine {
+    /// Starts a load: its threads run, and the warm-up begins.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself, a certificate file that cannot be read, too few
+    /// descriptors, or a CPU that is not there. Nothing has been sent then.
+    pub fn start(plan: Plan) -> Result<Self, EngineError> {
+        plan.check()?;
+        raise_descriptor_limit(plan.connections)?;
+        let cpus = plan.cpus.as_slice();
+        let thread_count = cpus.len().min(plan.connections);
+        let connections = plan.connections;
+        let shares = (0..thread_count)
+            .map(move |i| connections / thread_count + usize::from(i < connections % thread_count));
+        let clients = (0..thread_count)
+            .map(|_| new_client(&plan))
+            .collect::<Result<Vec<_>, _>>()?;
+
+        let base = Instant::now();
+        let window = Arc::new(Window::new(plan.stop));
+        let plan = Arc::new(plan);
+        let mut threads = Vec::with_capacity(thread_count);
+        for (thread, (connections, client)) in shares.zip(clients).enumerate() {
+            let cpu = plan.cpus.as_slice()[thread];
+            let counters = Arc::new(Counters::default());
+            let (ready, is_ready) = mpsc::channel();
+            let handle = {
+                let (plan, window, counters) = (plan.clone(), window.clone(), counters.clone());
+                std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
+                    let pinned = cpus::pin_current_thread(&CpuList::from(cpu));
+                    let is_pinned = pinned.is_ok();
+                    // Fails only where nobody waits for it any more.
+                    let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
+                    if !is_pinned {
+                        return Ok(Recorder::default());
+                    }
+                    let counters = &counters;
+                    let share =
+                        Share { plan: &plan, window: &window, base, connections, thread, counters };
+                    worker::run(&share, client.as_deref())
+                })
+            };
+            let failed = |source| EngineError::Thread { cpu, source };
+            let started = handle.map_err(failed).and_then(|handle| {
+                let id = is_ready
+                    .recv()
+                    .unwrap_or_else(|_| Err(std::io::Error::other("it ended at once")))
+                    .map_err(failed)?;
+                Ok(Thread { handle, id: id.as_raw_nonzero().get(), counters })
+            });
+            match started {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    window.close(0);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(Self { window, base, threads })
+    }
+
+    /// When the measured window begins, and when it is planned to end. A load that ends after a
+    /// number of operations has a window of a day at most.
+    #[must_use]
+    pub fn window(&self) -> (Instant, Instant) {
+        let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(86_400_000_000_000));
+        (at(self.window.start()), at(self.window.end()))
+    }
+
+    /// The kernel's ids of the load threads, so that their CPU time can be accounted for.
+    #[must_use]
+    pub fn thread_ids(&self) -> Vec<i32> {
+        self.threads.iter().map(|thread| thread.id).collect()
+    }
+
+    /// What has been done so far within the window.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.threads.iter().fold(Progress::default(), |sum, thread| Progress {
+            completed: sum.completed + thread.counters.completed.load(Relaxed),
+            failures: sum.failures + thread.counters.failed.load(Relaxed),
+            body_bytes: sum.body_bytes + thread.counters.body.load(Relaxed),
+        })
+    }
+
+    /// Whether all threads have ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.threads.iter().all(|thread| thread.handle.is_finished())
+    }
+
+    /// Ends the window now; what was measured stays.
+    pub fn stop(&self) {
+        self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Waits for the end of the load, which comes at most about a second after its window's, and
+    /// gathers what was recorded. A thread that the system failed counts its connections as
+    /// `descriptors` failures.
+    #[must_use]
+    pub fn join(self) -> Outcome {
+        let mut all = Recorder::default();
+        for thread in self.threads {
+            match thread.handle.join() {
+                Ok(Ok(recorder)) => all.merge(recorder),
+                Ok(Err(error)) => all.lost_thread(&error.to_string()),
+                Err(_) => all.lost_thread("a load thread panicked; please report this"),
+            }
+        }
+        all.into_outcome(&self.window)
+    }
+}
+
+/// Tries one operation, within five seconds.
+///
+/// # Errors
+/// Why the server cannot be loaded as asked, in one line.
+pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
+    let limit = Nanos(plan.timeout.0.min(PROBE_LIMIT));
+    let plan = Plan { connections: 1, stop: Stop::Operations(1), timeout: limit, ..plan.clone() };
+    let (url, address) = (plan.url.to_string(), plan.address);
+    let engine = Engine::start(plan)?;
+    let deadline = Instant::now() + Duration::from(limit) * 2;
+    while !engine.is_finished() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    engine.stop();
+    let outcome = engine.join();
+    if let Some((kind, _, seen)) = outcome.failures.iter().next() {
+        let (seen, mend) = (seen.to_owned(), mend(kind));
+        return Err(ProbeError::Failed { url, address, kind, seen, mend });
+    }
+    if outcome.completed == 0 {
+        return Err(ProbeError::NoAnswer { url, address, limit });
+    }
+    Ok(outcome.negotiated.first().map(|(negotiated, _)| *negotiated))
+}
+
+fn mend(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Refused | ErrorKind::ConnectTimeout => "is the server running, and is this its port?",
+        ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
+        ErrorKind::Descriptors => "raise the limit with ulimit -n",
+        ErrorKind::Alert | ErrorKind::Handshake => {
+            "the server may lack this version, suite or group; leave --suite, --group or --tls out"
+        }
+        ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
+        ErrorKind::Authentication => {
+            "give the server's certificate with --ca FILE, or --insecure to accept any"
+        }
+        ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
+        ErrorKind::Status => "give the path of an object that the server has",
+        ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
+            "paths below /bytes/ are for toll's generated objects; rename what is none"
+        }
+        ErrorKind::Stall => "is this the right port?",
+        ErrorKind::UnverifiableRecord => "try --receive decrypt",
+    }
+}
+
+fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
+    if !plan.url.is_tls() {
+        return Ok(None);
+    }
+    client(&plan.tls, plan.url.host(), plan.verify).map(Some)
+}
+
+/// Raises the soft limit as far as the load needs.
+fn raise_descriptor_limit(connections: usize) -> Result<(), EngineError> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let needed = connections as u64 + SPARE_DESCRIPTORS;
+    let limits = getrlimit(Resource::Nofile);
+    if limits.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let maximum = limits.maximum.unwrap_or(u64::MAX);
+    let raised = Rlimit { current: Some(needed), maximum: limits.maximum };
+    if maximum < needed || setrlimit(Resource::Nofile, raised).is_err() {
+        return Err(EngineError::Descriptors { connections, needed, limit: maximum });
+    }
+    Ok(())
+}

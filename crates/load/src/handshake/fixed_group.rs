@@ -1,0 +1,143 @@
+//! Key exchange at no cost for the client: its share is the group's base point.
+//!
+//! The server multiplies its private key with what the client sent. If that is the base point, the
+//! result is the server's own public share, which the client gets for nothing. The server cannot
+//! tell, and does the same work. There is no secrecy in this: it is for load on one's own servers.
+
+use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
+use rustls::{Error, NamedGroup, PeerMisbehaved};
+use tls::Group;
+
+/// One group with its base point as the client's share.
+#[derive(Debug)]
+pub(super) struct FixedGroup {
+    name: NamedGroup,
+    /// The base point in the encoding of a TLS key share.
+    base_point: &'static [u8],
+    /// Where in the server's share the shared secret stands: all of it, or the x coordinate.
+    secret: std::ops::Range<usize>,
+}
+
+/// RFC 7748, section 4.1: u = 9, little-endian.
+static X25519: FixedGroup = FixedGroup {
+    name: NamedGroup::X25519,
+    base_point: &{
+        let mut u = [0; 32];
+        u[0] = 9;
+        u
+    },
+    secret: 0..32,
+};
+
+/// SEC 2, section 2.4.2: an uncompressed point.
+static SECP256R1: FixedGroup = FixedGroup {
+    name: NamedGroup::secp256r1,
+    base_point: &point::<65, 32>(
+        b"6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296\
+          4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5",
+    ),
+    secret: 1..33,
+};
+
+/// SEC 2, section 2.5.1: an uncompressed point.
+static SECP384R1: FixedGroup = FixedGroup {
+    name: NamedGroup::secp384r1,
+    base_point: &point::<97, 48>(
+        b"aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7\
+          3617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f",
+    ),
+    secret: 1..49,
+};
+
+/// The fixed share for a group.
+pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
+    match group {
+        Group::X25519 => &X25519,
+        Group::Secp256r1 => &SECP256R1,
+        Group::Secp384r1 => &SECP384R1,
+    }
+}
+
+/// `04 || x || y` from hexadecimal digits.
+const fn point<const LENGTH: usize, const COORDINATE: usize>(hex: &[u8]) -> [u8; LENGTH] {
+    assert!(LENGTH == 1 + 2 * COORDINATE && hex.len() == 4 * COORDINATE);
+    const fn digit(ascii: u8) -> u8 {
+        match ascii {
+            b'0'..=b'9' => ascii - b'0',
+            b'a'..=b'f' => ascii - b'a' + 10,
+            _ => panic!("not a digit"),
+        }
+    }
+    let mut bytes = [0; LENGTH];
+    bytes[0] = 4;
+    let mut i = 0;
+    while i < 2 * COORDINATE {
+        bytes[1 + i] = digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]);
+        i += 1;
+    }
+    bytes
+}
+
+impl SupportedKxGroup for FixedGroup {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(FixedExchange {
+            name: self.name,
+            base_point: self.base_point,
+            secret: self.secret.clone(),
+        }))
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.name
+    }
+}
+
+struct FixedExchange {
+    name: NamedGroup,
+    base_point: &'static [u8],
+    secret: std::ops::Range<usize>,
+}
+
+impl ActiveKeyExchange for FixedExchange {
+    fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
+        // Wrong shares show as records that do not decrypt; only the shape matters here.
+        if peer_pub_key.len() != self.base_point.len() {
+            return Err(PeerMisbehaved::InvalidKeyShare.into());
+        }
+        Ok(SharedSecret::from(&peer_pub_key[self.secret.clone()]))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        self.base_point
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that answers the fixed share with a fresh key must come to the same secret.
+    #[test]
+    fn an_honest_server_derives_the_same_secret() {
+        let honest = rustls::crypto::ring::default_provider().kx_groups;
+        for group in Group::ALL {
+            let fixed = fixed(group);
+            let server = honest.iter().find(|kx| kx.name() == fixed.name()).unwrap();
+            let client = fixed.start().unwrap();
+            let answer = server.start_and_complete(client.pub_key()).unwrap();
+            let secret = client.complete(&answer.pub_key).unwrap();
+            assert_eq!(secret.secret_bytes(), answer.secret.secret_bytes(), "{group}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_another_length_is_refused() {
+        for group in Group::ALL {
+            assert!(fixed(group).start().unwrap().complete(&[4; 7]).is_err());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Handshakes behind one trait: a client library agrees on keys, then hands them over and is gone.
+
+mod fixed_group;
+mod openssl;
+mod rustls;
+mod server_flight;
+mod verifier;
+
+use ::tls::{CertificateKey, Group, Suite, Version};
+
+use crate::failure::Failure;
+use crate::plan::{OneIn, PlanError, Stack, TlsPlan};
+use crate::record::{Opener, Sealer};
+
+/// What a handshake agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Negotiated {
+    /// The version.
+    pub version: Version,
+    /// The cipher suite.
+    pub suite: &'static Suite,
+    /// The group of the key exchange; `None` with static RSA.
+    pub group: Option<Group>,
+    /// The code point of the scheme with which the server signed; `None` with static RSA.
+    pub signature_scheme: Option<u16>,
+    /// The kind of key in the server's certificate, where toll has a name for it.
+    pub certificate_key: Option<CertificateKey>,
+    /// Whether records are encrypted first and then authenticated (RFC 7366).
+    pub encrypt_then_mac: bool,
+    /// Whether an earlier session was resumed.
+    pub resumed: bool,
+}
+
+/// A finished handshake.
+pub(crate) struct Established {
+    pub(crate) opener: Opener,
+    pub(crate) sealer: Sealer,
+    pub(crate) negotiated: Negotiated,
+    /// Whether the server's signature was verified.
+    pub(crate) is_signature_verified: bool,
+}
+
+/// One handshake under way. It does no input or output itself.
+pub(crate) trait Handshake: Send {
+    /// Goes on with what was received, of which it removes what it used, and appends what is to be
+    /// sent. `Some` when both sides have finished; what was appended is still to be sent then.
+    ///
+    /// On failure, what was appended (an alert) is to be sent as far as that is possible.
+    fn advance(
+        &mut self,
+        received: &mut Vec<u8>,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Failure>;
+}
+
+/// Starts handshakes of one plan, on one thread.
+pub(crate) trait Client: Send {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure>;
+}
+
+/// A maker of handshakes for a load thread. Each thread has one of its own, so that none waits
+/// for another.
+pub(crate) fn client(
+    plan: &TlsPlan,
+    host: &str,
+    verify: OneIn,
+) -> Result<Box<dyn Client>, PlanError> {
+    Ok(match plan.stack() {
+        Stack::Rustls => Box::new(rustls::RustlsClient::new(plan, host, verify)?),
+        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
+    })
+}
+
+/// An alert's name (RFC 8446, section 6) with its number.
+pub(crate) fn alert_name(description: u8) -> String {
+    let name = match description {
+        0 => "close_notify",
+        10 => "unexpected_message",
+        20 => "bad_record_mac",
+        22 => "record_overflow",
+        40 => "handshake_failure",
+        42 => "bad_certificate",
+        43 => "unsupported_certificate",
+        44 => "certificate_revoked",
+        45 => "certificate_expired",
+        46 => "certificate_unknown",
+        47 => "illegal_parameter",
+        48 => "unknown_ca",
+        49 => "access_denied",
+        50 => "decode_error",
+        51 => "decrypt_error",
+        70 => "protocol_version",
+        71 => "insufficient_security",
+        80 => "internal_error",
+        86 => "inappropriate_fallback",
+        90 => "user_canceled",
+        100 => "no_renegotiation",
+        109 => "missing_extension",
+        110 => "unsupported_extension",
+        112 => "unrecognized_name",
+        116 => "certificate_required",
+        120 => "no_application_protocol",
+        _ => "of an unknown kind",
+    };
+    format!("{name} ({description})")
+}

@@ -1,0 +1,254 @@
+//! Handshakes through OpenSSL: the CBC and static-RSA suites of TLS 1.2, which rustls leaves out.
+//!
+//! OpenSSL makes the handshake over buffers in memory; then the traffic keys are derived from its
+//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+
+use openssl::ssl::{
+    ErrorCode, Ssl, SslConnector, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion,
+};
+use openssl::x509::X509VerifyResult;
+use tls::{CertificateKey, Group, Suite, Version};
+
+use super::server_flight::Sniffer;
+use super::{Client, Established, Handshake, Negotiated, alert_name};
+use crate::failure::{ErrorKind, Failure};
+use crate::plan::{PlanError, TlsPlan, Trust};
+use crate::record::{Opener, Sealer, Side, tls12_keys};
+
+/// `SSL_OP_NO_ENCRYPT_THEN_MAC`, which the bindings have no name for.
+const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
+
+pub(super) struct OpenSslClient {
+    connector: SslConnector,
+    host: String,
+    is_anyone_trusted: bool,
+}
+
+impl OpenSslClient {
+    pub(super) fn new(plan: &TlsPlan, host: &str) -> Result<Self, PlanError> {
+        let suite = plan
+            .suite
+            .ok_or_else(|| PlanError("OpenSSL's client needs a suite; give --suite".into()))?;
+        let connector = connector(plan, suite).map_err(|error| {
+            PlanError(format!("OpenSSL here cannot offer {suite}: {error}; ask for another suite"))
+        })?;
+        if let Trust::File(path) = &plan.trust {
+            check_ca(path)?;
+        }
+        Ok(Self {
+            connector,
+            host: host.to_owned(),
+            is_anyone_trusted: plan.trust == Trust::Anyone,
+        })
+    }
+}
+
+fn connector(
+    plan: &TlsPlan,
+    suite: &Suite,
+) -> Result<SslConnector, openssl::error::ErrorStack> {
+    let mut builder = SslConnector::builder(SslMethod::tls_client())?;
+    builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
+    builder.set_max_proto_version(Some(SslVersion::TLS1_2))?;
+    // These suites are what is measured, whatever today's policy says of them.
+    builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name))?;
+    if let Some(group) = plan.group {
+        builder.set_groups_list(group.openssl_name())?;
+    }
+    // A ticket or a session of this client would make the next handshake a resumed one.
+    builder.set_options(SslOptions::NO_TICKET);
+    if plan.encrypt_then_mac != Some(true) {
+        builder.set_options(NO_ENCRYPT_THEN_MAC);
+    }
+    match &plan.trust {
+        Trust::Anyone => builder.set_verify(SslVerifyMode::NONE),
+        Trust::System => {}
+        Trust::File(path) => {
+            let mut store = openssl::x509::store::X509StoreBuilder::new()?;
+            store.set_flags(openssl::x509::verify::X509VerifyFlags::PARTIAL_CHAIN)?;
+            // A file that cannot be read is reported by `check_ca`, in words.
+            for certificate in std::fs::read(path)
+                .ok()
+                .and_then(|pem| openssl::x509::X509::stack_from_pem(&pem).ok())
+                .unwrap_or_default()
+            {
+                store.add_cert(certificate)?;
+            }
+            builder.set_cert_store(store.build());
+        }
+    }
+    Ok(builder.build())
+}
+
+fn check_ca(path: &std::path::Path) -> Result<(), PlanError> {
+    let shown = path.display();
+    let pem = std::fs::read(path)
+        .map_err(|error| PlanError(format!("{shown}: {error}; give a PEM file of certificates")))?;
+    match openssl::x509::X509::stack_from_pem(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(()),
+        _ => Err(PlanError(format!(
+            "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+        ))),
+    }
+}
+
+impl Client for OpenSslClient {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        let failed =
+            |error| Failure::new(ErrorKind::Handshake, format!("OpenSSL: {error}"));
+        let mut config = self.connector.configure().map_err(failed)?;
+        config.set_verify_hostname(!self.is_anyone_trusted);
+        config.set_use_server_name_indication(self.host.parse::<IpAddr>().is_err());
+        let ssl: Ssl = config.into_ssl(&self.host).map_err(failed)?;
+        let stream = SslStream::new(ssl, Wire::default()).map_err(failed)?;
+        Ok(Box::new(OpenSslHandshake {
+            stream,
+            sniffer: Sniffer::default(),
+            is_anyone_trusted: self.is_anyone_trusted,
+        }))
+    }
+}
+
+/// The two directions of a connection, in memory.
+#[derive(Default)]
+struct Wire {
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.incoming.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = buffer.len().min(self.incoming.len());
+        buffer[..count].copy_from_slice(&self.incoming[..count]);
+        self.incoming.drain(..count);
+        Ok(count)
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.outgoing.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct OpenSslHandshake {
+    stream: SslStream<Wire>,
+    sniffer: Sniffer,
+    is_anyone_trusted: bool,
+}
+
+impl Handshake for OpenSslHandshake {
+    fn advance(
+        &mut self,
+        received: &mut Vec<u8>,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Failure> {
+        self.sniffer.take(received);
+        self.stream.get_mut().incoming.append(received);
+        let result = self.stream.connect();
+        to_send.append(&mut self.stream.get_mut().outgoing);
+        match result {
+            Ok(()) => {
+                // What OpenSSL did not read belongs to the records behind the handshake.
+                received.append(&mut self.stream.get_mut().incoming);
+                self.established().map(Some)
+            }
+            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(None),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+}
+
+impl OpenSslHandshake {
+    fn established(&self) -> Result<Established, Failure> {
+        let failed = |seen: &str| Failure::new(ErrorKind::Handshake, seen);
+        let ssl = self.stream.ssl();
+        let flight =
+            self.sniffer.flight().ok_or_else(|| failed("a ServerHello that cannot be read"))?;
+        let suite = Suite::by_code_point(flight.suite)
+            .ok_or_else(|| failed("a suite that toll has no name for"))?;
+        let session = ssl.session().ok_or_else(|| failed("OpenSSL has no session"))?;
+        let mut master_secret = [0; 48];
+        if session.master_key(&mut master_secret) != master_secret.len() {
+            return Err(failed("a master secret of a wrong length"));
+        }
+        let (mut client_random, mut server_random) = ([0; 32], [0; 32]);
+        ssl.client_random(&mut client_random);
+        ssl.server_random(&mut server_random);
+        let protection = |side| {
+            tls12_keys(
+                suite,
+                flight.encrypt_then_mac,
+                &master_secret,
+                &client_random,
+                &server_random,
+                side,
+            )
+            .ok_or_else(|| failed("traffic keys of a wrong length"))
+        };
+        let group = |code_point| Group::ALL.into_iter().find(|g| g.code_point() == code_point);
+        Ok(Established {
+            // Both sides have sent one record with these keys, their Finished.
+            opener: Opener::new(protection(Side::Server)?, 1),
+            sealer: Sealer::new(protection(Side::Client)?, 1),
+            negotiated: Negotiated {
+                version: Version::Tls12,
+                suite,
+                group: flight.key_exchange.and_then(|(code_point, _)| group(code_point)),
+                signature_scheme: flight.key_exchange.map(|(_, scheme)| scheme),
+                certificate_key: ssl
+                    .peer_certificate()
+                    .and_then(|certificate| certificate.to_der().ok())
+                    .and_then(|der| CertificateKey::of_certificate(&der)),
+                encrypt_then_mac: flight.encrypt_then_mac,
+                resumed: ssl.session_reused(),
+            },
+            is_signature_verified: flight.key_exchange.is_some(),
+        })
+    }
+
+    fn failure(&self, error: &openssl::ssl::Error) -> Failure {
+        let verified = self.stream.ssl().verify_result();
+        if verified != X509VerifyResult::OK && !self.is_anyone_trusted {
+            return Failure::new(ErrorKind::Authentication, verified.error_string());
+        }
+        let Some(first) = error.ssl_error().and_then(|stack| stack.errors().first()) else {
+            return Failure::new(ErrorKind::EarlyClose, "closed within the handshake");
+        };
+        // OpenSSL's reason for a received alert is 1000 plus the alert's number.
+        let reason = first.reason_code();
+        if let Ok(description) = u8::try_from(reason - 1000) {
+            return Failure::new(ErrorKind::Alert, format!("alert {}", alert_name(description)));
+        }
+        let kind = match reason {
+            WRONG_VERSION_NUMBER | HTTP_REQUEST | PACKET_LENGTH_TOO_LONG | BAD_RECORD_TYPE
+            | UNEXPECTED_RECORD => ErrorKind::NotTls,
+            BAD_SIGNATURE | DECRYPTION_FAILED_OR_BAD_RECORD_MAC | DIGEST_CHECK_FAILED => {
+                ErrorKind::Authentication
+            }
+            _ => ErrorKind::Handshake,
+        };
+        Failure::new(kind, first.reason().unwrap_or("an unnamed error of OpenSSL"))
+    }
+}
+
+// Reasons of OpenSSL's sslerr.h.
+const DECRYPTION_FAILED_OR_BAD_RECORD_MAC: i32 = 281;
+const BAD_SIGNATURE: i32 = 123;
+const DIGEST_CHECK_FAILED: i32 = 149;
+const HTTP_REQUEST: i32 = 156;
+const PACKET_LENGTH_TOO_LONG: i32 = 198;
+const UNEXPECTED_RECORD: i32 = 245;
+const WRONG_VERSION_NUMBER: i32 = 267;
+const BAD_RECORD_TYPE: i32 = 443;

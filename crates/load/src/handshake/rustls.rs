@@ -1,0 +1,303 @@
+//! Handshakes through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
+
+use std::sync::Arc;
+
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject;
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::{
+    AlertDescription, ClientConfig, ConnectionTrafficSecrets, Error, HandshakeKind, NamedGroup,
+    ProtocolVersion, RootCertStore, SupportedProtocolVersion,
+};
+use tls::{Cipher, Group, Suite, Version};
+
+use super::fixed_group::fixed;
+use super::verifier::SamplingVerifier;
+use super::{Client, Established, Handshake, Negotiated, alert_name};
+use crate::failure::{ErrorKind, Failure};
+use crate::plan::{KeyExchangeMode, OneIn, PlanError, TlsPlan, Trust};
+use crate::record::{AeadKey, Opener, Protection, Sealer};
+
+pub(super) struct RustlsClient {
+    config: Arc<ClientConfig>,
+    verifier: Arc<SamplingVerifier>,
+    name: ServerName<'static>,
+}
+
+impl RustlsClient {
+    pub(super) fn new(plan: &TlsPlan, host: &str, verify: OneIn) -> Result<Self, PlanError> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| PlanError(format!("`{host}` is no server name that TLS can carry")))?;
+        let provider = Arc::new(provider(plan)?);
+        let roots = match &plan.trust {
+            Trust::Anyone => None,
+            trust => Some(roots(trust)?),
+        };
+        let verifier = SamplingVerifier::new(roots, provider.clone(), verify.0)
+            .map(Arc::new)
+            .map_err(PlanError)?;
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions(plan))
+            .map_err(|error| PlanError(format!("rustls: {error}")))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier.clone())
+            .with_no_client_auth();
+        config.enable_secret_extraction = true;
+        config.resumption = Resumption::disabled();
+        Ok(Self { config: Arc::new(config), verifier, name })
+    }
+}
+
+impl Client for RustlsClient {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        let connection = UnbufferedClientConnection::new(self.config.clone(), self.name.clone())
+            .map_err(|error| failure(&error))?;
+        Ok(Box::new(RustlsHandshake {
+            connection: Some(connection),
+            verifier: self.verifier.clone(),
+        }))
+    }
+}
+
+/// Only what the plan asks for, so that a server cannot choose anything else.
+fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
+    let mut provider = default_provider();
+    if let Some(suite) = plan.suite {
+        provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
+        if provider.cipher_suites.is_empty() {
+            return Err(PlanError(format!("rustls has no {suite}; ask for another suite")));
+        }
+    }
+    let wanted = |group: &Group| plan.group.is_none_or(|asked| asked == *group);
+    match plan.effective_key_exchange() {
+        KeyExchangeMode::Fixed => {
+            provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
+        }
+        KeyExchangeMode::Fresh => provider
+            .kx_groups
+            .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group))),
+    }
+    Ok(provider)
+}
+
+static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
+static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
+
+fn versions(plan: &TlsPlan) -> &'static [&'static SupportedProtocolVersion] {
+    match plan.version.or(plan.suite.map(Suite::version)) {
+        None => rustls::ALL_VERSIONS,
+        Some(Version::Tls12) => TLS12,
+        Some(Version::Tls13) => TLS13,
+    }
+}
+
+fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
+    let mut store = RootCertStore::empty();
+    match trust {
+        Trust::File(path) => {
+            let shown = path.display();
+            let certificates = rustls::pki_types::CertificateDer::pem_file_iter(path)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .map_err(|error| PlanError(format!("{shown}: {error}; give a PEM file of certificates")))?;
+            if certificates.is_empty() {
+                return Err(PlanError(format!(
+                    "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+                )));
+            }
+            for certificate in certificates {
+                store.add(certificate).map_err(|error| {
+                    PlanError(format!("{shown} holds a certificate that cannot be read: {error}"))
+                })?;
+            }
+        }
+        Trust::System | Trust::Anyone => {
+            let found = rustls_native_certs::load_native_certs();
+            store.add_parsable_certificates(found.certs);
+            if store.is_empty() {
+                return Err(PlanError(
+                    "the system has no certificate authorities (ca-certificates); give --ca FILE, or \
+                     --insecure to accept any certificate"
+                        .into(),
+                ));
+            }
+        }
+    }
+    Ok(store)
+}
+
+struct RustlsHandshake {
+    /// `None` once the handshake has ended.
+    connection: Option<UnbufferedClientConnection>,
+    verifier: Arc<SamplingVerifier>,
+}
+
+impl Handshake for RustlsHandshake {
+    fn advance(
+        &mut self,
+        received: &mut Vec<u8>,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Failure> {
+        let Some(connection) = &mut self.connection else { return Err(over()) };
+        loop {
+            let UnbufferedStatus { discard, state, .. } =
+                connection.process_tls_records(received.as_mut_slice());
+            let next = match state {
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    encode(|out| data.encode(out), to_send)?;
+                    Next::Again
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => {
+                    data.done();
+                    Next::Again
+                }
+                Ok(ConnectionState::BlockedHandshake) => Next::Wait,
+                Ok(ConnectionState::WriteTraffic(_)) => Next::Finish,
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    return Err(Failure::new(
+                        ErrorKind::EarlyClose,
+                        "close_notify within the handshake",
+                    ));
+                }
+                Ok(_) => {
+                    return Err(Failure::new(ErrorKind::Handshake, "data before the handshake's end"));
+                }
+                Err(error) => {
+                    let failed = failure(&error);
+                    received.clear();
+                    send_alert(connection, to_send);
+                    return Err(failed);
+                }
+            };
+            received.drain(..discard);
+            match next {
+                Next::Again => {}
+                Next::Wait => return Ok(None),
+                Next::Finish => break,
+            }
+        }
+        let Some(connection) = self.connection.take() else { return Err(over()) };
+        established(connection, &self.verifier).map(Some)
+    }
+}
+
+enum Next {
+    Again,
+    Wait,
+    Finish,
+}
+
+fn over() -> Failure {
+    Failure::new(ErrorKind::Handshake, "the handshake is over")
+}
+
+/// Appends what `encode` writes, in as much room as it says that it needs.
+fn encode(
+    mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    let start = out.len();
+    let mut room = 1024;
+    loop {
+        out.resize(start + room, 0);
+        match encode(&mut out[start..]) {
+            Ok(length) => {
+                out.truncate(start + length);
+                return Ok(());
+            }
+            Err(EncodeError::InsufficientSize(needed)) if needed.required_size > room => {
+                room = needed.required_size;
+            }
+            Err(error) => {
+                out.truncate(start);
+                return Err(Failure::new(ErrorKind::Handshake, format!("rustls: {error}")));
+            }
+        }
+    }
+}
+
+/// After an error rustls has an alert to send; whether it arrives does not matter.
+fn send_alert(connection: &mut UnbufferedClientConnection, to_send: &mut Vec<u8>) {
+    if let Ok(ConnectionState::EncodeTlsData(mut data)) = connection.process_tls_records(&mut []).state {
+        let _ = encode(|out| data.encode(out), to_send);
+    }
+}
+
+fn established(
+    connection: UnbufferedClientConnection,
+    verifier: &SamplingVerifier,
+) -> Result<Established, Failure> {
+    let unknown = |what: &str| Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"));
+    let version = match connection.protocol_version() {
+        Some(ProtocolVersion::TLSv1_2) => Version::Tls12,
+        Some(ProtocolVersion::TLSv1_3) => Version::Tls13,
+        _ => return Err(unknown("a version")),
+    };
+    let suite = connection
+        .negotiated_cipher_suite()
+        .and_then(|suite| Suite::by_code_point(suite.suite().into()))
+        .ok_or_else(|| unknown("a suite"))?;
+    let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
+    let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
+    let noted = verifier.take();
+
+    let (secrets, _) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
+    let (receive_sequence, receive) = secrets.rx;
+    let (send_sequence, send) = secrets.tx;
+    Ok(Established {
+        opener: Opener::new(protection(version, receive)?, receive_sequence),
+        sealer: Sealer::new(protection(version, send)?, send_sequence),
+        negotiated: Negotiated {
+            version,
+            suite,
+            group,
+            signature_scheme: noted.scheme,
+            certificate_key: noted.key,
+            encrypt_then_mac: false,
+            resumed,
+        },
+        is_signature_verified: noted.is_signature_verified,
+    })
+}
+
+fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Protection, Failure> {
+    let (cipher, key, iv) = match &secrets {
+        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (Cipher::Aes128Gcm, key, iv),
+        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (Cipher::Aes256Gcm, key, iv),
+        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (Cipher::ChaCha20Poly1305, key, iv),
+        _ => return Err(Failure::new(ErrorKind::Handshake, "traffic keys of an unknown kind")),
+    };
+    let iv: Option<[u8; 12]> = iv.as_ref().try_into().ok();
+    let aead = iv
+        .and_then(|iv| AeadKey::new(cipher, key.as_ref(), &iv))
+        .ok_or_else(|| Failure::new(ErrorKind::Handshake, "traffic keys of a wrong length"))?;
+    Ok(match (version, cipher) {
+        (Version::Tls13, _) => Protection::Tls13(aead),
+        (Version::Tls12, Cipher::ChaCha20Poly1305) => Protection::Tls12ChaCha20(aead),
+        (Version::Tls12, _) => Protection::Tls12Gcm(aead),
+    })
+}
+
+fn group(name: NamedGroup) -> Option<Group> {
+    Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
+}
+
+fn failure(error: &Error) -> Failure {
+    let kind = match error {
+        Error::AlertReceived(description) => {
+            return Failure::new(ErrorKind::Alert, format!("alert {}", alert(*description)));
+        }
+        Error::InvalidMessage(_) => ErrorKind::NotTls,
+        Error::InvalidCertificate(_) | Error::DecryptError | Error::NoCertificatesPresented => {
+            ErrorKind::Authentication
+        }
+        _ => ErrorKind::Handshake,
+    };
+    Failure::new(kind, error.to_string())
+}
+
+fn alert(description: AlertDescription) -> String {
+    alert_name(description.into())
+}

@@ -1,0 +1,195 @@
+//! What the server's first flight of TLS 1.2 says, read from the bytes on the wire: OpenSSL has no
+//! call that tells whether encrypt-then-MAC was agreed on, nor the scheme of the signature.
+
+/// The parts of a server's first flight that toll reads (RFC 5246, sections 7.4.1.3 and 7.4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ServerFlight {
+    /// The suite's code point.
+    pub(super) suite: u16,
+    /// Whether the extension of RFC 7366 is there.
+    pub(super) encrypt_then_mac: bool,
+    /// Code points of the group and the signature scheme of an ephemeral key exchange.
+    pub(super) key_exchange: Option<(u16, u16)>,
+}
+
+/// Collects the bytes of the flight until it is complete.
+#[derive(Default)]
+pub(super) struct Sniffer {
+    collected: Vec<u8>,
+    is_over: bool,
+}
+
+/// More than any certificate chain that a handshake here carries.
+const LONGEST: usize = 256 << 10;
+
+const SERVER_HELLO: u8 = 2;
+const SERVER_KEY_EXCHANGE: u8 = 12;
+const SERVER_HELLO_DONE: u8 = 14;
+
+impl Sniffer {
+    /// Takes bytes as they came from the server.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        if !self.is_over {
+            self.collected.extend_from_slice(bytes);
+            self.is_over = self.collected.len() > LONGEST || !self.messages().1;
+        }
+    }
+
+    /// What the flight said, if it began with a ServerHello.
+    pub(super) fn flight(&self) -> Option<ServerFlight> {
+        let messages = self.messages().0;
+        let mut messages = Reader(&messages);
+        let (SERVER_HELLO, hello) = messages.message()? else { return None };
+        let mut flight = server_hello(&mut Reader(hello))?;
+        while let Some((kind, body)) = messages.message() {
+            if kind == SERVER_KEY_EXCHANGE {
+                flight.key_exchange = server_key_exchange(&mut Reader(body));
+            }
+        }
+        Some(flight)
+    }
+
+    /// The handshake messages so far, without the records around them, and whether more of the
+    /// flight can come.
+    fn messages(&self) -> (Vec<u8>, bool) {
+        const HANDSHAKE: u8 = 22;
+        let mut messages = Vec::new();
+        let mut records = Reader(&self.collected);
+        while let Some(&[kind, 3, _, high, low]) = records.bytes(5) {
+            if kind != HANDSHAKE {
+                return (messages, false);
+            }
+            let Some(fragment) = records.bytes(u16::from_be_bytes([high, low]).into()) else { break };
+            messages.extend_from_slice(fragment);
+        }
+        let is_handshake = self.collected.first().is_none_or(|kind| *kind == HANDSHAKE);
+        let mut reader = Reader(&messages);
+        let is_done =
+            std::iter::from_fn(|| reader.message()).any(|(kind, _)| kind == SERVER_HELLO_DONE);
+        (messages, is_handshake && !is_done)
+    }
+}
+
+fn server_hello(hello: &mut Reader<'_>) -> Option<ServerFlight> {
+    const ENCRYPT_THEN_MAC: u16 = 22;
+    hello.bytes(2 + 32)?;
+    let session_id = hello.bytes(1)?[0];
+    hello.bytes(session_id.into())?;
+    let suite = hello.number()?;
+    hello.bytes(1)?;
+    let mut encrypt_then_mac = false;
+    if let Some(length) = hello.number() {
+        let mut extensions = Reader(hello.bytes(length.into())?);
+        while let Some(kind) = extensions.number() {
+            let length = extensions.number()?;
+            extensions.bytes(length.into())?;
+            encrypt_then_mac |= kind == ENCRYPT_THEN_MAC;
+        }
+    }
+    Some(ServerFlight { suite, encrypt_then_mac, key_exchange: None })
+}
+
+/// RFC 8422, section 5.4.
+fn server_key_exchange(body: &mut Reader<'_>) -> Option<(u16, u16)> {
+    const NAMED_CURVE: u8 = 3;
+    (body.bytes(1)? == [NAMED_CURVE]).then_some(())?;
+    let group = body.number()?;
+    let point = body.bytes(1)?[0];
+    body.bytes(point.into())?;
+    Some((group, body.number()?))
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.bytes(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
+    }
+
+    fn message(&mut self) -> Option<(u8, &'a [u8])> {
+        let &[kind, a, b, c] = self.bytes(4)? else { return None };
+        Some((kind, self.bytes(u32::from_be_bytes([0, a, b, c]) as usize)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let mut message = vec![kind, 0];
+        message.extend((body.len() as u16).to_be_bytes());
+        message.extend(body);
+        message
+    }
+
+    fn flight_with(extensions: &[u8]) -> Vec<u8> {
+        let mut hello = vec![3, 3];
+        hello.extend([7; 32]);
+        hello.extend([2, 1, 1, 0xc0, 0x13, 0]);
+        hello.extend((extensions.len() as u16).to_be_bytes());
+        hello.extend(extensions);
+        let messages = [
+            message(SERVER_HELLO, &hello),
+            message(11, &[9; 300]),
+            message(SERVER_KEY_EXCHANGE, &[3, 0, 29, 2, 5, 5, 8, 4, 0, 1, 1]),
+            message(SERVER_HELLO_DONE, &[]),
+        ]
+        .concat();
+        // Cut into records without regard to the messages, as is allowed.
+        let records = messages.chunks(100).map(|fragment| {
+            [&[22, 3, 3][..], &(fragment.len() as u16).to_be_bytes(), fragment].concat()
+        });
+        records.collect::<Vec<_>>().concat()
+    }
+
+    fn sniff(bytes: &[u8], cut: usize) -> Option<ServerFlight> {
+        let mut sniffer = Sniffer::default();
+        bytes.chunks(cut).for_each(|piece| sniffer.take(piece));
+        sniffer.flight()
+    }
+
+    #[test]
+    fn the_flight_is_read_wherever_it_is_cut() {
+        for (extensions, encrypt_then_mac) in
+            [(&[0xff, 1, 0, 1, 0, 0, 22, 0, 0][..], true), (&[0xff, 1, 0, 1, 0][..], false)]
+        {
+            let bytes = flight_with(extensions);
+            for cut in 1..bytes.len() {
+                assert_eq!(
+                    sniff(&bytes, cut),
+                    Some(ServerFlight {
+                        suite: 0xc013,
+                        encrypt_then_mac,
+                        key_exchange: Some((29, 0x0804)),
+                    })
+                );
+            }
+        }
+        assert_eq!(sniff(b"HTTP/1.1 400 Bad Request\r\n", 3), None);
+    }
+
+    #[test]
+    fn what_follows_the_flight_is_not_kept() {
+        let mut sniffer = Sniffer::default();
+        sniffer.take(&flight_with(&[]));
+        let length = sniffer.collected.len();
+        sniffer.take(&[23; 1000]);
+        assert_eq!(sniffer.collected.len(), length);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_of_a_peer_panic(bytes: Vec<u8>, cut in 1usize..50) {
+            let _ = sniff(&bytes, cut);
+            let _ = sniff(&[&[22, 3, 3, 0, 200][..], &bytes].concat(), cut);
+        }
+    }
+}

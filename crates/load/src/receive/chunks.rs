@@ -1,0 +1,152 @@
+use std::ops::Range;
+
+/// Decodes the chunked transfer coding (RFC 9112, section 7.1).
+pub(super) struct Chunks(State);
+
+enum State {
+    /// Within the line that gives a chunk's size; what of it has come so far.
+    Size(Vec<u8>),
+    Data { left: u64 },
+    /// At the line break behind a chunk's data; how many of its two bytes have come.
+    DataEnd { seen: usize },
+    /// Within the trailer; the length of the line under way.
+    Trailer { line: usize, total: usize },
+    Done,
+}
+
+/// The longest size line, with its extensions, and the longest trailer that are taken.
+const LONGEST_LINE: usize = 4096;
+
+impl Chunks {
+    pub(super) fn new() -> Self {
+        Self(State::Size(Vec::new()))
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.0, State::Done)
+    }
+
+    /// Takes some of `bytes`: says how many were used, and which of them are data.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), &'static str> {
+        match &mut self.0 {
+            State::Size(line) => {
+                let end = bytes.iter().position(|byte| *byte == b'\n');
+                let used = end.map_or(bytes.len(), |end| end + 1);
+                line.extend_from_slice(&bytes[..used]);
+                if line.len() > LONGEST_LINE {
+                    return Err("a chunk's size line is too long");
+                }
+                if end.is_some() {
+                    self.0 = match chunk_size(line)? {
+                        0 => State::Trailer { line: 0, total: 0 },
+                        left => State::Data { left },
+                    };
+                }
+                Ok((used, 0..0))
+            }
+            State::Data { left } => {
+                let used = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= used as u64;
+                if *left == 0 {
+                    self.0 = State::DataEnd { seen: 0 };
+                }
+                Ok((used, 0..used))
+            }
+            State::DataEnd { seen } => {
+                if bytes.first() != Some(&b"\r\n"[*seen]) {
+                    return Err("a chunk longer than its size");
+                }
+                *seen += 1;
+                if *seen == 2 {
+                    self.0 = State::Size(Vec::new());
+                }
+                Ok((1, 0..0))
+            }
+            State::Trailer { line, total } => {
+                let mut used = 0;
+                for byte in bytes {
+                    used += 1;
+                    *total += 1;
+                    match byte {
+                        b'\n' if *line == 0 => {
+                            self.0 = State::Done;
+                            return Ok((used, 0..0));
+                        }
+                        b'\n' => *line = 0,
+                        b'\r' => {}
+                        _ => *line += 1,
+                    }
+                }
+                if *total > LONGEST_LINE {
+                    return Err("a trailer that is too long");
+                }
+                Ok((used, 0..0))
+            }
+            State::Done => Ok((0, 0..0)),
+        }
+    }
+}
+
+fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
+    match httparse::parse_chunk_size(line) {
+        Ok(httparse::Status::Complete((_, size))) => Ok(size),
+        _ => Err("a chunk without a size"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decode(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool, usize), &'static str> {
+        let (mut chunks, mut data, mut left_over) = (Chunks::new(), Vec::new(), 0);
+        for piece in pieces {
+            let mut rest = *piece;
+            while !rest.is_empty() && !chunks.is_done() {
+                let (used, range) = chunks.take(rest)?;
+                data.extend_from_slice(&rest[range]);
+                rest = &rest[used..];
+            }
+            left_over += rest.len();
+        }
+        Ok((data, chunks.is_done(), left_over))
+    }
+
+    #[test]
+    fn extensions_and_trailers_are_passed_over() {
+        let text = b"4;name=x\r\nWiki\r\n5\r\npedia\r\n0\r\nExpires: never\r\n\r\nrest";
+        assert_eq!(decode(&[text]), Ok((b"Wikipedia".to_vec(), true, 4)));
+    }
+
+    #[test]
+    fn lies_about_the_size_are_errors() {
+        assert!(decode(&[b"3\r\nWiki\r\n"]).is_err());
+        assert!(decode(&[b"x\r\n"]).is_err());
+        assert!(decode(&[b"\r\n"]).is_err());
+        assert!(decode(&[&[b'1'; 5000]]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_anywhere_change_nothing(
+            sizes in proptest::collection::vec(1usize..50, 0..6),
+            cut in 1usize..40,
+        ) {
+            let mut text = Vec::new();
+            for size in &sizes {
+                text.extend_from_slice(format!("{size:x}\r\n").as_bytes());
+                text.extend(std::iter::repeat_n(b'a', *size));
+                text.extend_from_slice(b"\r\n");
+            }
+            text.extend_from_slice(b"0\r\n\r\n");
+            let pieces: Vec<&[u8]> = text.chunks(cut).collect();
+            prop_assert_eq!(decode(&pieces), Ok((vec![b'a'; sizes.iter().sum()], true, 0)));
+        }
+
+        #[test]
+        fn no_bytes_of_a_peer_panic(bytes: Vec<u8>) {
+            let _ = decode(&[&bytes]);
+        }
+    }
+}

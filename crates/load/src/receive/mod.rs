@@ -1,0 +1,342 @@
+//! Receiving responses without reading them: the walk.
+//!
+//! A reception says what it wants next, the connection feeds it: it does no input itself, so that
+//! every byte sequence can be tested without a socket.
+//!
+//! Over TLS the first record of a response is opened for its status and Content-Length. Of the
+//! records that follow only the headers are read; their bodies are dropped. A record that may be
+//! the last is opened with the sequence number that it must have, which proves how many records
+//! came before it. Whatever is opened is compared with the generated object, where the path names
+//! one. What a walk cannot see: the content of dropped records, two of them swapped, and TLS 1.3
+//! padding within them. Where the count does not come out, the response fails as
+//! [`ErrorKind::UnverifiableRecord`].
+
+mod chunks;
+mod response;
+
+pub(crate) use response::{Completed, Expectation};
+
+use crate::failure::{ErrorKind, Failure};
+use crate::record::{HEADER, Header, Opener, content_type};
+use response::Response;
+
+/// The most that is read ahead while a response's head is awaited or a whole body is read: enough
+/// for any record, so that a small response costs one read.
+pub(crate) const READ_AHEAD: usize = 64 << 10;
+
+/// What is read ahead while a head is awaited, when a long body is to be dropped behind it: one
+/// full record with its header.
+const ONE_RECORD: usize = (16 << 10) + 256 + HEADER;
+
+/// What a reception needs next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// At least `min` bytes in hand; up to `max` are welcome.
+    Read { min: usize, max: usize },
+    /// So many bytes dropped unseen; fewer at a time are fine.
+    Skip(u64),
+}
+
+/// What became of the bytes that were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// More is wanted.
+    More,
+    /// The response is complete.
+    Complete(Completed),
+    /// The peer announced its close (close_notify) where it may.
+    Closed,
+}
+
+/// Receives the responses of one connection, one after another.
+pub(crate) struct Reception {
+    framing: Framing,
+    /// The response under way; `None` while none is expected.
+    response: Option<Response>,
+    /// Whether every record is opened.
+    whole: bool,
+    proof: Proof,
+    /// Body bytes of dropped records of the response under way.
+    dropped: u64,
+}
+
+enum Framing {
+    Plain,
+    Tls { opener: Opener, step: Step },
+}
+
+/// Where in a record the reception stands.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Header,
+    /// The record's body is to be read and opened.
+    Open(Header),
+    /// So many bytes are to be dropped, then the tail of a record of this length read.
+    Drop { left: usize, length: usize },
+    Tail { length: usize },
+}
+
+/// Whether the bytes received so far shall be, and are, proven to be in their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    NotAsked,
+    Asked,
+    Given,
+}
+
+impl Reception {
+    /// Receives plain HTTP.
+    pub(crate) fn plain() -> Self {
+        Self::new(Framing::Plain)
+    }
+
+    /// Receives records from the one that `opener` expects.
+    pub(crate) fn tls(opener: Opener) -> Self {
+        Self::new(Framing::Tls { opener, step: Step::Header })
+    }
+
+    fn new(framing: Framing) -> Self {
+        Self { framing, response: None, whole: false, proof: Proof::NotAsked, dropped: 0 }
+    }
+
+    /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body.
+    pub(crate) fn expect(&mut self, expectation: Expectation, whole: bool) {
+        self.response = Some(Response::new(expectation));
+        self.whole = whole;
+        self.dropped = 0;
+    }
+
+    /// Body bytes of the response under way that have arrived.
+    pub(crate) fn body(&self) -> u64 {
+        self.response.as_ref().map_or(0, Response::body)
+    }
+
+    /// Those of [`Self::body`] that were opened or read.
+    pub(crate) fn opened(&self) -> u64 {
+        self.body() - self.dropped
+    }
+
+    /// Whether the response under way has begun to arrive.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.response.as_ref().is_some_and(Response::has_begun)
+    }
+
+    /// Body bytes that are still to come, where a length was promised.
+    pub(crate) fn body_left(&self) -> Option<u64> {
+        self.response.as_ref().and_then(Response::left)
+    }
+
+    /// From now on the next record is opened, which proves those before it.
+    pub(crate) fn ask_proof(&mut self) {
+        if self.proof == Proof::NotAsked {
+            self.proof = match self.framing {
+                Framing::Plain => Proof::Given,
+                Framing::Tls { .. } => Proof::Asked,
+            };
+        }
+    }
+
+    /// Whether a record was opened since the proof was asked.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proof == Proof::Given
+    }
+
+    /// What is needed next.
+    pub(crate) fn want(&self) -> Want {
+        // Reading ahead is harmless where all that is read gets opened anyway.
+        let dropping = !self.whole && self.body_left().is_some_and(|left| left > 0);
+        match &self.framing {
+            Framing::Plain => match self.body_left() {
+                Some(left) if dropping => Want::Skip(left),
+                _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
+                _ => Want::Read { min: 1, max: ONE_RECORD },
+            },
+            Framing::Tls { opener, step } => {
+                let (min, behind) = match step {
+                    Step::Header => (HEADER, 0),
+                    Step::Open(header) => (header.length, 0),
+                    Step::Drop { left, .. } => return Want::Skip(*left as u64),
+                    Step::Tail { .. } => (opener.tail(), HEADER),
+                };
+                let max = match (dropping, self.whole) {
+                    (true, _) => min + behind,
+                    (false, true) => READ_AHEAD,
+                    (false, false) => ONE_RECORD.max(min),
+                };
+                Want::Read { min, max }
+            }
+        }
+    }
+
+    /// Takes dropped bytes, at most as many as [`Want::Skip`] asked for.
+    pub(crate) fn skipped(&mut self, count: u64) -> Result<Given, Failure> {
+        match &mut self.framing {
+            Framing::Plain => {
+                let Some(response) = &mut self.response else { return Ok(Given::More) };
+                response.drop_body(count);
+                self.dropped += count;
+                self.complete_if_done()
+            }
+            Framing::Tls { opener, step } => {
+                if let Step::Drop { left, length } = step {
+                    *left = left.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
+                    if *left == 0 {
+                        let length = *length;
+                        if opener.tail() == 0 {
+                            *step = Step::Header;
+                            let plaintext = opener.most_plaintext(length).unwrap_or(0) as u64;
+                            self.dropped_record(plaintext);
+                        } else {
+                            *step = Step::Tail { length };
+                        }
+                    }
+                }
+                Ok(Given::More)
+            }
+        }
+    }
+
+    /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
+    /// is left over belongs to what comes next.
+    pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
+        let Framing::Tls { opener, step } = &mut self.framing else {
+            return Ok((bytes.len(), self.plaintext(bytes)?));
+        };
+        match *step {
+            Step::Header => {
+                let header = bytes
+                    .first_chunk::<HEADER>()
+                    .and_then(|bytes| Header::parse(*bytes))
+                    .ok_or_else(|| lost("bytes that are no record header"))?;
+                let next = self.after_header(header)?;
+                self.set_step(next);
+                Ok((HEADER, Given::More))
+            }
+            Step::Open(header) => {
+                *step = Step::Header;
+                let body = &mut bytes[..header.length];
+                let opened = opener
+                    .open(header, body)
+                    .ok_or_else(|| lost("a record that is not authentic in its place"))?;
+                if self.proof == Proof::Asked {
+                    self.proof = Proof::Given;
+                }
+                let plaintext = &body[opened.plaintext];
+                let given = match opened.content_type {
+                    content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
+                    content_type::HANDSHAKE => post_handshake(plaintext)?,
+                    content_type::ALERT => alert(plaintext)?,
+                    other => return Err(lost(&format!("a record of type {other}"))),
+                };
+                Ok((header.length, given))
+            }
+            Step::Tail { length } => {
+                let tail = opener.tail();
+                let plaintext = opener
+                    .plaintext_by_tail(length, &bytes[..tail])
+                    .ok_or_else(|| lost("a record whose padding is longer than itself"))?;
+                *step = Step::Header;
+                self.dropped_record(plaintext as u64);
+                Ok((tail, Given::More))
+            }
+            // Bytes in hand are dropped by `skipped`.
+            Step::Drop { .. } => Ok((0, Given::More)),
+        }
+    }
+
+    /// Takes the end of the stream. `Given::Complete` where the response ends with it.
+    pub(crate) fn end(&mut self) -> Result<Given, Failure> {
+        let Some(response) = &mut self.response else { return Ok(Given::Closed) };
+        // Without close_notify the end could be anybody's cut (RFC 8446, section 6.1).
+        let authentic = matches!(self.framing, Framing::Plain);
+        response.end(authentic)?;
+        self.complete_if_done()
+    }
+
+    fn set_step(&mut self, next: Step) {
+        if let Framing::Tls { step, .. } = &mut self.framing {
+            *step = next;
+        }
+    }
+
+    /// What to do with the record behind this header.
+    fn after_header(&self, header: Header) -> Result<Step, Failure> {
+        let Framing::Tls { opener, .. } = &self.framing else { return Ok(Step::Header) };
+        let Some(most) = opener.most_plaintext(header.length) else {
+            if header.content_type == content_type::ALERT && header.length == 2 {
+                return Err(Failure::new(ErrorKind::Alert, "an alert without encryption"));
+            }
+            return Err(lost("a record too short for its own authentication"));
+        };
+        let droppable = header.content_type == content_type::APPLICATION_DATA
+            && !self.whole
+            && self.proof != Proof::Asked
+            && header.length >= opener.tail()
+            // What may hold the last byte of the body is opened.
+            && self.body_left().is_some_and(|left| (most as u64) < left);
+        Ok(if droppable {
+            Step::Drop { left: header.length - opener.tail(), length: header.length }
+        } else {
+            Step::Open(header)
+        })
+    }
+
+    fn dropped_record(&mut self, plaintext: u64) {
+        if let Framing::Tls { opener, .. } = &mut self.framing {
+            opener.pass();
+        }
+        self.dropped += plaintext;
+        if let Some(response) = &mut self.response {
+            response.drop_body(plaintext);
+        }
+    }
+
+    fn plaintext(&mut self, content: &[u8]) -> Result<Given, Failure> {
+        if content.is_empty() {
+            return Ok(Given::More);
+        }
+        let Some(response) = &mut self.response else {
+            return Err(Failure::new(ErrorKind::LongBody, "data after the end of a response"));
+        };
+        response.take(content)?;
+        self.complete_if_done()
+    }
+
+    fn complete_if_done(&mut self) -> Result<Given, Failure> {
+        let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
+            return Ok(Given::More);
+        };
+        completed.opened = completed.body - self.dropped;
+        completed.compared &= self.dropped == 0;
+        self.response = None;
+        Ok(Given::Complete(completed))
+    }
+}
+
+fn lost(seen: &str) -> Failure {
+    Failure::new(ErrorKind::UnverifiableRecord, seen)
+}
+
+/// Tickets are passed over; so is a HelloRequest, which RFC 5246 lets a client ignore. After a
+/// KeyUpdate this client has no keys any more, so it says so at once.
+fn post_handshake(message: &[u8]) -> Result<Given, Failure> {
+    const KEY_UPDATE: u8 = 24;
+    match message.first() {
+        Some(&KEY_UPDATE) => Err(lost("a KeyUpdate, which toll does not follow")),
+        _ => Ok(Given::More),
+    }
+}
+
+fn alert(message: &[u8]) -> Result<Given, Failure> {
+    match message {
+        [_, 0] => Ok(Given::Closed),
+        [_, description] => Err(Failure::new(
+            ErrorKind::Alert,
+            format!("alert {}", crate::handshake::alert_name(*description)),
+        )),
+        _ => Err(lost("an alert that is none")),
+    }
+}
+
+#[cfg(test)]
+mod tests {}

@@ -1,0 +1,303 @@
+use crate::failure::{ErrorKind, Failure};
+
+use super::chunks::Chunks;
+
+/// The longest response head that is taken.
+const LONGEST_HEAD: usize = 64 << 10;
+
+/// The most header fields in a head that is taken.
+const MOST_FIELDS: usize = 96;
+
+/// What the body of a response must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expectation {
+    /// The generated object of this size.
+    Object(u64),
+    /// Whatever the server sends.
+    Anything,
+}
+
+/// A response that arrived as promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Completed {
+    /// Length of the body.
+    pub(crate) body: u64,
+    /// How many of its bytes were opened or read.
+    pub(crate) opened: u64,
+    /// Whether every byte was compared with the generated object.
+    pub(crate) compared: bool,
+    /// Whether the server will close the connection.
+    pub(crate) closes: bool,
+}
+
+/// A response that is arriving.
+pub(super) struct Response {
+    expectation: Expectation,
+    /// The beginning of a head that came in pieces.
+    head: Vec<u8>,
+    begun: bool,
+    phase: Phase,
+    body: u64,
+    closes: bool,
+}
+
+enum Phase {
+    Head,
+    Length { left: u64 },
+    Chunked(Chunks),
+    UntilClose,
+    Done,
+}
+
+impl Response {
+    pub(super) fn new(expectation: Expectation) -> Self {
+        Self {
+            expectation,
+            head: Vec::new(),
+            begun: false,
+            phase: Phase::Head,
+            body: 0,
+            closes: false,
+        }
+    }
+
+    pub(super) fn body(&self) -> u64 {
+        self.body
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    pub(super) fn left(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Length { left } => Some(left),
+            _ => None,
+        }
+    }
+
+    pub(super) fn completed(&self) -> Option<Completed> {
+        matches!(self.phase, Phase::Done).then_some(Completed {
+            body: self.body,
+            opened: self.body,
+            compared: matches!(self.expectation, Expectation::Object(_)),
+            closes: self.closes,
+        })
+    }
+
+    /// Body bytes passed unseen; at most as many as are left.
+    pub(super) fn drop_body(&mut self, count: u64) {
+        if let Phase::Length { left } = &mut self.phase {
+            let count = count.min(*left);
+            *left -= count;
+            self.body += count;
+            if *left == 0 {
+                self.phase = Phase::Done;
+            }
+        }
+    }
+
+    /// What was sent next.
+    pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
+        self.begun = true;
+        if !matches!(self.phase, Phase::Head) {
+            return self.take_body(content);
+        }
+        if self.head.is_empty() {
+            match self.parse_head(content)? {
+                Some(length) => return self.take_body(&content[length..]),
+                None => self.head = content.to_vec(),
+            }
+        } else {
+            self.head.extend_from_slice(content);
+            let head = std::mem::take(&mut self.head);
+            match self.parse_head(&head)? {
+                Some(length) => return self.take_body(&head[length..]),
+                None => self.head = head,
+            }
+        }
+        if self.head.len() > LONGEST_HEAD {
+            return Err(status("a head of more than 64 KiB"));
+        }
+        Ok(())
+    }
+
+    /// The stream ended; `authentic` where nobody but the server can have ended it.
+    pub(super) fn end(&mut self, authentic: bool) -> Result<(), Failure> {
+        match &self.phase {
+            Phase::Done => Ok(()),
+            Phase::Head if !self.begun => {
+                Err(Failure::new(ErrorKind::EarlyClose, "closed before a response"))
+            }
+            Phase::Head => Err(Failure::new(ErrorKind::EarlyClose, "closed within the head")),
+            Phase::UntilClose if authentic => self.finish(),
+            Phase::UntilClose => Err(Failure::new(
+                ErrorKind::ShortBody,
+                "closed without close_notify where the close is the body's end",
+            )),
+            Phase::Length { left } => Err(Failure::new(
+                ErrorKind::ShortBody,
+                format!("closed after {} of {} body bytes", self.body, self.body + left),
+            )),
+            Phase::Chunked(_) => Err(Failure::new(
+                ErrorKind::ShortBody,
+                format!("closed after {} body bytes, before the last chunk", self.body),
+            )),
+        }
+    }
+
+    /// The length of the head, if `bytes` hold all of it; interim responses (1xx) are passed over.
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+        let mut start = 0;
+        loop {
+            let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+            let mut head = httparse::Response::new(&mut fields);
+            let length = match head.parse(&bytes[start..]) {
+                Ok(httparse::Status::Complete(length)) => length,
+                Ok(httparse::Status::Partial) => {
+                    // What was passed over need not be parsed again, but seldom is there any.
+                    return Ok(None);
+                }
+                Err(error) => return Err(status(&format!("no HTTP response: {error}"))),
+            };
+            start += length;
+            let code = head.code.unwrap_or(0);
+            match code {
+                101 => return Err(status("101 Switching Protocols, unasked")),
+                100..=199 => continue,
+                200..=299 => {}
+                _ => return Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
+            }
+            self.closes = head.version == Some(0);
+            self.begin_body(code, head.headers)?;
+            return Ok(Some(start));
+        }
+    }
+
+    /// The body's length (RFC 9112, section 6.3).
+    fn begin_body(&mut self, code: u16, fields: &[httparse::Header<'_>]) -> Result<(), Failure> {
+        let mut length = None;
+        let mut chunked = false;
+        for field in fields {
+            let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
+            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+            if is("content-length") {
+                let Ok(promised) = value.parse::<u64>() else {
+                    return Err(status(&format!("a Content-Length of `{value}`")));
+                };
+                if length.is_some_and(|other| other != promised) {
+                    return Err(status("two different Content-Lengths"));
+                }
+                length = Some(promised);
+            } else if is("transfer-encoding") {
+                if !value.eq_ignore_ascii_case("chunked") {
+                    return Err(status(&format!("Transfer-Encoding `{value}`")));
+                }
+                chunked = true;
+            } else if is("connection") {
+                for option in value.split(',').map(str::trim) {
+                    if option.eq_ignore_ascii_case("close") {
+                        self.closes = true;
+                    } else if option.eq_ignore_ascii_case("keep-alive") {
+                        self.closes = false;
+                    }
+                }
+            }
+        }
+        if code == 204 {
+            return self.finish();
+        }
+        if chunked {
+            self.phase = Phase::Chunked(Chunks::new());
+            return Ok(());
+        }
+        match length {
+            Some(promised) => {
+                self.check_length(promised)?;
+                if promised == 0 {
+                    return self.finish();
+                }
+                self.phase = Phase::Length { left: promised };
+            }
+            None => {
+                self.closes = true;
+                self.phase = Phase::UntilClose;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {
+        match &mut self.phase {
+            Phase::Length { left } => {
+                let here = content.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= here as u64;
+                let is_done = *left == 0;
+                self.take_bytes(&content[..here])?;
+                if here < content.len() {
+                    return Err(too_long());
+                }
+                if is_done { self.finish() } else { Ok(()) }
+            }
+            Phase::Chunked(chunks) => {
+                let mut chunks = std::mem::replace(chunks, Chunks::new());
+                let mut rest = content;
+                while !rest.is_empty() && !chunks.is_done() {
+                    let (used, data) = chunks.take(rest).map_err(status)?;
+                    self.take_bytes(&rest[data])?;
+                    rest = &rest[used..];
+                }
+                let is_done = chunks.is_done();
+                self.phase = Phase::Chunked(chunks);
+                if !rest.is_empty() {
+                    return Err(too_long());
+                }
+                if is_done { self.finish() } else { Ok(()) }
+            }
+            Phase::UntilClose => self.take_bytes(content),
+            Phase::Done if content.is_empty() => Ok(()),
+            Phase::Head | Phase::Done => Err(too_long()),
+        }
+    }
+
+    /// Compares body bytes and counts them.
+    fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
+        if let Expectation::Object(size) = self.expectation {
+            if self.body + content.len() as u64 > size {
+                return Err(too_long());
+            }
+            if !objects::matches(self.body, content) {
+                return Err(Failure::new(
+                    ErrorKind::Content,
+                    format!("the object differs behind byte {}", self.body),
+                ));
+            }
+        }
+        self.body += content.len() as u64;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.check_length(self.body)?;
+        self.phase = Phase::Done;
+        Ok(())
+    }
+
+    fn check_length(&self, length: u64) -> Result<(), Failure> {
+        let Expectation::Object(size) = self.expectation else { return Ok(()) };
+        let seen = || format!("a body of {length} bytes for an object of {size}");
+        match length.cmp(&size) {
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Less => Err(Failure::new(ErrorKind::ShortBody, seen())),
+            std::cmp::Ordering::Greater => Err(Failure::new(ErrorKind::LongBody, seen())),
+        }
+    }
+}
+
+fn status(seen: &str) -> Failure {
+    Failure::new(ErrorKind::Status, seen)
+}
+
+fn too_long() -> Failure {
+    Failure::new(ErrorKind::LongBody, "more bytes than the response promised")
+}

@@ -1,0 +1,73 @@
+use std::ops::Range;
+
+use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use tls::Cipher;
+
+/// Length of the tag of all AEAD ciphers of TLS that toll measures.
+const TAG: usize = 16;
+
+/// An AEAD key with the static part of its nonces.
+pub(crate) struct AeadKey {
+    key: LessSafeKey,
+    iv: [u8; 12],
+}
+
+impl AeadKey {
+    /// `None` where the cipher is no AEAD or a length is not its own.
+    pub(crate) fn new(cipher: Cipher, key: &[u8], iv: &[u8; 12]) -> Option<Self> {
+        let algorithm = match cipher {
+            Cipher::Aes128Gcm => &AES_128_GCM,
+            Cipher::Aes256Gcm => &AES_256_GCM,
+            Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+            Cipher::Aes128Cbc | Cipher::Aes256Cbc => return None,
+        };
+        let key = LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?);
+        Some(Self { key, iv: *iv })
+    }
+
+    /// The static part, XORed with the sequence number (RFC 8446, section 5.3).
+    pub(crate) fn nonce(&self, sequence: u64) -> [u8; 12] {
+        let mut nonce = self.iv;
+        for (byte, number) in nonce[4..].iter_mut().zip(sequence.to_be_bytes()) {
+            *byte ^= number;
+        }
+        nonce
+    }
+
+    /// The first 4 bytes of the static part, then those that the record carries (RFC 5288).
+    pub(crate) fn nonce_with(&self, explicit: [u8; 8]) -> [u8; 12] {
+        let mut nonce = self.iv;
+        nonce[4..].copy_from_slice(&explicit);
+        nonce
+    }
+
+    /// Opens `body[from..]` and says where in `body` its plaintext now stands.
+    pub(super) fn open_in_place(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        body: &mut [u8],
+        from: usize,
+    ) -> Option<Range<usize>> {
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let sealed = body.get_mut(from..)?;
+        let plaintext = self.key.open_in_place(nonce, Aad::from(aad), sealed).ok()?;
+        Some(from..from + plaintext.len())
+    }
+
+    /// Encrypts `out[from..]` and appends the tag.
+    pub(super) fn seal_in_place(
+        &self,
+        nonce: [u8; 12],
+        aad: &[u8],
+        out: &mut Vec<u8>,
+        from: usize,
+    ) -> Option<()> {
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let content = out.get_mut(from..)?;
+        let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(aad), content).ok()?;
+        debug_assert_eq!(tag.as_ref().len(), TAG);
+        out.extend_from_slice(tag.as_ref());
+        Some(())
+    }
+}

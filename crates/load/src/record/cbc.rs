@@ -1,0 +1,205 @@
+//! CBC suites of TLS 1.2 (RFC 5246, section 6.2.3.2) and encrypt-then-MAC (RFC 7366).
+//!
+//! Unlike a client that guards secrets, this one may take a time that depends on the padding: it
+//! reads objects that toll generated itself, and ends the connection at the first record that does
+//! not open, so there is nothing to learn and no second question to ask.
+
+use std::ops::Range;
+
+use ::cbc::cipher::block_padding::NoPadding;
+use ::cbc::cipher::{BlockDecrypt, BlockDecryptMut, BlockEncryptMut, InnerIvInit, KeyInit};
+use aes::{Aes128, Aes256, Block};
+use hmac::{Hmac, Mac as _};
+use ring::rand::{SecureRandom, SystemRandom};
+use sha1::Sha1;
+use sha2::{Sha256, Sha384};
+use tls::{Cipher, Mac};
+
+use super::{Header, tls12_aad};
+
+/// AES's block, and the explicit IV in front of each record.
+const BLOCK: usize = 16;
+
+/// The keys of one direction.
+pub(crate) struct CbcKeys {
+    cipher: BlockCipher,
+    mac: MacKey,
+    encrypt_then_mac: bool,
+}
+
+enum BlockCipher {
+    Aes128(Aes128),
+    Aes256(Aes256),
+}
+
+/// HMAC with its key already absorbed; cloned for each record.
+enum MacKey {
+    Sha1(Hmac<Sha1>),
+    Sha256(Hmac<Sha256>),
+    Sha384(Hmac<Sha384>),
+}
+
+impl CbcKeys {
+    /// `None` where the suite is no CBC suite or a length is not its own.
+    pub(super) fn new(
+        cipher: Cipher,
+        key: &[u8],
+        mac: Mac,
+        mac_key: &[u8],
+        encrypt_then_mac: bool,
+    ) -> Option<Self> {
+        let cipher = match cipher {
+            Cipher::Aes128Cbc => BlockCipher::Aes128(Aes128::new_from_slice(key).ok()?),
+            Cipher::Aes256Cbc => BlockCipher::Aes256(Aes256::new_from_slice(key).ok()?),
+            Cipher::Aes128Gcm | Cipher::Aes256Gcm | Cipher::ChaCha20Poly1305 => return None,
+        };
+        let mac = match mac {
+            Mac::Sha1 => MacKey::Sha1(<Hmac<Sha1> as hmac::Mac>::new_from_slice(mac_key).ok()?),
+            Mac::Sha256 => MacKey::Sha256(<Hmac<Sha256> as hmac::Mac>::new_from_slice(mac_key).ok()?),
+            Mac::Sha384 => MacKey::Sha384(<Hmac<Sha384> as hmac::Mac>::new_from_slice(mac_key).ok()?),
+            Mac::Aead => return None,
+        };
+        Some(Self { cipher, mac, encrypt_then_mac })
+    }
+
+    pub(super) fn open(
+        &self,
+        sequence: u64,
+        header: Header,
+        body: &mut [u8],
+    ) -> Option<Range<usize>> {
+        if self.encrypt_then_mac {
+            let end = body.len().checked_sub(self.mac.length())?;
+            let (sealed, tag) = body.split_at_mut(end);
+            self.mac.verify(&tls12_aad(sequence, header, end), sealed, tag)?;
+            let content = self.decrypt(sealed)?;
+            Some(BLOCK..BLOCK + content)
+        } else {
+            let end = BLOCK + self.decrypt(body)?;
+            let content = end.checked_sub(self.mac.length()).filter(|end| *end >= BLOCK)?;
+            let aad = tls12_aad(sequence, header, content - BLOCK);
+            self.mac.verify(&aad, &body[BLOCK..content], &body[content..end])?;
+            Some(BLOCK..content)
+        }
+    }
+
+    /// Decrypts what follows the IV in place; the length without padding.
+    fn decrypt(&self, body: &mut [u8]) -> Option<usize> {
+        let (iv, blocks) = body.split_at_mut_checked(BLOCK)?;
+        if blocks.is_empty() {
+            return None;
+        }
+        let iv = Block::from_slice(iv);
+        match &self.cipher {
+            BlockCipher::Aes128(aes) => ::cbc::Decryptor::inner_iv_init(aes, iv)
+                .decrypt_padded_mut::<NoPadding>(blocks)
+                .ok()?,
+            BlockCipher::Aes256(aes) => ::cbc::Decryptor::inner_iv_init(aes, iv)
+                .decrypt_padded_mut::<NoPadding>(blocks)
+                .ok()?,
+        };
+        let padding = usize::from(*blocks.last()?);
+        let content = blocks.len().checked_sub(padding + 1)?;
+        blocks[content..].iter().all(|byte| usize::from(*byte) == padding).then_some(content)
+    }
+
+    pub(super) fn most_plaintext(&self, length: usize) -> Option<usize> {
+        length.checked_sub(BLOCK + self.mac.length() + 1)
+    }
+
+    pub(super) fn tail(&self) -> usize {
+        2 * BLOCK + if self.encrypt_then_mac { self.mac.length() } else { 0 }
+    }
+
+    pub(super) fn plaintext_by_tail(&self, length: usize, tail: &[u8]) -> Option<usize> {
+        let previous = tail.get(..BLOCK)?;
+        let mut last = *Block::from_slice(tail.get(BLOCK..2 * BLOCK)?);
+        match &self.cipher {
+            BlockCipher::Aes128(aes) => aes.decrypt_block(&mut last),
+            BlockCipher::Aes256(aes) => aes.decrypt_block(&mut last),
+        }
+        let padding = usize::from(last[BLOCK - 1] ^ previous[BLOCK - 1]);
+        self.most_plaintext(length)?.checked_sub(padding)
+    }
+
+    pub(super) fn seal(
+        &self,
+        sequence: u64,
+        content_type: u8,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let mac_inside = if self.encrypt_then_mac { 0 } else { self.mac.length() };
+        let padding = BLOCK - 1 - (content.len() + mac_inside) % BLOCK;
+        let sealed = BLOCK + content.len() + mac_inside + padding + 1;
+        let header = Header { content_type, length: sealed + self.mac.length() - mac_inside };
+
+        out.extend_from_slice(&header.to_bytes());
+        let start = out.len();
+        out.extend_from_slice(&random_iv()?);
+        out.extend_from_slice(content);
+        if !self.encrypt_then_mac {
+            self.mac.append(&tls12_aad(sequence, header, content.len()), content, out);
+        }
+        out.resize(start + sealed, padding as u8);
+
+        let (iv, blocks) = out[start..].split_at_mut(BLOCK);
+        let (iv, length) = (Block::from_slice(iv), blocks.len());
+        match &self.cipher {
+            BlockCipher::Aes128(aes) => ::cbc::Encryptor::inner_iv_init(aes, iv)
+                .encrypt_padded_mut::<NoPadding>(blocks, length)
+                .ok()?,
+            BlockCipher::Aes256(aes) => ::cbc::Encryptor::inner_iv_init(aes, iv)
+                .encrypt_padded_mut::<NoPadding>(blocks, length)
+                .ok()?,
+        };
+        if self.encrypt_then_mac {
+            let aad = tls12_aad(sequence, header, sealed);
+            let tag_at = out.len();
+            let mut tag = Vec::with_capacity(self.mac.length());
+            self.mac.append(&aad, &out[start..tag_at], &mut tag);
+            out.extend_from_slice(&tag);
+        }
+        Some(())
+    }
+}
+
+impl MacKey {
+    fn length(&self) -> usize {
+        match self {
+            Self::Sha1(_) => 20,
+            Self::Sha256(_) => 32,
+            Self::Sha384(_) => 48,
+        }
+    }
+
+    /// In constant time; `None` where `tag` is not the content's.
+    fn verify(&self, aad: &[u8], content: &[u8], tag: &[u8]) -> Option<()> {
+        match self {
+            Self::Sha1(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
+            Self::Sha256(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
+            Self::Sha384(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
+        }
+        .ok()
+    }
+
+    fn append(&self, aad: &[u8], content: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Sha1(mac) => {
+                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+            }
+            Self::Sha256(mac) => {
+                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+            }
+            Self::Sha384(mac) => {
+                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+            }
+        }
+    }
+}
+
+fn random_iv() -> Option<[u8; BLOCK]> {
+    let mut iv = [0; BLOCK];
+    SystemRandom::new().fill(&mut iv).ok()?;
+    Some(iv)
+}

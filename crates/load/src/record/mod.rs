@@ -1,0 +1,319 @@
+//! The record layer after the handshake: sealing requests, and opening or counting the records of
+//! responses (RFC 8446 section 5, RFC 5246 section 6).
+
+mod aead;
+mod cbc;
+mod key_block;
+
+pub(crate) use aead::AeadKey;
+pub(crate) use cbc::CbcKeys;
+pub(crate) use key_block::{Side, tls12_keys};
+
+use std::ops::Range;
+
+/// Length of a record's header: type, version, length.
+pub(crate) const HEADER: usize = 5;
+
+/// The most plaintext that a record holds, 2^14 bytes.
+const MOST_PLAINTEXT: usize = 1 << 14;
+
+/// Content types that toll meets, of RFC 8446 section 5.1.
+pub(crate) mod content_type {
+    pub(crate) const ALERT: u8 = 21;
+    pub(crate) const HANDSHAKE: u8 = 22;
+    pub(crate) const APPLICATION_DATA: u8 = 23;
+}
+
+/// The header of a protected record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) content_type: u8,
+    /// Of the protected body that follows.
+    pub(crate) length: usize,
+}
+
+impl Header {
+    /// `None` where this is no header of a protected record of TLS 1.2 or 1.3.
+    pub(crate) fn parse(bytes: [u8; HEADER]) -> Option<Self> {
+        let [content_type, 3, 3, high, low] = bytes else { return None };
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        // RFC 5246 allows 2048 bytes of expansion, the most of any version.
+        let known = matches!(content_type, 20..=23) && length <= MOST_PLAINTEXT + 2048;
+        known.then_some(Self { content_type, length })
+    }
+
+    fn to_bytes(self) -> [u8; HEADER] {
+        let [high, low] = (self.length as u16).to_be_bytes();
+        [self.content_type, 3, 3, high, low]
+    }
+}
+
+/// How records are protected, one direction of one connection.
+pub(crate) enum Protection {
+    /// TLS 1.3, all suites.
+    Tls13(AeadKey),
+    /// TLS 1.2 with AES-GCM, RFC 5288.
+    Tls12Gcm(AeadKey),
+    /// TLS 1.2 with ChaCha20-Poly1305, RFC 7905.
+    Tls12ChaCha20(AeadKey),
+    /// TLS 1.2 with CBC and HMAC.
+    Tls12Cbc(Box<CbcKeys>),
+}
+
+/// What a record held.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Opened {
+    pub(crate) content_type: u8,
+    /// Where in the record's body the plaintext now stands.
+    pub(crate) plaintext: Range<usize>,
+}
+
+/// Opens or counts received records in their order.
+pub(crate) struct Opener {
+    protection: Protection,
+    /// The sequence number that the next record must have.
+    sequence: u64,
+}
+
+impl Opener {
+    pub(crate) fn new(protection: Protection, sequence: u64) -> Self {
+        Self { protection, sequence }
+    }
+
+    /// Opens the record with this header in place, as the next in sequence; `None` where it is
+    /// not authentic there.
+    pub(crate) fn open(&mut self, header: Header, body: &mut [u8]) -> Option<Opened> {
+        let sequence = self.next();
+        match &self.protection {
+            Protection::Tls13(key) => {
+                let plaintext = key.open_in_place(
+                    key.nonce(sequence),
+                    &header.to_bytes(),
+                    body,
+                    0,
+                )?;
+                // The inner content type is the last byte that is not padding.
+                let end = body[plaintext.clone()].iter().rposition(|byte| *byte != 0)?;
+                Some(Opened {
+                    content_type: body[plaintext.start + end],
+                    plaintext: plaintext.start..plaintext.start + end,
+                })
+            }
+            Protection::Tls12Gcm(key) => {
+                let explicit: [u8; 8] = body.get(..8)?.try_into().ok()?;
+                let aad = tls12_aad(sequence, header, header.length.checked_sub(8 + 16)?);
+                let plaintext = key.open_in_place(key.nonce_with(explicit), &aad, body, 8)?;
+                Some(Opened { content_type: header.content_type, plaintext })
+            }
+            Protection::Tls12ChaCha20(key) => {
+                let aad = tls12_aad(sequence, header, header.length.checked_sub(16)?);
+                let plaintext = key.open_in_place(key.nonce(sequence), &aad, body, 0)?;
+                Some(Opened { content_type: header.content_type, plaintext })
+            }
+            Protection::Tls12Cbc(keys) => {
+                let plaintext = keys.open(sequence, header, body)?;
+                Some(Opened { content_type: header.content_type, plaintext })
+            }
+        }
+    }
+
+    /// Counts a record that is dropped unopened.
+    pub(crate) fn pass(&mut self) {
+        self.next();
+    }
+
+    /// The most plaintext that a record of this length can hold; `None` where none can be that
+    /// short.
+    pub(crate) fn most_plaintext(&self, length: usize) -> Option<usize> {
+        match &self.protection {
+            Protection::Tls13(_) => length.checked_sub(16 + 1),
+            Protection::Tls12Gcm(_) => length.checked_sub(8 + 16),
+            Protection::Tls12ChaCha20(_) => length.checked_sub(16),
+            Protection::Tls12Cbc(keys) => keys.most_plaintext(length),
+        }
+    }
+
+    /// How many bytes at a record's end tell how much plaintext it holds, where its length alone
+    /// does not (CBC's padding).
+    pub(crate) fn tail(&self) -> usize {
+        match &self.protection {
+            Protection::Tls12Cbc(keys) => keys.tail(),
+            _ => 0,
+        }
+    }
+
+    /// The plaintext of a record of this length, unauthenticated, from its last [`Self::tail`]
+    /// bytes; `None` where its padding cannot be.
+    pub(crate) fn plaintext_by_tail(&self, length: usize, tail: &[u8]) -> Option<usize> {
+        match &self.protection {
+            Protection::Tls12Cbc(keys) => keys.plaintext_by_tail(length, tail),
+            _ => self.most_plaintext(length),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        sequence
+    }
+}
+
+/// Seals requests.
+pub(crate) struct Sealer {
+    protection: Protection,
+    sequence: u64,
+}
+
+impl Sealer {
+    pub(crate) fn new(protection: Protection, sequence: u64) -> Self {
+        Self { protection, sequence }
+    }
+
+    /// Appends `content`, which fits into one record, as a record to `out`; `None` where the
+    /// library refuses, as it does for no length that fits.
+    pub(crate) fn seal(&mut self, content_type: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        match &self.protection {
+            Protection::Tls13(key) => {
+                let header = Header {
+                    content_type: content_type::APPLICATION_DATA,
+                    length: content.len() + 1 + 16,
+                };
+                out.extend_from_slice(&header.to_bytes());
+                let start = out.len();
+                out.extend_from_slice(content);
+                out.push(content_type);
+                key.seal_in_place(key.nonce(sequence), &header.to_bytes(), out, start)
+            }
+            Protection::Tls12Gcm(key) => {
+                let nonce = key.nonce(sequence);
+                let header = Header { content_type, length: 8 + content.len() + 16 };
+                out.extend_from_slice(&header.to_bytes());
+                out.extend_from_slice(&nonce[4..]);
+                let start = out.len();
+                out.extend_from_slice(content);
+                let aad = tls12_aad(sequence, header, content.len());
+                key.seal_in_place(nonce, &aad, out, start)
+            }
+            Protection::Tls12ChaCha20(key) => {
+                let header = Header { content_type, length: content.len() + 16 };
+                out.extend_from_slice(&header.to_bytes());
+                let start = out.len();
+                out.extend_from_slice(content);
+                let aad = tls12_aad(sequence, header, content.len());
+                key.seal_in_place(key.nonce(sequence), &aad, out, start)
+            }
+            Protection::Tls12Cbc(keys) => keys.seal(sequence, content_type, content, out),
+        }
+    }
+}
+
+/// The additional data of TLS 1.2: sequence number, type, version, length of the plaintext
+/// (RFC 5246, section 6.2.3.3); also what CBC's MAC covers before the plaintext.
+fn tls12_aad(sequence: u64, header: Header, plaintext: usize) -> [u8; 13] {
+    let mut aad = [0; 13];
+    aad[..8].copy_from_slice(&sequence.to_be_bytes());
+    aad[8..].copy_from_slice(&Header { length: plaintext, ..header }.to_bytes());
+    aad
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tls::{SUITES, Version};
+
+    /// Both directions of one suite of TLS 1.2, or AES-128-GCM as in TLS 1.3.
+    fn pair(suite: &'static tls::Suite, encrypt_then_mac: bool) -> (Sealer, Opener) {
+        if suite.version() == Version::Tls13 {
+            let key = || {
+                let (length, fill) = if suite.cipher == tls::Cipher::Aes128Gcm { (16, 7) } else { (32, 9) };
+                AeadKey::new(suite.cipher, &vec![fill; length], &[3; 12]).unwrap()
+            };
+            return (
+                Sealer::new(Protection::Tls13(key()), 5),
+                Opener::new(Protection::Tls13(key()), 5),
+            );
+        }
+        let protection =
+            || tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32], Side::Server).unwrap();
+        (Sealer::new(protection(), 5), Opener::new(protection(), 5))
+    }
+
+    fn each_suite(check: impl Fn(&'static tls::Suite, bool)) {
+        for suite in SUITES {
+            check(suite, false);
+            if suite.mac != tls::Mac::Aead {
+                check(suite, true);
+            }
+        }
+    }
+
+    #[test]
+    fn every_suite_opens_what_it_sealed_and_knows_its_length() {
+        each_suite(|suite, etm| {
+            for size in [0, 1, 15, 16, 17, 100, 16_384] {
+                let (mut sealer, mut opener) = pair(suite, etm);
+                let content: Vec<u8> = (0..size).map(|i| i as u8).collect();
+                let mut record = Vec::new();
+                sealer.seal(content_type::APPLICATION_DATA, &content, &mut record).unwrap();
+                let header = Header::parse(record[..HEADER].try_into().unwrap()).unwrap();
+                let body = &mut record[HEADER..];
+                assert_eq!(header.length, body.len());
+                assert!(opener.most_plaintext(header.length).unwrap() >= size, "{suite} {size}");
+                let tail = &body[body.len() - opener.tail()..];
+                assert_eq!(opener.plaintext_by_tail(header.length, tail), Some(size), "{suite} {size}");
+                let opened = opener.open(header, body).unwrap();
+                assert_eq!(opened.content_type, content_type::APPLICATION_DATA);
+                assert_eq!(&body[opened.plaintext], content);
+            }
+        });
+    }
+
+    #[test]
+    fn a_record_out_of_sequence_or_with_a_changed_byte_does_not_open() {
+        each_suite(|suite, etm| {
+            let (mut sealer, mut opener) = pair(suite, etm);
+            let mut record = Vec::new();
+            sealer.seal(content_type::APPLICATION_DATA, b"0123456789", &mut record).unwrap();
+            let header = Header::parse(record[..HEADER].try_into().unwrap()).unwrap();
+            opener.pass();
+            assert_eq!(opener.open(header, &mut record[HEADER..].to_vec()), None, "{suite}");
+            for at in HEADER..record.len() {
+                let (_, mut opener) = pair(suite, etm);
+                let mut damaged = record[HEADER..].to_vec();
+                damaged[at - HEADER] ^= 0x40;
+                assert_eq!(opener.open(header, &mut damaged), None, "{suite} byte {at}");
+            }
+        });
+    }
+
+    #[test]
+    fn headers_of_other_protocols_are_none() {
+        assert_eq!(Header::parse(*b"HTTP/"), None);
+        assert_eq!(Header::parse([23, 3, 3, 0xff, 0xff]), None);
+        assert_eq!(Header::parse([23, 3, 1, 0, 1]), None);
+        assert_eq!(
+            Header::parse([23, 3, 3, 1, 0]),
+            Some(Header { content_type: 23, length: 256 })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_of_a_peer_make_the_opener_panic(
+            which in 0..SUITES.len(),
+            etm: bool,
+            mut body in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let suite = &SUITES[which];
+            let (_, mut opener) = pair(suite, etm && suite.mac != tls::Mac::Aead);
+            let header = Header { content_type: 23, length: body.len() };
+            if body.len() >= opener.tail() {
+                let _ = opener.plaintext_by_tail(body.len(), &body[body.len() - opener.tail()..]);
+            }
+            prop_assert_eq!(opener.open(header, &mut body), None);
+        }
+    }
+}

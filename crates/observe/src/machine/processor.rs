@@ -1,0 +1,341 @@
+//! The processor: model, flags that matter to cryptography, topology, caches, frequencies.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use cpus::CpuList;
+use serde::{Deserialize, Serialize};
+
+use super::line;
+use crate::error::{ObserveError, read};
+use crate::{Fact, contention, frequency};
+
+/// The processor, and the CPUs that a study uses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Processor {
+    /// The architecture that toll was built for.
+    pub architecture: String,
+    /// The model's name.
+    pub model: Fact<String>,
+    /// The vendor, as the processor names it.
+    pub vendor: Fact<String>,
+    /// The flags that matter to the speed of cryptography.
+    pub flags: Fact<Vec<String>>,
+    /// The hypervisor under which this machine runs, `"none"`, or `"yes, which one is not known"`.
+    pub hypervisor: Fact<String>,
+    /// How many CPUs are online.
+    pub online_cpus: Fact<usize>,
+    /// The sets of CPUs that share a core, as the kernel says; a virtual machine may not know.
+    pub kernel_siblings: Fact<Vec<String>>,
+    /// The pairs of a study's CPUs, measured.
+    pub measured_siblings: Fact<Vec<MeasuredSiblings>>,
+    /// The data and unified caches of the study's first CPU.
+    pub caches: Fact<Vec<Cache>>,
+    /// The kernel's frequency governor of the study's first CPU.
+    pub frequency_governor: Fact<String>,
+    /// The frequency of each CPU of the study, measured.
+    pub frequencies: Vec<CpuFrequency>,
+    /// The rate of the time-stamp counter, measured; it is not the core's frequency.
+    pub tsc_hz: Fact<f64>,
+}
+
+/// Whether two CPUs share a core, measured; see [`contention`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredSiblings {
+    /// Both CPUs.
+    pub cpus: [usize; 2],
+    /// The throughput of the first beside the adding second one, over that beside the pausing one.
+    pub throughput_ratio: f64,
+    /// Whether that tells that they share a core.
+    pub share_a_core: bool,
+}
+
+/// The frequency of one CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuFrequency {
+    /// The CPU.
+    pub cpu: usize,
+    /// What the core did when this was measured, in cycles a second.
+    pub core_hz: Fact<f64>,
+}
+
+/// A cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// `L1d`, `L2`, `L3`.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The CPUs that share it, as the kernel says.
+    pub shared_by_cpus: String,
+}
+
+/// The flags of x86-64 and of aarch64 that crypto libraries choose their code by.
+const FLAGS: [&str; 31] = [
+    "ssse3",
+    "aes",
+    "pclmulqdq",
+    "avx",
+    "avx2",
+    "bmi2",
+    "adx",
+    "sha_ni",
+    "sha512",
+    "gfni",
+    "vaes",
+    "vpclmulqdq",
+    "avx512f",
+    "avx512dq",
+    "avx512bw",
+    "avx512vl",
+    "avx512ifma",
+    "avx512vbmi",
+    "avx512_vbmi2",
+    "avx_ifma",
+    "constant_tsc",
+    "asimd",
+    "pmull",
+    "sha1",
+    "sha2",
+    "sha3",
+    "sve",
+    "sve2",
+    "sveaes",
+    "svepmull",
+    "atomics",
+];
+
+/// Pairs that are measured at most; twelve CPUs, a little more than a second.
+const MOST_PAIRS: usize = 66;
+
+impl Processor {
+    pub(super) fn read(cpus: &CpuList) -> Self {
+        let cpuinfo = read("/proc/cpuinfo");
+        let field = |names: &[&str]| -> Fact<String> {
+            match &cpuinfo {
+                Ok(text) => cpuinfo_field(text, names).map(str::to_owned).into(),
+                Err(error) => Fact::unknown(error),
+            }
+        };
+        let flags = field(&["flags", "Features"]);
+        let first = cpus.as_slice()[0];
+        Self {
+            architecture: std::env::consts::ARCH.to_owned(),
+            model: field(&["model name", "CPU part"]),
+            vendor: field(&["vendor_id", "CPU implementer"]),
+            hypervisor: hypervisor(&flags),
+            tsc_hz: tsc_hz(&flags),
+            flags: match flags {
+                Fact::Known(flags) => Fact::Known(relevant_flags(&flags)),
+                Fact::Unknown { not_available_here } => Fact::Unknown { not_available_here },
+            },
+            online_cpus: online_cpus().into(),
+            kernel_siblings: kernel_siblings().into(),
+            measured_siblings: measured_siblings(cpus),
+            caches: caches(first).into(),
+            frequency_governor: line(&format!(
+                "/sys/devices/system/cpu/cpu{first}/cpufreq/scaling_governor"
+            )),
+            frequencies: cpus.as_slice().iter().map(|&cpu| CpuFrequency::measure(cpu)).collect(),
+        }
+    }
+}
+
+impl CpuFrequency {
+    fn measure(cpu: usize) -> Self {
+        Self { cpu, core_hz: frequency::core_hz(cpu).map(|hz| hz.0.round()).into() }
+    }
+}
+
+/// The value of the first of `names` that the text of `/proc/cpuinfo` has.
+fn cpuinfo_field<'a>(text: &'a str, names: &[&str]) -> Result<&'a str, String> {
+    let field = |name: &str| {
+        text.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then(|| value.trim())
+        })
+    };
+    let value = names.iter().find_map(|name| field(name));
+    value.ok_or_else(|| format!("/proc/cpuinfo has no line `{}`", names.join("` or `")))
+}
+
+fn has_flag(flags: &str, flag: &str) -> bool {
+    flags.split_ascii_whitespace().any(|word| word == flag)
+}
+
+fn relevant_flags(flags: &str) -> Vec<String> {
+    FLAGS.iter().filter(|flag| has_flag(flags, flag)).map(|flag| (*flag).to_owned()).collect()
+}
+
+/// The hypervisor by the name that it gives itself, or that of the virtual hardware's vendor.
+fn hypervisor(flags: &Fact<String>) -> Fact<String> {
+    match flags {
+        Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
+        Fact::Known(_) if !cfg!(target_arch = "x86_64") => {
+            Fact::unknown("this processor has no flag that tells")
+        }
+        Fact::Known(flags) if !has_flag(flags, "hypervisor") => Fact::Known("none".into()),
+        Fact::Known(_) => Fact::Known(
+            cpuid_vendor()
+                .or_else(|| line("/sys/hypervisor/type").known().cloned())
+                .or_else(|| line("/sys/class/dmi/id/sys_vendor").known().cloned())
+                .unwrap_or_else(|| "yes, which one is not known".into()),
+        ),
+    }
+}
+
+/// The hypervisor's signature, such as `KVMKVMKVM`, in the CPUID leaf that is reserved for it.
+#[cfg(target_arch = "x86_64")]
+fn cpuid_vendor() -> Option<String> {
+    #[allow(unused_unsafe, reason = "safe in newer Rust, unsafe in the oldest supported")]
+    // SAFETY: every x86-64 processor has CPUID; an unknown leaf gives meaningless numbers.
+    let leaf = unsafe { std::arch::x86_64::__cpuid(0x4000_0000) };
+    let bytes = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes).concat();
+    let text = String::from_utf8(bytes).ok()?;
+    let text = text.trim_matches(['\0', ' ']);
+    let printable = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+    printable.then(|| text.to_owned())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpuid_vendor() -> Option<String> {
+    None
+}
+
+fn online_cpus() -> Result<usize, ObserveError> {
+    let text = read("/sys/devices/system/cpu/online")?;
+    let list: Result<CpuList, String> = text.trim().parse();
+    list.map(|cpus| cpus.len())
+        .map_err(|what| ObserveError::Malformed { file: "/sys/devices/system/cpu/online", what })
+}
+
+fn kernel_siblings() -> Result<Vec<String>, ObserveError> {
+    const FOLDER: &str = "/sys/devices/system/cpu";
+    let failed = |source| ObserveError::Unreadable { path: FOLDER.into(), source };
+    let mut sets = BTreeSet::new();
+    for entry in std::fs::read_dir(FOLDER).map_err(failed)? {
+        let list = entry.map_err(failed)?.path().join("topology/thread_siblings_list");
+        if list.exists() {
+            let text = read(&list)?.trim().to_owned();
+            let first: Option<usize> =
+                text.split([',', '-']).next().and_then(|first| first.parse().ok());
+            sets.insert((first, text));
+        }
+    }
+    Ok(sets.into_iter().map(|(_, text)| text).collect())
+}
+
+fn measured_siblings(cpus: &CpuList) -> Fact<Vec<MeasuredSiblings>> {
+    let pairs = cpus.len() * (cpus.len() - 1) / 2;
+    if pairs > MOST_PAIRS {
+        return Fact::unknown(format_args!("{pairs} pairs of CPUs would take too long to measure"));
+    }
+    let measured = contention::siblings(cpus).map(|pairs| {
+        let fact = |pair: contention::SiblingRatio| MeasuredSiblings {
+            cpus: [pair.first, pair.second],
+            throughput_ratio: (pair.ratio * 1000.0).round() / 1000.0,
+            share_a_core: pair.share_a_core(),
+        };
+        pairs.into_iter().map(fact).collect()
+    });
+    measured.into()
+}
+
+fn caches(cpu: usize) -> Result<Vec<Cache>, ObserveError> {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
+    let failed = |source| ObserveError::Unreadable { path: folder.clone().into(), source };
+    let mut caches = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.join("level").exists() {
+            caches.extend(cache(&path)?);
+        }
+    }
+    caches.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(caches)
+}
+
+/// A cache for data, or `None` for one that holds only instructions.
+fn cache(folder: &Path) -> Result<Option<Cache>, ObserveError> {
+    let value = |name: &str| read(folder.join(name)).map(|text| text.trim().to_owned());
+    let suffix = match value("type")?.as_str() {
+        "Instruction" => return Ok(None),
+        "Data" => "d",
+        _ => "",
+    };
+    let size = value("size")?;
+    let bytes = cache_bytes(&size).ok_or_else(|| ObserveError::Malformed {
+        file: "/sys/devices/system/cpu/cpu*/cache/index*/size",
+        what: format!("`{size}`"),
+    })?;
+    let name = format!("L{}{suffix}", value("level")?);
+    Ok(Some(Cache { name, bytes, shared_by_cpus: value("shared_cpu_list")? }))
+}
+
+/// The kernel writes K and means KiB.
+fn cache_bytes(size: &str) -> Option<u64> {
+    size.strip_suffix('K')?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The time-stamp counter against the monotonic clock over 20 ms: good to some parts in 10^5.
+#[cfg(target_arch = "x86_64")]
+fn tsc_hz(flags: &Fact<String>) -> Fact<f64> {
+    use std::time::{Duration, Instant};
+
+    if !flags.known().is_some_and(|flags| has_flag(flags, "constant_tsc")) {
+        return Fact::unknown("the processor does not promise a constant rate");
+    }
+    // SAFETY: every x86-64 processor has the instruction; Linux lets user mode execute it.
+    let tsc = || unsafe { std::arch::x86_64::_rdtsc() };
+    let (start, first) = (Instant::now(), tsc());
+    std::thread::sleep(Duration::from_millis(20));
+    let (time, last) = (start.elapsed(), tsc());
+    Fact::Known((last.wrapping_sub(first) as f64 / time.as_secs_f64()).round())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tsc_hz(_flags: &Fact<String>) -> Fact<f64> {
+    Fact::unknown("this processor has no time-stamp counter")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X86: &str = "\
+processor\t: 0
+vendor_id\t: GenuineIntel
+model name\t: Intel(R) Xeon(R) Processor
+flags\t\t: fpu aes avx2 hypervisor sha_ni constant_tsc avx512ifma
+";
+    const ARM: &str = "\
+processor\t: 0
+Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics
+CPU implementer\t: 0x41
+CPU part\t: 0xd40
+";
+
+    #[test]
+    fn both_architectures_tell_their_flags() {
+        let flags = |text| relevant_flags(cpuinfo_field(text, &["flags", "Features"]).unwrap());
+        assert_eq!(flags(X86), ["aes", "avx2", "sha_ni", "avx512ifma", "constant_tsc"]);
+        assert_eq!(flags(ARM), ["aes", "asimd", "pmull", "sha1", "sha2", "atomics"]);
+        assert_eq!(cpuinfo_field(X86, &["model name"]), Ok("Intel(R) Xeon(R) Processor"));
+        assert_eq!(cpuinfo_field(ARM, &["model name", "CPU part"]), Ok("0xd40"));
+        let message = cpuinfo_field("", &["flags", "Features"]).unwrap_err();
+        assert_eq!(message, "/proc/cpuinfo has no line `flags` or `Features`");
+    }
+
+    #[test]
+    fn cache_sizes_are_in_bytes() {
+        assert_eq!(cache_bytes("48K"), Some(48 << 10));
+        assert_eq!(cache_bytes("48"), None);
+        assert_eq!(cache_bytes("K"), None);
+    }
+
+    #[test]
+    fn too_many_pairs_are_not_measured() {
+        let many: CpuList = "0-31".parse().unwrap();
+        assert!(measured_siblings(&many).known().is_none());
+    }
+}

@@ -1,0 +1,76 @@
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::{line, number};
+use crate::Fact;
+use crate::error::{ObserveError, read};
+
+/// The operating system and its limits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// The kernel's release, as of `uname -r`.
+    pub kernel_release: Fact<String>,
+    /// The distribution's name and version.
+    pub distribution: Fact<String>,
+    /// How many files this process may have open.
+    pub descriptors: Fact<Descriptors>,
+    /// The most that root can set a process's limit of open files to.
+    pub descriptors_of_root: Fact<u64>,
+}
+
+/// The limits of open files (getrlimit(2), `RLIMIT_NOFILE`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descriptors {
+    /// The limit that holds now.
+    pub soft: u64,
+    /// What this process may raise it to.
+    pub hard: u64,
+}
+
+impl System {
+    pub(super) fn read() -> Self {
+        Self {
+            kernel_release: line("/proc/sys/kernel/osrelease"),
+            distribution: distribution().into(),
+            descriptors: descriptors().into(),
+            descriptors_of_root: number("/proc/sys/fs/nr_open"),
+        }
+    }
+}
+
+fn distribution() -> Result<String, ObserveError> {
+    let text = read("/etc/os-release").or_else(|_| read("/usr/lib/os-release"))?;
+    pretty_name(&text).ok_or_else(|| ObserveError::Malformed {
+        file: "/etc/os-release",
+        what: "it has no PRETTY_NAME".into(),
+    })
+}
+
+/// The value of `PRETTY_NAME`, with or without quotes (os-release(5)).
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+fn descriptors() -> io::Result<Descriptors> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a writable rlimit.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
+        0 => Ok(Descriptors { soft: limit.rlim_cur, hard: limit.rlim_max }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pretty_name_loses_its_quotes() {
+        let text = "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(pretty_name("PRETTY_NAME=Alpine").as_deref(), Some("Alpine"));
+        assert_eq!(pretty_name("NAME=x"), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! CPU time of a process and all its descendants, over all their threads.
+//!
+//! The time on a CPU comes from each process's CPU-time clock, in nanoseconds, and counts threads
+//! that have ended. A thread that runs while it is read counts up to the scheduler's last tick, at
+//! most some milliseconds ago; at both ends of a window these errors mostly cancel. The time spent
+//! waiting for a CPU comes from the `schedstat` of each thread that lives.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use units::Nanos;
+
+use crate::cpu_clock;
+use crate::error::{ObserveError, read};
+use crate::pid_stat::{PidStat, parse_waiting};
+
+/// A process and its descendants, as they were when [`find`](Self::find) looked.
+///
+/// Processes that are started later are not in it: find it again, when the server is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessTree {
+    processes: Vec<Process>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    start_ticks: u64,
+}
+
+/// What a process tree has used since its processes started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeCpu {
+    /// Time on a CPU.
+    pub on_cpu: Nanos,
+    /// Where `on_cpu` comes from.
+    pub source: CpuSource,
+    /// Time ready to run without a CPU, of the threads that live; `None` where the kernel does
+    /// not account for it.
+    pub waiting: Option<Nanos>,
+    /// The part of the time in user mode, to the tick (10 ms) and as the kernel's sampling splits
+    /// it.
+    pub user: Nanos,
+    /// The part of the time in the kernel, likewise.
+    pub system: Nanos,
+    /// How many threads live in all processes together.
+    pub tasks: usize,
+}
+
+/// Where the time on a CPU comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuSource {
+    /// The CPU-time clocks of the processes: nanoseconds.
+    ProcessClock,
+    /// User and system time in `/proc/PID/stat`: ticks of 10 ms, where a clock cannot be read.
+    Ticks,
+}
+
+impl TreeCpu {
+    /// What was used between `earlier` and this. Time waited that went with a thread that ended
+    /// in between is missing from it.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
+        Self {
+            on_cpu: less(self.on_cpu, earlier.on_cpu),
+            waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| less(now, then)),
+            user: less(self.user, earlier.user),
+            system: less(self.system, earlier.system),
+            ..*self
+        }
+    }
+}
+
+impl ProcessTree {
+    /// The process `root` and its descendants, from one scan of `/proc`.
+    ///
+    /// # Errors
+    /// `root` has ended, or `/proc` cannot be read.
+    pub fn find(root: u32) -> Result<Self, ObserveError> {
+        let all = scan()?;
+        let mut pids = vec![root];
+        let mut next = 0;
+        while let Some(&parent) = pids.get(next) {
+            let children = all.iter().filter(|(_, stat)| stat.parent == parent);
+            pids.extend(children.map(|(pid, _)| *pid));
+            next += 1;
+        }
+        let processes: Vec<Process> = pids
+            .iter()
+            .filter_map(|pid| Some((pid, all.get(pid)?)))
+            .map(|(&pid, stat)| Process { pid, start_ticks: stat.start_ticks })
+            .collect();
+        match processes.first() {
+            Some(first) if first.pid == root => Ok(Self { processes }),
+            _ => Err(ObserveError::ProcessGone { pid: root }),
+        }
+    }
+
+    /// The processes, the root first.
+    pub fn pids(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.processes.iter().map(|process| process.pid)
+    }
+
+    /// What the tree has used until now. Costs two system calls a process and three a thread,
+    /// some microseconds each.
+    ///
+    /// # Errors
+    /// One of the processes has ended, or cannot be read.
+    pub fn read(&self) -> Result<TreeCpu, ObserveError> {
+        let mut sum = TreeCpu {
+            on_cpu: Nanos(0),
+            source: CpuSource::ProcessClock,
+            waiting: None,
+            user: Nanos(0),
+            system: Nanos(0),
+            tasks: 0,
+        };
+        for process in &self.processes {
+            process.add_to(&mut sum)?;
+        }
+        Ok(sum)
+    }
+}
+
+impl Process {
+    fn add_to(self, sum: &mut TreeCpu) -> Result<(), ObserveError> {
+        let clock = cpu_clock::of_process(self.pid);
+        let stat = self.stat()?;
+        let (user, system) = (ticks(stat.user_ticks), ticks(stat.system_ticks));
+        sum.user.0 += user.0;
+        sum.system.0 += system.0;
+        if let Ok(on_cpu) = clock {
+            sum.on_cpu.0 += on_cpu.0;
+        } else {
+            sum.on_cpu.0 += user.0 + system.0;
+            sum.source = CpuSource::Ticks;
+        }
+        for task in self.tasks()? {
+            sum.tasks += 1;
+            if let Some(waiting) = task {
+                sum.waiting = Some(Nanos(sum.waiting.map_or(0, |sum| sum.0) + waiting.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// The process's stat, if it is still the same process and runs.
+    fn stat(self) -> Result<PidStat, ObserveError> {
+        match stat_of(self.pid)? {
+            Some(stat) if stat.start_ticks == self.start_ticks => Ok(stat),
+            _ => Err(ObserveError::ProcessGone { pid: self.pid }),
+        }
+    }
+
+    /// Of each thread that lives, how long it has waited, where the kernel says.
+    fn tasks(self) -> Result<Vec<Option<Nanos>>, ObserveError> {
+        let folder = format!("/proc/{}/task", self.pid);
+        let failed = |source: io::Error| {
+            if is_gone(&source) {
+                ObserveError::ProcessGone { pid: self.pid }
+            } else {
+                ObserveError::Unreadable { path: folder.clone().into(), source }
+            }
+        };
+        let mut tasks = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            match read(path.join("schedstat")) {
+                Ok(text) => tasks.push(parse_waiting(&text)?),
+                // A thread that ends meanwhile takes its folder with it; a kernel without this
+                // accounting has the folder, but no such file in it.
+                Err(_) if path.exists() => tasks.push(None),
+                Err(_) => {}
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+/// All processes that run.
+fn scan() -> Result<BTreeMap<u32, PidStat>, ObserveError> {
+    let failed = |source| ObserveError::Unreadable { path: "/proc".into(), source };
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc").map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        if let Some(stat) = stat_of(pid)? {
+            all.insert(pid, stat);
+        }
+    }
+    Ok(all)
+}
+
+/// The stat of a process, or `None` where it has ended.
+fn stat_of(pid: u32) -> Result<Option<PidStat>, ObserveError> {
+    match read(format!("/proc/{pid}/stat")) {
+        Ok(text) => Ok(Some(PidStat::parse(&text)?).filter(|stat| !stat.has_ended())),
+        Err(ObserveError::Unreadable { source, .. }) if is_gone(&source) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the kernel answers for a process that has ended: before its folder is opened, or after.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
+fn ticks(count: u64) -> Nanos {
+    // SAFETY: sysconf only reads a constant of the system.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let a_second = u64::try_from(a_second).ok().filter(|hz| *hz > 0).unwrap_or(USER_HZ);
+    Nanos(count.saturating_mul(1_000_000_000 / a_second))
+}
+
+/// The ticks a second on every Linux that toll runs on.
+const USER_HZ: u64 = 100;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::thread_cpu::ThreadCpu;
+
+    const MUCH: Nanos = Nanos(50_000_000);
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// A child and all that it starts, killed when the test ends.
+    struct Group(Child);
+
+    impl Group {
+        fn start(script: &str) -> Self {
+            Self(Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap())
+        }
+
+        fn pid(&self) -> u32 {
+            self.0.id()
+        }
+
+        fn kill(&mut self) {
+            // SAFETY: the group was made by this child and holds only what it started.
+            unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
+        }
+    }
+
+    impl Drop for Group {
+        fn drop(&mut self) {
+            self.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(value) = attempt() {
+                return value;
+            }
+            assert!(Instant::now() < deadline, "nothing came within {LIMIT:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn burn(own_time: Nanos) {
+        let start = ThreadCpu::current().unwrap().on_cpu.0;
+        while ThreadCpu::current().unwrap().on_cpu.0 - start < own_time.0 {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_thread_counts_also_after_it_has_ended() {
+        let tree = ProcessTree::find(std::process::id()).unwrap();
+        let before = tree.read().unwrap();
+        assert_eq!(before.source, CpuSource::ProcessClock);
+        std::thread::spawn(|| burn(MUCH)).join().unwrap();
+        until(|| (tree.read().unwrap().since(&before).on_cpu >= MUCH).then_some(()));
+    }
+
+    #[test]
+    fn what_a_grandchild_burns_is_counted() {
+        let group = Group::start("(while :; do :; done) & wait");
+        let tree =
+            until(|| ProcessTree::find(group.pid()).ok().filter(|tree| tree.pids().len() == 2));
+        let used = until(|| Some(tree.read().unwrap()).filter(|used| used.on_cpu >= MUCH));
+        assert_eq!(tree.pids().next(), Some(group.pid()));
+        assert_eq!(used.tasks, 2);
+        until(|| (tree.read().unwrap().user >= MUCH).then_some(()));
+        let root_alone = ProcessTree { processes: tree.processes[..1].to_vec() }.read().unwrap();
+        assert!(root_alone.on_cpu < used.on_cpu);
+    }
+
+    #[test]
+    fn a_killed_process_is_an_error_before_and_after_it_is_waited_for() {
+        let mut group = Group::start("while :; do :; done");
+        let pid = group.pid();
+        let tree = ProcessTree::find(pid).unwrap();
+        tree.read().unwrap();
+        group.kill();
+        let is_gone = |result: Result<_, _>| matches!(result, Err(ObserveError::ProcessGone { pid: gone }) if gone == pid);
+        until(|| is_gone(tree.read().map(drop)).then_some(()));
+        assert!(is_gone(ProcessTree::find(pid).map(drop)));
+        group.0.wait().unwrap();
+        assert!(is_gone(tree.read().map(drop)));
+        assert!(is_gone(ProcessTree::find(pid).map(drop)));
+    }
+
+    #[test]
+    fn a_number_that_went_to_another_process_is_an_error() {
+        let mut tree = ProcessTree::find(std::process::id()).unwrap();
+        tree.processes[0].start_ticks ^= 1;
+        assert!(matches!(tree.read(), Err(ObserveError::ProcessGone { .. })));
+    }
+}

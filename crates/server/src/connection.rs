@@ -1,0 +1,341 @@
+//! The life of a connection: handshake, requests and responses in turn, an orderly end.
+
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+use openssl::ssl::{ErrorCode, ShutdownState, SslStream};
+
+use crate::content::Contents;
+use crate::input::Input;
+use crate::request::{self, Parsed, Persistence, Request};
+use crate::response::Status;
+use crate::transfer::{Transfer, Writing};
+use crate::wire::Wire;
+
+/// How long a connection may linger after an answer that the client may not have expected, so
+/// that what it still sends does not reset the connection before it has read the answer (RFC 9112,
+/// section 9.6).
+const LINGER: Duration = Duration::from_secs(2);
+
+/// What all connections of a thread use.
+pub(crate) struct Shared<'a> {
+    pub(crate) contents: &'a Contents,
+    pub(crate) writing: Writing,
+    /// The time of this round.
+    pub(crate) now: Instant,
+    pub(crate) timeout: Duration,
+    /// The server stops: no connection is kept for another request.
+    pub(crate) draining: bool,
+}
+
+/// What a connection is to do after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Wait for its socket.
+    Wait,
+    /// Take another turn when the others have had theirs.
+    Again,
+    /// Be dropped, which closes the socket.
+    Drop,
+}
+
+/// A connection, encrypted or not.
+pub(crate) struct Connection {
+    channel: Channel,
+    state: State,
+    input: Input,
+    deadline: Instant,
+    /// Whether it stands in the queue of those that can go on.
+    pub(crate) queued: bool,
+}
+
+enum Channel {
+    Plain(Wire),
+    Tls(SslStream<Wire>),
+}
+
+enum State {
+    Handshake,
+    /// Waiting for a request, or receiving its head.
+    Request,
+    Response(Transfer, Afterwards),
+    /// All is written; the connection ends when it is sent.
+    Ending(Afterwards),
+    /// All is sent; what arrives is dropped until the client closes.
+    Linger,
+}
+
+/// How a connection ends after a response, if it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    /// The request was read to its end.
+    Close,
+    /// The client may still be sending.
+    Linger,
+}
+
+impl Connection {
+    pub(crate) fn plain(wire: Wire, deadline: Instant) -> Self {
+        Self::new(Channel::Plain(wire), State::Request, deadline)
+    }
+
+    pub(crate) fn tls(stream: SslStream<Wire>, deadline: Instant) -> Self {
+        Self::new(Channel::Tls(stream), State::Handshake, deadline)
+    }
+
+    fn new(channel: Channel, state: State, deadline: Instant) -> Self {
+        Self { channel, state, input: Input::default(), deadline, queued: false }
+    }
+
+    pub(crate) fn wire(&mut self) -> &mut Wire {
+        match &mut self.channel {
+            Channel::Plain(wire) => wire,
+            Channel::Tls(stream) => stream.get_mut(),
+        }
+    }
+
+    /// Whether its time was up at `now`.
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        self.deadline <= now
+    }
+
+    /// Goes on as far as the socket and fairness allow. A connection whose time is up gets its
+    /// last turn through [`Connection::expire`].
+    pub(crate) fn turn(&mut self, shared: &mut Shared<'_>) -> Next {
+        let sent = self.wire().sent();
+        let next = self.advance(shared).unwrap_or(Next::Drop);
+        let sending = match self.state {
+            State::Response(..) | State::Ending(_) => true,
+            State::Request => self.input.is_empty(),
+            State::Handshake | State::Linger => false,
+        };
+        if sending && self.wire().sent() > sent {
+            self.deadline = shared.now + shared.timeout;
+        }
+        next
+    }
+
+    /// Ends the connection in the way that its state asks for, its time being up.
+    pub(crate) fn expire(&mut self, shared: &mut Shared<'_>) -> Next {
+        if matches!(self.state, State::Request) && !self.input.is_empty() {
+            self.refuse(Status::RequestTimeout);
+            self.deadline = shared.now + LINGER;
+            return self.advance(shared).unwrap_or(Next::Drop);
+        }
+        Next::Drop
+    }
+
+    /// The server stops: an idle connection ends in order, others after their response.
+    pub(crate) fn drain(&mut self, shared: &mut Shared<'_>) -> Next {
+        match &mut self.state {
+            State::Request if self.input.is_empty() => self.turn(shared),
+            State::Response(transfer, _) => {
+                transfer.close_afterwards();
+                Next::Wait
+            }
+            _ => Next::Wait,
+        }
+    }
+
+    fn advance(&mut self, shared: &mut Shared<'_>) -> io::Result<Next> {
+        let mut written = 0;
+        loop {
+            let enough = shared.writing.enough();
+            let turn_is_over = written >= enough;
+            if turn_is_over || self.wire().gathered() >= enough || self.wire().has_tail() {
+                if !self.wire().send_gathered()? {
+                    return Ok(Next::Wait);
+                }
+                if turn_is_over {
+                    return Ok(Next::Again);
+                }
+            }
+            match &mut self.state {
+                State::Handshake => {
+                    if !self.shake_hands()? {
+                        return self.pause();
+                    }
+                    self.await_request(shared);
+                }
+                State::Request => {
+                    if let Some(next) = self.receive(shared)? {
+                        return Ok(next);
+                    }
+                }
+                State::Response(transfer, afterwards) => {
+                    let afterwards = *afterwards;
+                    written += match &mut self.channel {
+                        Channel::Plain(wire) => {
+                            let before = wire.sent();
+                            if !transfer.send_plain(wire, &mut shared.writing)? {
+                                return Ok(Next::Wait);
+                            }
+                            (wire.sent() - before) as usize + 1
+                        }
+                        Channel::Tls(stream) => {
+                            let before = stream.get_ref().gathered();
+                            transfer.encrypt(stream, &mut shared.writing)?;
+                            stream.get_ref().gathered() - before
+                        }
+                    };
+                    if transfer.is_written() {
+                        if transfer.persistence() == Persistence::Close {
+                            return self.end(afterwards);
+                        }
+                        self.await_request(shared);
+                    }
+                }
+                State::Ending(afterwards) => {
+                    let afterwards = *afterwards;
+                    return self.finish(afterwards);
+                }
+                State::Linger => return self.drop_input(shared),
+            }
+        }
+    }
+
+    /// Takes the handshake as far as it goes; true when it is complete.
+    fn shake_hands(&mut self) -> io::Result<bool> {
+        let Channel::Tls(stream) = &mut self.channel else { return Ok(true) };
+        match stream.accept() {
+            Ok(()) => Ok(true),
+            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(false),
+            Err(error) => {
+                // The alert that says why is worth an attempt.
+                stream.get_mut().send_gathered()?;
+                Err(error.into_io_error().unwrap_or_else(io::Error::other))
+            }
+        }
+    }
+
+    fn await_request(&mut self, shared: &Shared<'_>) {
+        self.state = State::Request;
+        self.deadline = shared.now + shared.timeout;
+    }
+
+    /// Sends what has gathered before waiting for the socket.
+    fn pause(&mut self) -> io::Result<Next> {
+        self.wire().send_gathered()?;
+        Ok(Next::Wait)
+    }
+
+    /// Begins the response to a request that is there, or receives more of one. `None` where
+    /// there is something to go on with.
+    fn receive(&mut self, shared: &mut Shared<'_>) -> io::Result<Option<Next>> {
+        if !self.input.is_empty() {
+            match request::parse(self.input.bytes()) {
+                Parsed::Complete(request, length) => {
+                    self.input.consume(length);
+                    self.respond(request, shared);
+                    return Ok(None);
+                }
+                Parsed::Bad(status) => {
+                    self.refuse(status);
+                    return Ok(None);
+                }
+                Parsed::Incomplete => {}
+            }
+        }
+        let first = self.input.is_empty();
+        let channel = &mut self.channel;
+        match self.input.fill(|room| channel.read(room)) {
+            Ok(0) => self.end_of_input().map(Some),
+            Ok(_) => {
+                if first {
+                    // The whole head has this long, however it trickles.
+                    self.deadline = shared.now + shared.timeout;
+                }
+                Ok(None)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if first && shared.draining {
+                    return self.end(Afterwards::Close).map(Some);
+                }
+                self.pause().map(Some)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn respond(&mut self, request: Request, shared: &Shared<'_>) {
+        let Request { wanted, persistence, has_body } = request;
+        let head_only = wanted.as_ref().is_ok_and(|wanted| wanted.head_only);
+        let persistence = if shared.draining { Persistence::Close } else { persistence };
+        let content = wanted.and_then(|wanted| shared.contents.find(&wanted.path));
+        let transfer = match content {
+            Ok(content) => Transfer::object(content, head_only, persistence),
+            Err(status) => Transfer::error(status, head_only, persistence),
+        };
+        let afterwards = if has_body { Afterwards::Linger } else { Afterwards::Close };
+        self.state = State::Response(transfer, afterwards);
+    }
+
+    /// Answers what is no request, or came too late, and ends the connection.
+    fn refuse(&mut self, status: Status) {
+        let transfer = Transfer::error(status, false, Persistence::Close);
+        self.state = State::Response(transfer, Afterwards::Linger);
+    }
+
+    /// The client sends no more. Where it still listens, it gets an orderly end.
+    fn end_of_input(&mut self) -> io::Result<Next> {
+        if let Channel::Tls(stream) = &mut self.channel
+            && stream.get_ref().hung_up()
+        {
+            // Without this, OpenSSL takes the session for a broken one and forgets it.
+            stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+            self.wire().send_gathered()?;
+            return Ok(Next::Drop);
+        }
+        self.end(Afterwards::Close)
+    }
+
+    /// Says goodbye and sends what is left.
+    fn end(&mut self, afterwards: Afterwards) -> io::Result<Next> {
+        if let Channel::Tls(stream) = &mut self.channel {
+            // The answer is close_notify on the way out; the client's is not waited for.
+            let _ = stream.shutdown();
+        }
+        self.state = State::Ending(afterwards);
+        self.finish(afterwards)
+    }
+
+    fn finish(&mut self, afterwards: Afterwards) -> io::Result<Next> {
+        if !self.wire().send_gathered()? {
+            return Ok(Next::Wait);
+        }
+        if afterwards == Afterwards::Close && self.input.is_empty() {
+            return Ok(Next::Drop);
+        }
+        self.wire().shut_down();
+        self.state = State::Linger;
+        self.deadline = self.deadline.min(Instant::now() + LINGER);
+        Ok(Next::Again)
+    }
+
+    /// Drops what arrives after the last answer, undecrypted.
+    fn drop_input(&mut self, shared: &mut Shared<'_>) -> io::Result<Next> {
+        match self.wire().read(shared.writing.space()) {
+            Ok(0) => Ok(Next::Drop),
+            Ok(_) => Ok(Next::Again),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Next::Wait),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Channel {
+    /// Reads decrypted bytes; 0 is the end, orderly or not.
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(wire) => wire.read(room),
+            Self::Tls(stream) => match stream.ssl_read(room) {
+                Ok(count) => Ok(count),
+                Err(error) => match error.code() {
+                    ErrorCode::ZERO_RETURN => Ok(0),
+                    ErrorCode::WANT_READ => Err(io::ErrorKind::WouldBlock.into()),
+                    _ => Err(error.into_io_error().unwrap_or_else(io::Error::other)),
+                },
+            },
+        }
+    }
+}

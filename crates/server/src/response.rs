@@ -1,0 +1,101 @@
+//! The heads of responses: as few fields as a measurement needs.
+
+use std::io::Write;
+
+use crate::request::Persistence;
+
+/// The status codes that this server answers with (RFC 9110, section 15; RFC 6585).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    BadRequest,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    TargetTooLong,
+    HeadTooLarge,
+    Unavailable,
+    VersionNotSupported,
+}
+
+impl Status {
+    /// The code and the reason, which is the whole content of an error's response too.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Ok => "200 OK",
+            Self::BadRequest => "400 Bad Request",
+            Self::NotFound => "404 Not Found",
+            Self::MethodNotAllowed => "405 Method Not Allowed",
+            Self::RequestTimeout => "408 Request Timeout",
+            Self::TargetTooLong => "414 URI Too Long",
+            Self::HeadTooLarge => "431 Request Header Fields Too Large",
+            Self::Unavailable => "503 Service Unavailable",
+            Self::VersionNotSupported => "505 HTTP Version Not Supported",
+        }
+    }
+}
+
+/// The head of a response whose content has `length` bytes.
+#[must_use]
+pub(crate) fn head(status: Status, length: u64, persistence: Persistence) -> Vec<u8> {
+    let mut head = Vec::with_capacity(160);
+    let (kind, allow) = match status {
+        Status::Ok => ("application/octet-stream", ""),
+        Status::MethodNotAllowed => ("text/plain", "Allow: GET, HEAD\r\n"),
+        _ => ("text/plain", ""),
+    };
+    let connection = match persistence {
+        Persistence::Keep => "",
+        Persistence::KeepAndSay => "Connection: keep-alive\r\n",
+        Persistence::Close => "Connection: close\r\n",
+    };
+    let status = status.text();
+    // Writing to memory does not fail.
+    let _: std::io::Result<()> = write!(
+        head,
+        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nContent-Type: {kind}\r\n{allow}{connection}\r\n"
+    );
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Status; 9] = [
+        Status::Ok,
+        Status::BadRequest,
+        Status::NotFound,
+        Status::MethodNotAllowed,
+        Status::RequestTimeout,
+        Status::TargetTooLong,
+        Status::HeadTooLarge,
+        Status::Unavailable,
+        Status::VersionNotSupported,
+    ];
+
+    #[test]
+    fn every_head_is_what_another_parser_reads() {
+        for status in ALL {
+            for persistence in [Persistence::Keep, Persistence::KeepAndSay, Persistence::Close] {
+                let head = head(status, u64::MAX, persistence);
+                let mut fields = [httparse::EMPTY_HEADER; 8];
+                let mut response = httparse::Response::new(&mut fields);
+                assert_eq!(response.parse(&head), Ok(httparse::Status::Complete(head.len())));
+                let code = response.code.unwrap().to_string();
+                assert!(status.text().starts_with(&code));
+                let field = |name: &str| {
+                    response.headers.iter().find(|field| field.name == name).map(|f| f.value)
+                };
+                assert_eq!(field("Content-Length"), Some(&b"18446744073709551615"[..]));
+                assert_eq!(field("Allow").is_some(), status == Status::MethodNotAllowed);
+                let said: Option<&[u8]> = match persistence {
+                    Persistence::Keep => None,
+                    Persistence::KeepAndSay => Some(b"keep-alive"),
+                    Persistence::Close => Some(b"close"),
+                };
+                assert_eq!(field("Connection"), said);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use cpus::CpuList;
+use tls::{CertificateKey, Group, Identity, IdentityError, Suite, Version};
+use units::Bytes;
+
+/// What a server serves, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen for HTTPS; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where to listen for plain HTTP, if at all.
+    pub listen_plain: Option<SocketAddr>,
+    /// One thread is pinned to each of these.
+    pub cpus: CpuList,
+    /// The folder of files; generated objects only, where there is none.
+    pub root: Option<PathBuf>,
+    /// The versions to offer; empty for those that `suites` belong to, or all.
+    pub versions: Vec<Version>,
+    /// The suites to offer, the preferred one first; empty for OpenSSL's defaults.
+    pub suites: Vec<&'static Suite>,
+    /// The groups to offer, the preferred one first; empty for OpenSSL's defaults.
+    pub groups: Vec<Group>,
+    /// The certificate and its key.
+    pub certificate: CertificateSource,
+    /// Where to write the certificate for clients, in PEM form; an old file is replaced.
+    pub write_certificate: Option<PathBuf>,
+    /// Whether clients get session tickets (RFC 5077; RFC 8446, section 4.6.1). Where they do
+    /// not, TLS 1.3 has no resumption at all.
+    pub tickets: bool,
+    /// Whether the server keeps sessions of TLS 1.2 for resumption by identifier.
+    pub session_cache: bool,
+    /// Whether encrypt-then-MAC (RFC 7366) is agreed to in CBC suites.
+    pub encrypt_then_mac: bool,
+    /// The most plaintext in a record.
+    pub record_size: RecordSize,
+    /// How many full records go into one send. With four or more, OpenSSL encrypts four or eight
+    /// records of a CBC suite side by side where encrypt-then-MAC is off.
+    pub records_per_write: RecordsPerWrite,
+    /// How long a connection may be idle, take to send a request's head, or receive nothing.
+    pub timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8443)),
+            listen_plain: None,
+            cpus: CpuList::allowed().unwrap_or_else(|_| CpuList::from(0)),
+            root: None,
+            versions: Vec::new(),
+            suites: Vec::new(),
+            groups: Vec::new(),
+            certificate: CertificateSource::Fresh(CertificateKey::Rsa(2048)),
+            write_certificate: None,
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: true,
+            record_size: RecordSize::default(),
+            records_per_write: RecordsPerWrite::default(),
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Where a certificate comes from.
+#[derive(Debug, Clone)]
+pub enum CertificateSource {
+    /// A self-signed one for this run, with a fresh key of this kind.
+    Fresh(CertificateKey),
+    /// PEM files.
+    Files {
+        /// The certificate, or the chain with the leaf first.
+        certificate: PathBuf,
+        /// The private key.
+        key: PathBuf,
+    },
+}
+
+impl CertificateSource {
+    pub(crate) fn load(&self) -> Result<Identity, IdentityError> {
+        match self {
+            Self::Fresh(key) => Identity::generate(*key),
+            Self::Files { certificate, key } => Identity::read(certificate, key),
+        }
+    }
+}
+
+/// The most plaintext in a record: 512 B to 16 KiB (RFC 8446, section 5.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSize(usize);
+
+impl RecordSize {
+    /// In bytes.
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for RecordSize {
+    fn default() -> Self {
+        Self(16 << 10)
+    }
+}
+
+impl fmt::Display for RecordSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Bytes(self.0 as u64).fmt(f)
+    }
+}
+
+impl FromStr for RecordSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size: Bytes = text.parse().map_err(|e: units::ParseError| e.to_string())?;
+        match usize::try_from(size.0) {
+            Ok(bytes @ 512..=16_384) => Ok(Self(bytes)),
+            _ => Err(format!("`{text}` is no size of a TLS record; take 512B to 16KiB")),
+        }
+    }
+}
+
+/// How many full records go into one send: 1 to 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordsPerWrite(usize);
+
+impl RecordsPerWrite {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for RecordsPerWrite {
+    fn default() -> Self {
+        Self(16)
+    }
+}
+
+impl fmt::Display for RecordsPerWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RecordsPerWrite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(records @ 1..=64) => Ok(Self(records)),
+            _ => Err(format!("`{text}` is no number of records; take 1 to 64")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_sizes_are_those_of_the_protocol() {
+        assert_eq!("16KiB".parse(), Ok(RecordSize(16_384)));
+        assert_eq!("512B".parse(), Ok(RecordSize(512)));
+        for text in ["511B", "17KiB", "16384", "0B", "99999TiB"] {
+            assert!(text.parse::<RecordSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn records_per_write_are_bounded() {
+        assert_eq!("64".parse(), Ok(RecordsPerWrite(64)));
+        for text in ["0", "65", "-1", "many"] {
+            assert!(text.parse::<RecordsPerWrite>().is_err(), "{text}");
+        }
+    }
+}

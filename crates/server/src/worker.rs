@@ -1,0 +1,254 @@
+//! A thread of the server: its connections, who is next, and what has taken too long.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use openssl::ssl::{Ssl, SslContext, SslStream};
+use slab::Slab;
+
+use crate::connection::{Connection, Next, Shared};
+use crate::content::Contents;
+use crate::epoll::Epoll;
+use crate::listener::{self, Accepted};
+use crate::settings::Settings;
+use crate::transfer::Writing;
+use crate::wire::{Gather, Wire};
+
+/// How long requests in flight may take to finish when the server stops.
+pub(crate) const DRAIN: Duration = Duration::from_secs(5);
+
+/// The longest wait, after which the signal to stop is looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The most connections that are accepted before those that are there get a turn.
+const ACCEPTS: usize = 64;
+
+/// Tokens of epoll below this are listeners; connections follow.
+const LISTENERS: u64 = 2;
+
+/// What a thread needs to begin.
+pub(crate) struct Worker<'a> {
+    context: &'a SslContext,
+    listeners: Vec<Listener>,
+    epoll: Epoll,
+    connections: Slab<Connection>,
+    /// Connections that can go on, each once, in the order of their turns.
+    queue: VecDeque<usize>,
+    gather: Gather,
+    shared: Shared<'a>,
+}
+
+struct Listener {
+    socket: OwnedFd,
+    tls: bool,
+    pending: Pending,
+}
+
+/// Whether connections wait to be accepted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    No,
+    Maybe,
+    /// Yes, but there was no descriptor or memory for one.
+    Stuck,
+}
+
+impl<'a> Worker<'a> {
+    /// Makes the worker of the calling thread.
+    pub(crate) fn new(
+        settings: &Settings,
+        context: &'a SslContext,
+        contents: &'a Contents,
+        tls: OwnedFd,
+        plain: Option<OwnedFd>,
+    ) -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        let listeners: Vec<_> = [(Some(tls), true), (plain, false)]
+            .into_iter()
+            .filter_map(|(socket, tls)| {
+                socket.map(|socket| Listener { socket, tls, pending: Pending::Maybe })
+            })
+            .collect();
+        for (token, listener) in (0..LISTENERS).zip(&listeners) {
+            epoll.add_listener(&listener.socket, token)?;
+        }
+        Ok(Self {
+            context,
+            listeners,
+            epoll,
+            connections: Slab::new(),
+            queue: VecDeque::new(),
+            gather: Gather::default(),
+            shared: Shared {
+                contents,
+                writing: Writing::new(settings.record_size, settings.records_per_write),
+                now: Instant::now(),
+                timeout: settings.timeout,
+                draining: false,
+            },
+        })
+    }
+
+    /// Serves until `stop` says so and the requests in flight are done, or [`DRAIN`] is over.
+    pub(crate) fn run(mut self, stop: impl Fn() -> bool) -> io::Result<()> {
+        let sweep_every =
+            (self.shared.timeout / 8).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        let tick = TICK.min(sweep_every);
+        let mut next_tick = self.shared.now + tick;
+        let mut next_sweep = self.shared.now + sweep_every;
+        let mut drained_by = None;
+        loop {
+            self.wait(next_tick)?;
+            self.accept();
+            self.take_turns();
+            let now = self.shared.now;
+            if now >= next_tick {
+                next_tick = now + tick;
+                self.unstick();
+                if drained_by.is_none() && stop() {
+                    drained_by = Some(now + DRAIN);
+                    self.drain();
+                }
+            }
+            if now >= next_sweep {
+                next_sweep = now + sweep_every;
+                self.sweep();
+            }
+            if drained_by.is_some_and(|end| self.connections.is_empty() || now >= end) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for sockets until `end`, or only looks where somebody can go on.
+    fn wait(&mut self, end: Instant) -> io::Result<()> {
+        let busy = !self.queue.is_empty()
+            || self.listeners.iter().any(|listener| listener.pending == Pending::Maybe);
+        let timeout = if busy {
+            Duration::ZERO
+        } else {
+            // A part of a millisecond is rounded up, so as not to wake too early and spin.
+            end.saturating_duration_since(self.shared.now) + Duration::from_millis(1)
+        };
+        for event in self.epoll.wait(timeout)? {
+            let Some(key) = event.token.checked_sub(LISTENERS) else {
+                if let Some(listener) = self.listeners.get_mut(event.token as usize) {
+                    listener.pending = Pending::Maybe;
+                }
+                continue;
+            };
+            let key = key as usize;
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.wire().ready(&event);
+                if !std::mem::replace(&mut connection.queued, true) {
+                    self.queue.push_back(key);
+                }
+            }
+        }
+        self.shared.now = Instant::now();
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        for index in 0..self.listeners.len() {
+            for _ in 0..ACCEPTS {
+                let listener = &mut self.listeners[index];
+                if listener.pending != Pending::Maybe {
+                    break;
+                }
+                match listener::accept(&listener.socket) {
+                    Accepted::Connection(socket) => {
+                        let tls = listener.tls;
+                        // One that cannot be set up is closed, as by a broken peer.
+                        let _: io::Result<()> = self.add(socket, tls);
+                    }
+                    Accepted::None => listener.pending = Pending::No,
+                    Accepted::Exhausted => listener.pending = Pending::Stuck,
+                    Accepted::Broken => {}
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
+        let entry = self.connections.vacant_entry();
+        self.epoll.add_connection(&socket, entry.key() as u64 + LISTENERS)?;
+        let wire = Wire::new(socket, Gather::clone(&self.gather));
+        let deadline = self.shared.now + self.shared.timeout;
+        entry.insert(if tls {
+            Connection::tls(SslStream::new(Ssl::new(self.context)?, wire)?, deadline)
+        } else {
+            Connection::plain(wire, deadline)
+        });
+        Ok(())
+    }
+
+    /// One turn for each connection that can go on.
+    fn take_turns(&mut self) {
+        for _ in 0..self.queue.len() {
+            let Some(key) = self.queue.pop_front() else { break };
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            connection.queued = false;
+            let next = connection.turn(&mut self.shared);
+            self.follow(key, next);
+        }
+    }
+
+    fn follow(&mut self, key: usize, next: Next) {
+        // What a failing connection wrote must not go out with the next one's.
+        self.gather.borrow_mut().clear();
+        match next {
+            Next::Wait => {}
+            Next::Again => {
+                if let Some(connection) = self.connections.get_mut(key)
+                    && !std::mem::replace(&mut connection.queued, true)
+                {
+                    self.queue.push_back(key);
+                }
+            }
+            Next::Drop => {
+                self.connections.try_remove(key);
+                self.unstick();
+            }
+        }
+    }
+
+    /// Accepting may work again.
+    fn unstick(&mut self) {
+        for listener in &mut self.listeners {
+            if listener.pending == Pending::Stuck {
+                listener.pending = Pending::Maybe;
+            }
+        }
+    }
+
+    /// Stops accepting, and ends the connections that have no request in flight.
+    fn drain(&mut self) {
+        self.shared.draining = true;
+        self.listeners.clear();
+        self.for_each_key(|worker, key| {
+            let next = worker.connections[key].drain(&mut worker.shared);
+            worker.follow(key, next);
+        });
+    }
+
+    /// Ends the connections whose time is up.
+    fn sweep(&mut self) {
+        self.for_each_key(|worker, key| {
+            if worker.connections[key].is_overdue(worker.shared.now) {
+                let next = worker.connections[key].expire(&mut worker.shared);
+                worker.follow(key, next);
+            }
+        });
+    }
+
+    fn for_each_key(&mut self, mut visit: impl FnMut(&mut Self, usize)) {
+        for key in 0..self.connections.capacity() {
+            if self.connections.contains(key) {
+                visit(self, key);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The confidence interval of a median from order statistics.
+//!
+//! The number of n independent samples below the true median is binomial(n, 1/2), whatever the
+//! distribution. So `[x_k, x_(n+1-k)]`, the k-th smallest to the k-th largest sample, covers the
+//! median with probability Σ C(n,i)/2^n over i from k to n-k (H. A. David and H. N. Nagaraja,
+//! "Order Statistics", section 7.1). With seven samples the range covers 98.4%, the next interval
+//! 87.5%. Where samples can be equal the coverage is at least that.
+
+use crate::{SampleError, sorted};
+
+/// An interval that covers the median of what was sampled with a known probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end, a sample.
+    pub low: f64,
+    /// The upper end, a sample.
+    pub high: f64,
+    /// The probability, 0 to 1, that such an interval covers the median.
+    pub coverage: f64,
+}
+
+/// The narrowest symmetric interval whose coverage is at least `level` (0 to 1).
+///
+/// Where there are too few samples for that level, it is their range with the coverage that it
+/// really has: 0 for one sample, 50% for two, 93.75% for five. So the coverage must be looked at.
+///
+/// # Errors
+/// No samples, or one that is not finite.
+pub fn median_interval(samples: &[f64], level: f64) -> Result<Interval, SampleError> {
+    Ok(interval_of_sorted(&sorted(samples)?, level))
+}
+
+pub(crate) fn interval_of_sorted(sorted: &[f64], level: f64) -> Interval {
+    let (rank, coverage) = narrowest(sorted.len(), level);
+    Interval { low: sorted[rank - 1], high: sorted[sorted.len() - rank], coverage }
+}
+
+/// The largest rank k whose interval `[x_k, x_(n+1-k)]` reaches `level`, or 1, and its coverage.
+///
+/// It starts in the middle of the binomial distribution and works outwards, so that neither
+/// C(n,i) overflows nor 2^-n underflows however many samples there are.
+fn narrowest(n: usize, level: f64) -> (usize, f64) {
+    if n < 2 {
+        return (1, 0.0);
+    }
+    // For an even n the middle is one term, i = n/2; for an odd n it is two equal ones.
+    let mut rank = n / 2;
+    let mut term = middle_term(n);
+    let mut coverage = if n.is_multiple_of(2) { term } else { 2.0 * term };
+    while coverage < level && rank > 1 {
+        // C(n, rank - 1) = C(n, rank) * rank / (n - rank + 1)
+        term *= rank as f64 / (n - rank + 1) as f64;
+        coverage += 2.0 * term;
+        rank -= 1;
+    }
+    (rank, coverage)
+}
+
+/// C(n, n/2) / 2^n, with n/2 rounded down.
+fn middle_term(n: usize) -> f64 {
+    let half = n / 2;
+    let even: f64 = (1..=half).map(|j| (2 * j - 1) as f64 / (2 * j) as f64).product();
+    if n.is_multiple_of(2) { even } else { even * n as f64 / (2 * (half + 1)) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Σ C(n,i) over i from `rank` to n-`rank`, over 2^n, in integers.
+    fn exact_coverage(n: usize, rank: usize) -> f64 {
+        let mut row = vec![1u128];
+        for _ in 0..n {
+            let mut next = vec![1];
+            next.extend(row.windows(2).map(|pair| pair[0] + pair[1]));
+            next.push(1);
+            row = next;
+        }
+        let covering: u128 = row.iter().skip(rank).take(n + 1 - 2 * rank).sum();
+        covering as f64 / (1u128 << n) as f64
+    }
+
+    #[test]
+    fn seven_samples_give_their_range() {
+        let samples = [7.0, 1.0, 6.0, 2.0, 5.0, 3.0, 4.0];
+        let interval = median_interval(&samples, 0.95).unwrap();
+        assert_eq!(interval, Interval { low: 1.0, high: 7.0, coverage: 126.0 / 128.0 });
+        let lower = median_interval(&samples, 0.8).unwrap();
+        assert_eq!(lower, Interval { low: 2.0, high: 6.0, coverage: 112.0 / 128.0 });
+    }
+
+    #[test]
+    fn too_few_samples_give_their_range_with_its_true_coverage() {
+        for (n, coverage) in [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375)] {
+            let samples: Vec<f64> = (1..=n).map(f64::from).collect();
+            let interval = median_interval(&samples, 0.95).unwrap();
+            assert_eq!(interval, Interval { low: 1.0, high: f64::from(n), coverage });
+        }
+    }
+
+    #[test]
+    fn coverage_is_exact_and_the_interval_the_narrowest() {
+        for n in 2..=100 {
+            for level in [0.5, 0.9, 0.95, 0.99, 0.999] {
+                let (rank, coverage) = narrowest(n, level);
+                assert!((coverage - exact_coverage(n, rank)).abs() < 1e-13, "n = {n}");
+                assert!(coverage >= level || rank == 1, "n = {n}");
+                assert!(
+                    2 * (rank + 1) > n || exact_coverage(n, rank + 1) < level,
+                    "n = {n}: rank {rank} is not the narrowest"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn many_samples_follow_the_normal_approximation() {
+        // k = n/2 - z √n / 2, with z = 1.96 for 95%.
+        let n = 1_000_000;
+        let (rank, coverage) = narrowest(n, 0.95);
+        assert!((rank as f64 - (n as f64 / 2.0 - 1.96 * 500.0)).abs() < 3.0, "{rank}");
+        assert!((0.95..0.951).contains(&coverage), "{coverage}");
+    }
+
+    #[test]
+    fn simulated_coverage_is_the_stated_one_whatever_the_distribution() {
+        const ROUNDS: u32 = 20_000;
+        // Inverse distribution functions, with their values at 1/2.
+        type Inverse = fn(f64) -> f64;
+        let distributions: [(&str, Inverse, f64); 3] = [
+            ("uniform", |u| u, 0.5),
+            ("exponential", |u| -(1.0 - u).ln(), std::f64::consts::LN_2),
+            ("Cauchy", |u| (std::f64::consts::PI * (u - 0.5)).tan(), 0.0),
+        ];
+        let mut state = 7;
+        for (name, inverse, median) in distributions {
+            for n in [5, 7, 8, 20] {
+                let mut covered = 0;
+                let mut stated = 0.0;
+                for _ in 0..ROUNDS {
+                    let samples: Vec<f64> = (0..n).map(|_| inverse(uniform(&mut state))).collect();
+                    let interval = median_interval(&samples, 0.9).unwrap();
+                    covered += u32::from(interval.low <= median && median <= interval.high);
+                    stated = interval.coverage;
+                }
+                let seen = f64::from(covered) / f64::from(ROUNDS);
+                let deviation = (stated * (1.0 - stated) / f64::from(ROUNDS)).sqrt();
+                assert!((seen - stated).abs() < 4.0 * deviation, "{name}, n = {n}: {seen}");
+            }
+        }
+    }
+
+    /// SplitMix64 as a number between 0 and 1, both excluded.
+    fn uniform(state: &mut u64) -> f64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 12) as f64 / (1u64 << 52) as f64 + 0.5 / (1u64 << 53) as f64
+    }
+}

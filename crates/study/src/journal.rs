@@ -1,0 +1,180 @@
+//! The journal file: a line a trial, on disk before the next trial begins.
+//!
+//! A crash or `kill -9` can leave half a line at the end, nowhere else. So a torn last line is
+//! discarded when the file is read, and any other damage is an error that names its line.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::line::{Line, SCHEMA};
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// Why a journal could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The system's refusal.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A line that is not the last one holds no trial.
+    #[error("{path}, line {number}: {why}; restore the file from a copy, or remove that line")]
+    Damaged {
+        /// Which file.
+        path: String,
+        /// Which line, from 1.
+        number: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A line of a form that this version does not know.
+    #[error(
+        "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; take the toll that wrote it"
+    )]
+    Schema {
+        /// Which file.
+        path: String,
+        /// Which line, from 1.
+        number: usize,
+        /// What the line says.
+        schema: u64,
+    },
+}
+
+impl Journal {
+    /// Makes a new journal file.
+    ///
+    /// # Errors
+    /// The system's, as where a file is there already.
+    pub fn create(path: &Path) -> Result<Self, JournalError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|source| JournalError::file(path, source))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Appends a trial and waits until it is on disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn append(&mut self, line: &Line) -> Result<(), JournalError> {
+        let mut text = serde_json::to_string(line)
+            .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
+        text.push('\n');
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|source| JournalError::file(&self.path, source))
+    }
+
+    /// Reads all trials of a journal; a torn last line is left out.
+    ///
+    /// # Errors
+    /// The system's; a damaged line, named.
+    pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
+        let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
+        let mut lines = Vec::new();
+        // What follows the last newline is a torn line, or nothing.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for (i, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            lines.push(parse(path, i + 1, text)?);
+        }
+        Ok(lines)
+    }
+}
+
+fn parse(path: &Path, number: usize, text: &[u8]) -> Result<Line, JournalError> {
+    let damaged = |error: serde_json::Error| JournalError::Damaged {
+        path: path.display().to_string(),
+        number,
+        // Without serde's "at line 1 column 7": the line is named already.
+        why: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
+    };
+    let value: serde_json::Value = serde_json::from_slice(text).map_err(damaged)?;
+    match value.get("schema").and_then(serde_json::Value::as_u64) {
+        Some(schema) if schema != u64::from(SCHEMA) => {
+            Err(JournalError::Schema { path: path.display().to_string(), number, schema })
+        }
+        _ => serde_json::from_value(value).map_err(damaged),
+    }
+}
+
+impl JournalError {
+    fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.display().to_string(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::tests::example;
+
+    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::create(&path).unwrap();
+        let mut lines = Vec::new();
+        for order in 0..trials {
+            let mut line = example();
+            line.place.as_mut().unwrap().order = order;
+            journal.append(&line).unwrap();
+            lines.push(line);
+        }
+        (folder, path, lines)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (_folder, path, lines) = journal_of(3);
+        assert_eq!(Journal::read(&path).unwrap(), lines);
+    }
+
+    #[test]
+    fn a_line_torn_anywhere_is_left_out_and_nothing_else() {
+        let (_folder, path, lines) = journal_of(2);
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for end in first..whole.len() {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            assert_eq!(Journal::read(&path).unwrap(), lines[..1], "torn at {end}");
+        }
+    }
+
+    #[test]
+    fn damage_in_the_middle_names_its_line() {
+        let (_folder, path, _) = journal_of(3);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let damaged = text.replacen("\"order\":1", "\"order\":x", 1);
+        std::fs::write(&path, damaged).unwrap();
+        let message = Journal::read(&path).unwrap_err().to_string();
+        assert!(message.contains("journal.jsonl, line 2: expected value; restore"), "{message}");
+    }
+
+    #[test]
+    fn another_schema_is_not_guessed_at() {
+        let (_folder, path, _) = journal_of(1);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen("\"schema\":1", "\"schema\":2", 1)).unwrap();
+        let message = Journal::read(&path).unwrap_err().to_string();
+        assert!(message.contains("line 1: schema 2, but this toll reads 1"), "{message}");
+    }
+
+    #[test]
+    fn a_journal_is_never_overwritten() {
+        let (_folder, path, _) = journal_of(1);
+        assert!(matches!(Journal::create(&path), Err(JournalError::File { .. })));
+    }
+}

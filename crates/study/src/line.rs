@@ -1,0 +1,325 @@
+//! One line of the journal: all that is known of one trial.
+//!
+//! Names are snake_case and carry their unit. What was not or could not be measured is absent or
+//! `null`, never 0. Fields may be added; a field that is there never changes its meaning within a
+//! [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::receipt::Receipt;
+use crate::verdict::Verdict;
+use crate::warning::Warning;
+
+/// The version of the line's form.
+pub const SCHEMA: u32 = 1;
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Where the trial stands in its study; absent for a load that belongs to none.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Whether the figures are what was asked for: something completed, nothing was negotiated
+    /// otherwise than asked, and the target lived to the end.
+    pub valid: bool,
+    /// Whether it was stopped before its planned end. The figures are those until then.
+    pub interrupted: bool,
+    /// When the window began, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it was measured.
+    pub window_ns: u64,
+    /// Operations of the window.
+    pub operations: Operations,
+    /// Bytes of the window.
+    pub bytes: ByteCounts,
+    /// Completed operations a second.
+    pub rate_per_s: f64,
+    /// Proven HTTP body bits a second.
+    pub goodput_bps: u64,
+    /// CPU time used within the window.
+    pub cpu_ns: CpuTimes,
+    /// Core frequency of the server's first CPU; the client's where the server is elsewhere.
+    pub core_hz: CoreHz,
+    /// Latencies of operations that ended well within the window.
+    pub latency_ns: LatencyNs,
+    /// What each CPU did over the window.
+    pub cpu_share: Vec<CoreSeries>,
+    /// What was asked for and what was got.
+    pub receipt: Receipt,
+    /// What limited the trial.
+    pub verdict: Verdict,
+    /// What a reader should know before believing the figures.
+    pub warnings: Vec<Warning>,
+    /// Why the target could not go on, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_error: Option<String>,
+}
+
+/// Where a trial stands in its study.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The case's name.
+    pub case: String,
+    /// The cell's name, unique in the study.
+    pub cell: String,
+    /// What the cell's combination sets, by the keys of the study file.
+    pub params: BTreeMap<String, String>,
+    /// What the trial was for.
+    pub role: Role,
+    /// Which repetition it was, from 0.
+    pub round: u32,
+    /// Its place in the order in which trials ran, from 0.
+    pub order: u32,
+}
+
+/// What a trial was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// To find the load at which to measure.
+    Search,
+    /// To be part of the answer.
+    Measure,
+}
+
+/// How operations ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operations {
+    /// Well, within the window.
+    pub completed: u64,
+    /// Not before the window's end.
+    pub in_flight: u64,
+    /// Badly, by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// The first error of each kind in words.
+    pub first_errors: BTreeMap<String, String>,
+}
+
+/// Bytes that arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteCounts {
+    /// Of bodies, proven.
+    pub body: u64,
+    /// Those of `body` that were decrypted (over plain HTTP: read).
+    pub decrypted: u64,
+    /// Of bodies, not counted because their operation failed or was not proven.
+    pub unproven: u64,
+}
+
+/// CPU time used within the window, and time spent waiting for a CPU while ready to run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// All threads of the server's process tree; `null` where its process is not known.
+    pub server: Option<u64>,
+    /// The load threads; `null` where they ended before they could be read.
+    pub client: Option<u64>,
+    /// Waiting of the server's threads in run queues.
+    pub server_run_queue_wait: Option<u64>,
+    /// Waiting of the load threads in run queues.
+    pub client_run_queue_wait: Option<u64>,
+}
+
+/// Core frequency right before and after the load, by a chain of dependent additions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreHz {
+    /// Before the load began.
+    pub before: Option<u64>,
+    /// After it ended.
+    pub after: Option<u64>,
+}
+
+/// Percentiles of the three latencies; absent where there was no such thing to time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatencyNs {
+    /// TCP and TLS, from the start of a connection until it can carry a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p90: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p99: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_max: Option<u64>,
+    /// From the start of an operation until the first byte of its response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p90: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p99: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_max: Option<u64>,
+    /// From the start of an operation to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+/// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreSeries {
+    /// The CPU's number.
+    pub cpu: usize,
+    /// How long each step was.
+    pub step_ns: Vec<u64>,
+    /// In programs.
+    pub user: Vec<f64>,
+    /// In the kernel, for programs.
+    pub system: Vec<f64>,
+    /// In the kernel, for interrupts and their deferred work, such as receiving from the network.
+    pub softirq: Vec<f64>,
+    /// Taken away by the hypervisor.
+    pub steal: Vec<f64>,
+    /// With nothing to do.
+    pub idle: Vec<f64>,
+}
+
+impl Line {
+    /// Operations that failed within the window.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.operations.errors.values().sum()
+    }
+
+    /// CPU time per completed operation in nanoseconds, if any completed.
+    #[must_use]
+    pub fn per_operation(&self, cpu_ns: u64) -> Option<f64> {
+        (self.operations.completed > 0).then(|| cpu_ns as f64 / self.operations.completed as f64)
+    }
+
+    /// CPU-seconds per GB (10^9 bytes) of goodput, if there was any.
+    #[must_use]
+    pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
+        (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
+    }
+}
+
+impl From<&load::Failures> for Operations {
+    /// The errors alone.
+    fn from(failures: &load::Failures) -> Self {
+        let mut operations = Self::default();
+        for (kind, count, words) in failures.iter() {
+            operations.errors.insert(kind.name().to_owned(), count);
+            operations.first_errors.insert(kind.name().to_owned(), words.to_owned());
+        }
+        operations
+    }
+}
+
+impl From<&load::Latencies> for LatencyNs {
+    fn from(latencies: &load::Latencies) -> Self {
+        let at = |histogram: &hdrhistogram::Histogram<u64>, quantile| {
+            (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
+        };
+        let max = |histogram: &hdrhistogram::Histogram<u64>| {
+            (!histogram.is_empty()).then(|| histogram.max())
+        };
+        let load::Latencies { connect, first_byte, whole } = latencies;
+        Self {
+            connect_p50: at(connect, 0.5),
+            connect_p90: at(connect, 0.9),
+            connect_p99: at(connect, 0.99),
+            connect_max: max(connect),
+            first_byte_p50: at(first_byte, 0.5),
+            first_byte_p90: at(first_byte, 0.9),
+            first_byte_p99: at(first_byte, 0.99),
+            first_byte_max: max(first_byte),
+            p50: at(whole, 0.5),
+            p90: at(whole, 0.9),
+            p99: at(whole, 0.99),
+            max: max(whole),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::verdict::Limit;
+
+    /// The example of the design, as far as a trial writes it today.
+    const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","params":{"load.suite":"TLS_RSA_WITH_AES_128_GCM_SHA256","target.server":"nginx"},"role":"measure","round":2,"order":17,"valid":true,"interrupted":false,"started_unix_ms":1795000000000,"window_ns":600000000,"operations":{"completed":39,"in_flight":64,"errors":{"reset":1},"first_errors":{"reset":"connection reset by peer"}},"bytes":{"body":654311424,"decrypted":16777216,"unproven":0},"rate_per_s":65.0,"goodput_bps":8724152320,"cpu_ns":{"server":598000000,"client":41000000,"server_run_queue_wait":0,"client_run_queue_wait":1000},"core_hz":{"before":2710000000,"after":2690000000},"latency_ns":{"connect_p50":310000,"first_byte_p50":540000,"p50":970000000,"p99":1010000000,"max":1040000000},"cpu_share":[{"cpu":0,"step_ns":[600000000],"user":[0.9],"system":[0.05],"softirq":[0.03],"steal":[0.0],"idle":[0.02]}],"receipt":{"asked":{"suite":"TLS_RSA_WITH_AES_128_GCM_SHA256"},"obtained":{"suite":{"TLS_RSA_WITH_AES_128_GCM_SHA256":64},"encrypt_then_mac":false,"full":64,"resumed":0},"mismatch":[]},"verdict":{"limit":"server-cpu","evidence":{"completed":39,"failed":1,"failed_share":0.025,"client_busy":0.068,"server_busy":0.997}},"warnings":[]}"#;
+
+    pub(crate) fn example() -> Line {
+        serde_json::from_str(EXAMPLE).unwrap()
+    }
+
+    #[test]
+    fn the_designs_example_is_read_and_written_alike() {
+        let line = example();
+        let place = line.place.as_ref().unwrap();
+        assert_eq!((place.case.as_str(), place.round, place.role), ("bulk", 2, Role::Measure));
+        assert_eq!(line.receipt.obtained.full, Some(64));
+        assert_eq!(line.verdict.limit, Limit::ServerCpu);
+        assert_eq!(
+            line.verdict.evidence,
+            Evidence {
+                completed: 39,
+                failed: 1,
+                failed_share: Some(0.025),
+                server_busy: Some(0.997),
+                client_busy: Some(0.068),
+                ..Evidence::default()
+            }
+        );
+        let expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
+        assert_eq!(serde_json::to_value(&line).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_load_of_no_study_writes_the_same_object_without_the_studys_fields() {
+        let mut expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
+        for field in ["case", "cell", "params", "role", "round", "order"] {
+            expected.as_object_mut().unwrap().remove(field).unwrap();
+        }
+        let line = Line { place: None, ..example() };
+        let text = serde_json::to_string(&line).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line);
+    }
+
+    #[test]
+    fn latencies_that_were_not_timed_are_absent() {
+        let mut latencies = load::Latencies::default();
+        for micros in 1..=1000 {
+            latencies.whole.record(micros * 1_000).unwrap();
+        }
+        let latency = LatencyNs::from(&latencies);
+        assert_eq!((latency.connect_p50, latency.first_byte_max), (None, None));
+        let near = |value: Option<u64>, expected: f64| {
+            (value.unwrap() as f64 / expected - 1.0).abs() < 0.002
+        };
+        assert!(near(latency.p50, 500_000.0) && near(latency.p99, 990_000.0), "{latency:?}");
+        assert!(near(latency.max, 1_000_000.0), "{latency:?}");
+    }
+
+    #[test]
+    fn costs_are_per_completed_operation_and_per_proven_gigabyte() {
+        let line = example();
+        assert_eq!(line.per_operation(39_000), Some(1_000.0));
+        assert_eq!(line.per_gigabyte(line.bytes.body), Some(1.0));
+        let nothing =
+            Line { operations: Operations::default(), bytes: ByteCounts::default(), ..line };
+        assert_eq!((nothing.per_operation(1), nothing.per_gigabyte(1)), (None, None));
+    }
+}

@@ -1,0 +1,165 @@
+//! CPU time and counters at one moment, and what was used between two.
+
+use std::time::Instant;
+
+use units::Nanos;
+
+/// What was read at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The server's process tree, where it is known and lives.
+    pub server: Option<TaskReading>,
+    /// The load threads that live, in the order in which they were asked for.
+    pub threads: Vec<Option<TaskReading>>,
+    /// How often accept queues of this network namespace have overflowed since it began.
+    pub listen_overflows: Option<i64>,
+}
+
+/// What a thread or process tree has used since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskReading {
+    /// When this was read.
+    pub at: Instant,
+    /// Time on a CPU.
+    pub on_cpu: Nanos,
+    /// Time ready to run without a CPU, where the kernel accounts for it.
+    pub waiting: Option<Nanos>,
+}
+
+/// What was used between two readings, a second of time: 1.0 is one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    /// CPUs occupied.
+    pub on_cpu: f64,
+    /// CPUs waited for.
+    pub waiting: Option<f64>,
+}
+
+impl TaskReading {
+    /// The usage between `earlier` and this; `None` where no time passed between them.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Option<Usage> {
+        let passed = self.at.checked_duration_since(earlier.at)?.as_secs_f64();
+        let rate = |now: Nanos, then: Nanos| now.0.saturating_sub(then.0) as f64 / 1e9 / passed;
+        (passed > 0.0).then(|| Usage {
+            on_cpu: rate(self.on_cpu, earlier.on_cpu),
+            waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| rate(now, then)),
+        })
+    }
+}
+
+impl Usage {
+    /// Running, or wanting to.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.on_cpu + self.waiting.unwrap_or(0.0)
+    }
+
+    /// CPU time over a window of this length.
+    #[must_use]
+    pub fn on_cpu_within(&self, window: Nanos) -> Nanos {
+        Nanos((self.on_cpu * window.0 as f64).round() as u64)
+    }
+
+    /// Waiting over a window of this length.
+    #[must_use]
+    pub fn waiting_within(&self, window: Nanos) -> Option<Nanos> {
+        self.waiting.map(|waiting| Nanos((waiting * window.0 as f64).round() as u64))
+    }
+}
+
+/// The readings around a window.
+///
+/// A load thread may end with the window, and takes its times with it. So there is a reading
+/// shortly before the end too, which stands in for a thread that is gone. Each usage is taken over
+/// the time between the readings that it comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Readings {
+    /// At the window's start.
+    pub start: Reading,
+    /// Shortly before its end.
+    pub before_end: Reading,
+    /// At its end.
+    pub end: Reading,
+}
+
+impl Readings {
+    /// The server's usage, where it is known and lived to the end.
+    #[must_use]
+    pub fn server(&self) -> Option<Usage> {
+        self.end.server?.since(&self.start.server?)
+    }
+
+    /// The usage of each load thread; `None` where one was not read.
+    #[must_use]
+    pub fn threads(&self) -> Option<Vec<Usage>> {
+        if self.start.threads.is_empty() {
+            return None;
+        }
+        let last = |i: usize| {
+            let at = |reading: &Reading| reading.threads.get(i).copied().flatten();
+            at(&self.end).or_else(|| at(&self.before_end))
+        };
+        self.start
+            .threads
+            .iter()
+            .enumerate()
+            .map(|(i, start)| last(i)?.since(start.as_ref()?))
+            .collect()
+    }
+
+    /// How often accept queues overflowed.
+    #[must_use]
+    pub fn listen_overflows(&self) -> Option<u64> {
+        let passed = self.end.listen_overflows?.checked_sub(self.start.listen_overflows?)?;
+        u64::try_from(passed).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn task(base: Instant, at_ms: u64, on_cpu_ms: u64, waiting_ms: u64) -> Option<TaskReading> {
+        Some(TaskReading {
+            at: base + Duration::from_millis(at_ms),
+            on_cpu: Nanos(on_cpu_ms * 1_000_000),
+            waiting: Some(Nanos(waiting_ms * 1_000_000)),
+        })
+    }
+
+    fn reading(threads: Vec<Option<TaskReading>>) -> Reading {
+        Reading { threads, ..Reading::default() }
+    }
+
+    #[test]
+    fn usage_is_over_the_time_between_its_readings() {
+        let base = Instant::now();
+        let readings = Readings {
+            start: reading(vec![task(base, 0, 100, 5), task(base, 0, 0, 0)]),
+            before_end: reading(vec![task(base, 900, 0, 0), task(base, 900, 450, 225)]),
+            // The second thread is gone.
+            end: reading(vec![task(base, 1000, 600, 255), None]),
+        };
+        let usages = readings.threads().unwrap();
+        assert_eq!(usages[0], Usage { on_cpu: 0.5, waiting: Some(0.25) });
+        assert_eq!(usages[1], Usage { on_cpu: 0.5, waiting: Some(0.25) });
+        assert_eq!(usages[0].busy(), 0.75);
+        assert_eq!(usages[0].on_cpu_within(Nanos(600)), Nanos(300));
+        assert_eq!(usages[0].waiting_within(Nanos(600)), Some(Nanos(150)));
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_known() {
+        let base = Instant::now();
+        let readings =
+            Readings { start: reading(vec![task(base, 0, 0, 0)]), ..Readings::default() };
+        assert_eq!(readings.threads(), None);
+        assert_eq!(readings.server(), None);
+        assert_eq!(Readings::default().threads(), None);
+        assert_eq!(Readings::default().listen_overflows(), None);
+        let same = task(base, 0, 0, 0).unwrap();
+        assert_eq!(same.since(&same), None);
+    }
+}

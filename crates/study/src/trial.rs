@@ -1,0 +1,493 @@
+//! One trial: the load and the observation of the machine over the same window.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use load::{Engine, Outcome, Plan, Progress};
+use observe::{CoreShares, CpuSeries};
+use tls::CertificateKey;
+
+use crate::evidence::{Evidence, Facts};
+use crate::line::{ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA};
+use crate::machine::Machine;
+use crate::reading::Readings;
+use crate::receipt::Receipt;
+use crate::verdict::{Limit, Verdict};
+use crate::warning::{Neighbours, Warning};
+
+/// How often a trial looks up: for an interrupt, and to tell of its progress.
+const STEP: Duration = Duration::from_millis(100);
+
+/// How long before the window's end the load threads are read for the case that they end with it.
+const BEFORE_END: Duration = Duration::from_millis(2);
+
+/// How many steps the record of a window's CPU time has at most.
+const SERIES_STEPS: u32 = 10;
+
+/// What is loaded, by what, and what is known of both.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// The load.
+    pub plan: Plan,
+    /// The kind of key that the server was given, where that is known.
+    pub certificate_key: Option<CertificateKey>,
+    /// The server's CPUs, where it runs on this machine and is known.
+    pub server_cpus: Option<CpuList>,
+    /// Where server and client run relative to each other.
+    pub neighbours: Neighbours,
+}
+
+/// A load that runs. [`Engine`] is the real one.
+pub trait Load {
+    /// When the window begins, and when it is planned to end.
+    fn window(&self) -> (Instant, Instant);
+    /// The kernel's ids of its threads.
+    fn thread_ids(&self) -> Vec<i32>;
+    /// What it has done so far.
+    fn progress(&self) -> Progress;
+    /// Whether it has ended by itself.
+    fn is_finished(&self) -> bool;
+    /// Ends the window now.
+    fn stop(&self);
+    /// Waits for its end, a second or so.
+    fn join(self) -> Outcome;
+}
+
+impl Load for Engine {
+    fn window(&self) -> (Instant, Instant) {
+        self.window()
+    }
+
+    fn thread_ids(&self) -> Vec<i32> {
+        self.thread_ids()
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
+
+    fn stop(&self) {
+        self.stop();
+    }
+
+    fn join(self) -> Outcome {
+        self.join()
+    }
+}
+
+/// What a trial asks of whoever runs it.
+pub struct Hooks<'a> {
+    /// Set to end the window early.
+    pub interrupt: &'a AtomicBool,
+    /// Called about every 100 ms.
+    pub progress: &'a mut dyn FnMut(Moment),
+    /// Called when the load has ended: why the server is no longer the one that was started.
+    pub check_target: &'a mut dyn FnMut() -> Result<(), String>,
+}
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// How much of the window is over; zero in the warm-up.
+    pub elapsed: Duration,
+    /// The length of the window.
+    pub window: Duration,
+    /// What the load has done within the window.
+    pub progress: Progress,
+}
+
+impl Trial {
+    /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
+    /// load ends by itself; the line then holds what was measured until then.
+    ///
+    /// # Errors
+    /// That of `start`, before anything was sent.
+    pub fn run<L: Load, E>(
+        &self,
+        machine: &mut impl Machine,
+        hooks: &mut Hooks<'_>,
+        start: impl FnOnce(Plan) -> Result<L, E>,
+    ) -> Result<Line, E> {
+        let core = self.server_cpus.as_ref().unwrap_or(&self.plan.cpus).as_slice()[0];
+        let before = machine.core_hz(core);
+        let load = start(self.plan.clone())?;
+        let window = load.window();
+        let threads = load.thread_ids();
+        let mut readings = Readings::default();
+
+        machine.start_series(STEP);
+        wait_until(window.0, window, &load, machine, hooks);
+        let started_unix_ms = machine.unix_ms();
+        let started = machine.now();
+        readings.start = machine.read(&threads);
+        wait_until(window.1 - BEFORE_END, window, &load, machine, hooks);
+        readings.before_end = machine.read(&threads);
+        wait_until(window.1, window, &load, machine, hooks);
+        readings.end = machine.read(&threads);
+        let ended = machine.now();
+        load.stop();
+
+        let outcome = load.join();
+        let series = machine.take_series();
+        let target_error = (hooks.check_target)().err();
+        let core_hz = CoreHz { before, after: machine.core_hz(core) };
+        let observed =
+            Observed { started_unix_ms, started, ended, readings, series, core_hz, target_error };
+        Ok(self.line(&outcome, observed))
+    }
+
+    fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
+        let shares = observed.shares();
+        let evidence = Evidence::of(&Facts {
+            outcome,
+            connections: self.plan.connections,
+            readings: &observed.readings,
+            shares: &shares,
+            server_cpus: self.server_cpus.as_ref(),
+            client_cpus: &self.plan.cpus,
+        });
+        let receipt = Receipt::of(&self.plan, self.certificate_key, outcome);
+        let verdict = Verdict::of(evidence);
+        let operations = Operations {
+            completed: outcome.completed,
+            in_flight: outcome.in_flight,
+            ..Operations::from(&outcome.failures)
+        };
+        let seconds = outcome.window.seconds();
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        Line {
+            schema: SCHEMA,
+            place: None,
+            valid: receipt.mismatch.is_empty()
+                && observed.target_error.is_none()
+                && verdict.limit != Limit::Errors,
+            interrupted: outcome.interrupted,
+            started_unix_ms: observed.started_unix_ms,
+            window_ns: outcome.window.0,
+            bytes: ByteCounts {
+                body: outcome.bytes.body,
+                decrypted: outcome.bytes.opened,
+                unproven: outcome.bytes.unproven,
+            },
+            rate_per_s: per_second(outcome.completed as f64),
+            goodput_bps: per_second(outcome.bytes.body as f64 * 8.0).round() as u64,
+            cpu_ns: cpu_times(&observed.readings, outcome),
+            core_hz: observed.core_hz,
+            latency_ns: LatencyNs::from(&outcome.latencies),
+            cpu_share: self.series(&observed),
+            warnings: Warning::of(
+                self.neighbours,
+                &verdict,
+                &operations,
+                self.plan.connections,
+                observed.core_hz,
+            ),
+            operations,
+            receipt,
+            verdict,
+            target_error: observed.target_error,
+        }
+    }
+
+    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
+    /// known.
+    fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
+        let Some(series) = &observed.series else { return Vec::new() };
+        let window = observed.ended.saturating_duration_since(observed.started);
+        let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
+        let step = window / steps;
+        let is_of_interest = |cpu: &usize| match &self.server_cpus {
+            Some(server) => {
+                server.as_slice().contains(cpu) || self.plan.cpus.as_slice().contains(cpu)
+            }
+            None => true,
+        };
+        let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
+        for i in 0..steps {
+            let from = observed.started + step * i;
+            for (cpu, shares) in series.shares(from, from + step) {
+                if is_of_interest(&cpu) {
+                    let core = all.entry(cpu).or_default();
+                    core.cpu = cpu;
+                    core.push(step, &shares);
+                }
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+impl CoreSeries {
+    fn push(&mut self, step: Duration, shares: &CoreShares) {
+        let rounded = |share: f64| (share * 1e3).round() / 1e3;
+        self.step_ns.push(u64::try_from(step.as_nanos()).unwrap_or(u64::MAX));
+        self.user.push(rounded(shares.user));
+        self.system.push(rounded(shares.system));
+        self.softirq.push(rounded(shares.softirq + shares.irq));
+        self.steal.push(rounded(shares.steal));
+        self.idle.push(rounded(shares.idle));
+    }
+}
+
+/// What was seen beside the load.
+struct Observed {
+    started_unix_ms: u64,
+    started: Instant,
+    ended: Instant,
+    readings: Readings,
+    series: Option<CpuSeries>,
+    core_hz: CoreHz,
+    target_error: Option<String>,
+}
+
+impl Observed {
+    fn shares(&self) -> BTreeMap<usize, CoreShares> {
+        self.series
+            .as_ref()
+            .map(|series| series.shares(self.started, self.ended))
+            .unwrap_or_default()
+    }
+}
+
+fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
+    let window = outcome.window;
+    let server = readings.server();
+    let client = readings.threads();
+    let waited = client.as_ref().and_then(|usages| {
+        usages.iter().map(|usage| usage.waiting_within(window).map(|time| time.0)).sum()
+    });
+    CpuTimes {
+        server: server.map(|usage| usage.on_cpu_within(window).0),
+        client: client.map(|usages| usages.iter().map(|usage| usage.on_cpu_within(window).0).sum()),
+        server_run_queue_wait: server
+            .and_then(|usage| usage.waiting_within(window))
+            .map(|time| time.0),
+        client_run_queue_wait: waited,
+    }
+}
+
+/// Sleeps until `instant`, in steps; returns early where the load is to end or has ended.
+fn wait_until(
+    instant: Instant,
+    window: (Instant, Instant),
+    load: &impl Load,
+    machine: &impl Machine,
+    hooks: &mut Hooks<'_>,
+) {
+    loop {
+        let now = machine.now();
+        (hooks.progress)(Moment {
+            elapsed: now.saturating_duration_since(window.0),
+            window: window.1.saturating_duration_since(window.0),
+            progress: load.progress(),
+        });
+        if now >= instant || hooks.interrupt.load(Relaxed) || load.is_finished() {
+            return;
+        }
+        machine.sleep_until(instant.min(now + STEP));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::{Reading, TaskReading};
+    use crate::testing::{outcome, plan};
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+    use units::Nanos;
+
+    /// A clock that only sleeping moves, and what was done when, in ms since the load's start.
+    #[derive(Clone)]
+    struct Stage {
+        base: Instant,
+        elapsed: Rc<Cell<Duration>>,
+        log: Rc<RefCell<Vec<(u64, &'static str)>>>,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            Self { base: Instant::now(), elapsed: Rc::default(), log: Rc::default() }
+        }
+
+        fn note(&self, what: &'static str) {
+            self.log.borrow_mut().push((self.elapsed.get().as_millis() as u64, what));
+        }
+    }
+
+    struct FakeMachine(Stage);
+
+    impl Machine for FakeMachine {
+        fn now(&self) -> Instant {
+            self.0.base + self.0.elapsed.get()
+        }
+
+        fn unix_ms(&self) -> u64 {
+            1_000 + self.0.elapsed.get().as_millis() as u64
+        }
+
+        fn sleep_until(&self, instant: Instant) {
+            self.0.elapsed.set(instant - self.0.base);
+        }
+
+        fn core_hz(&self, cpu: usize) -> Option<u64> {
+            assert_eq!(cpu, 0);
+            self.0.note("frequency");
+            Some(2_700_000_000)
+        }
+
+        /// A server that uses 99% of a CPU, and a load thread that uses 10%.
+        fn read(&self, threads: &[i32]) -> Reading {
+            assert_eq!(threads, [42]);
+            self.0.note("read");
+            let elapsed = self.0.elapsed.get().as_nanos() as u64;
+            let task = |percent: u64| {
+                let on_cpu = Nanos(elapsed / 100 * percent);
+                Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
+            };
+            Reading { server: task(99), threads: vec![task(10)], listen_overflows: Some(5) }
+        }
+
+        fn start_series(&mut self, _: Duration) {
+            self.0.note("series");
+        }
+
+        fn take_series(&mut self) -> Option<CpuSeries> {
+            let ticks = observe::CoreTicks { user: 99, idle: 1, ..Default::default() };
+            Some(CpuSeries {
+                start: self.0.base,
+                at_ns: vec![0, 10_000_000_000],
+                cores: [(0, vec![ticks]), (1, vec![ticks]), (2, vec![ticks])].into(),
+            })
+        }
+    }
+
+    /// A load with 200 ms of warm-up and a window of 600 ms.
+    struct FakeLoad {
+        stage: Stage,
+        stopped: Cell<Option<Duration>>,
+    }
+
+    impl Load for FakeLoad {
+        fn window(&self) -> (Instant, Instant) {
+            let at = |ms| self.stage.base + Duration::from_millis(ms);
+            (at(200), at(800))
+        }
+
+        fn thread_ids(&self) -> Vec<i32> {
+            vec![42]
+        }
+
+        fn progress(&self) -> Progress {
+            Progress::default()
+        }
+
+        fn is_finished(&self) -> bool {
+            false
+        }
+
+        fn stop(&self) {
+            self.stage.note("stop");
+            self.stopped.set(Some(self.stage.elapsed.get()));
+        }
+
+        fn join(self) -> Outcome {
+            self.stage.note("join");
+            let end = self.stopped.get().unwrap().min(Duration::from_millis(800));
+            let window = end.saturating_sub(Duration::from_millis(200));
+            Outcome {
+                window: Nanos(window.as_nanos() as u64),
+                interrupted: end < Duration::from_millis(800),
+                ..outcome(window.as_millis() as u64)
+            }
+        }
+    }
+
+    /// Runs a trial that is interrupted at this time, and whose target says this at its end.
+    fn run(interrupt_at: Option<u64>, target: Result<(), String>) -> (Line, Stage) {
+        let stage = Stage::new();
+        let trial = Trial {
+            plan: plan("https://localhost/bytes/1MiB"),
+            certificate_key: None,
+            server_cpus: Some(CpuList::from(0)),
+            neighbours: Neighbours::Apart,
+        };
+        let interrupt = AtomicBool::new(false);
+        let elapsed = stage.elapsed.clone();
+        let line = trial
+            .run(
+                &mut FakeMachine(stage.clone()),
+                &mut Hooks {
+                    interrupt: &interrupt,
+                    progress: &mut |_| {
+                        let now = elapsed.get().as_millis() as u64;
+                        interrupt.store(interrupt_at.is_some_and(|at| now >= at), Relaxed);
+                    },
+                    check_target: &mut || target.clone(),
+                },
+                |_| Ok::<_, ()>(FakeLoad { stage: stage.clone(), stopped: Cell::new(None) }),
+            )
+            .unwrap();
+        (line, stage)
+    }
+
+    #[test]
+    fn everything_is_read_over_the_loads_window() {
+        let (line, stage) = run(None, Ok(()));
+        assert_eq!(
+            *stage.log.borrow(),
+            [
+                (0, "frequency"),
+                (0, "series"),
+                (200, "read"),
+                (798, "read"),
+                (800, "read"),
+                (800, "stop"),
+                (800, "join"),
+                (800, "frequency"),
+            ]
+        );
+        assert!(line.valid && !line.interrupted);
+        assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));
+        assert_eq!((line.rate_per_s, line.goodput_bps), (1000.0, 8 * 1000 * (1 << 20)));
+        assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
+        assert_eq!(line.verdict.limit, Limit::ServerCpu);
+        // CPU 2 is neither the server's nor the client's.
+        let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
+        assert_eq!((cpus, line.cpu_share[0].user.len()), (vec![0, 1], 6));
+    }
+
+    #[test]
+    fn an_interrupt_keeps_what_was_measured() {
+        let (line, stage) = run(Some(500), Ok(()));
+        assert!(stage.log.borrow().contains(&(500, "stop")));
+        assert!(line.interrupted && line.valid);
+        assert_eq!((line.window_ns, line.rate_per_s), (300_000_000, 1000.0));
+        assert_eq!(line.cpu_ns.server, Some(297_000_000));
+    }
+
+    #[test]
+    fn an_interrupt_in_the_warm_up_measured_nothing() {
+        let (line, _) = run(Some(100), Ok(()));
+        assert!(!line.valid);
+        assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
+        // A journal line of numbers, not of NaN.
+        assert_eq!(
+            serde_json::from_str::<Line>(&serde_json::to_string(&line).unwrap()).unwrap(),
+            line
+        );
+    }
+
+    #[test]
+    fn a_target_that_died_makes_the_trial_invalid() {
+        let (line, _) = run(None, Err("nginx died".to_owned()));
+        assert!(!line.valid);
+        assert_eq!(line.target_error.as_deref(), Some("nginx died"));
+    }
+}

@@ -1,0 +1,454 @@
+//! What limited a trial.
+//!
+//! A rate is a statement about the server only where the server was the limit. So candidates are
+//! judged in an order in which each excuses those behind it: with failing operations nothing else
+//! is worth asking; a client without descriptors, ports or CPU did not load the server fully; only
+//! then is a busy server the answer.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::{percent, thousands};
+
+use crate::evidence::Evidence;
+
+/// One failed operation in a hundred: more, and the mix of what is measured is another one.
+pub const ERRORS: f64 = 0.01;
+
+/// A SYN that finds the accept queue full is sent again after one second (RFC 6298, section 2.1).
+/// Where that idles the connections for a twentieth of their time, the load is not what was asked.
+pub const ACCEPT_QUEUE_LOSS: f64 = 0.05;
+
+/// An event loop has nothing left well before 100%: answers wait for it, and the closed loop slows.
+pub const CLIENT_BUSY: f64 = 0.90;
+
+/// A part of waiting in `client_busy` above which others are to blame rather than the client.
+pub const CLIENT_WAITING: f64 = 0.10;
+
+/// A server that waits for nothing still yields a little to interrupts.
+pub const SERVER_BUSY: f64 = 0.95;
+
+/// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
+/// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less cannot be told apart.
+pub const NOISE: f64 = 0.10;
+
+/// What limited a trial, in the order in which it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Too many operations failed, or none completed.
+    Errors,
+    /// The client had no file descriptor left.
+    Descriptors,
+    /// The client had no port left.
+    Ports,
+    /// The server's accept queue overflowed.
+    AcceptQueue,
+    /// The client's CPUs.
+    ClientCpu,
+    /// The server's CPUs.
+    ServerCpu,
+    /// Something else used the CPUs.
+    Noise,
+    /// Nothing that could be seen.
+    Unknown,
+}
+
+impl Limit {
+    /// The name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::Descriptors => "descriptors",
+            Self::Ports => "ports",
+            Self::AcceptQueue => "accept-queue",
+            Self::ClientCpu => "client-cpu",
+            Self::ServerCpu => "server-cpu",
+            Self::Noise => "noise",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What limited a trial, with the evidence of every candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What limited it.
+    pub limit: Limit,
+    /// All figures.
+    pub evidence: Evidence,
+}
+
+impl Verdict {
+    /// Judges a trial by its evidence.
+    #[must_use]
+    pub fn of(evidence: Evidence) -> Self {
+        Self { limit: limit(&evidence), evidence }
+    }
+
+    /// What limited the trial and by which figures, in a sentence without its full stop.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors if e.completed == 0 => {
+                format!("no operation completed, {} failed", thousands(e.failed))
+            }
+            Limit::Errors => format!(
+                "{} of the operations failed ({} of {})",
+                percent(e.failed_share.unwrap_or_default()),
+                thousands(e.failed),
+                thousands(e.failed + e.completed)
+            ),
+            Limit::Descriptors => format!(
+                "the client had no file descriptor left for {} connections",
+                thousands(e.descriptors_lacking)
+            ),
+            Limit::Ports => format!(
+                "the client had no port left for {} connections",
+                thousands(e.ports_lacking)
+            ),
+            Limit::AcceptQueue => format!(
+                "the server's accept queue overflowed {} times, which cost the connections {} of \
+                 their time",
+                thousands(e.listen_overflows.unwrap_or_default()),
+                percent(e.accept_queue_loss.unwrap_or_default())
+            ),
+            Limit::ClientCpu => {
+                let waiting = match e.client_waiting {
+                    Some(share) if share >= CLIENT_WAITING => {
+                        format!(", {} of it waiting while others ran on its CPU", percent(share))
+                    }
+                    _ => String::new(),
+                };
+                format!(
+                    "the client's CPU: its busiest load thread was {} busy{waiting}; {}",
+                    percent(e.client_busy.unwrap_or_default()),
+                    server_in_words(e)
+                )
+            }
+            Limit::ServerCpu => {
+                format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
+            }
+            Limit::Noise => format!("noise: {}", noise_in_words(e)),
+            Limit::Unknown => {
+                format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
+            }
+        }
+    }
+
+    /// What to do for a better or a higher figure, in a sentence without its full stop.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors => "read the first error of each kind, and the server's log",
+            Limit::Descriptors => "raise the limit (ulimit -n), or use fewer connections (-c)",
+            Limit::Ports => {
+                "use fewer connections (-c), wait a minute until closed ones leave TIME_WAIT, or \
+                 widen net.ipv4.ip_local_port_range"
+            }
+            Limit::AcceptQueue => {
+                "raise the server's backlog and net.core.somaxconn, or use fewer connections (-c)"
+            }
+            Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
+                "do not take this as the server's maximum; stop the other work on the client's \
+                 CPUs, or give the client other CPUs (--cpus)"
+            }
+            Limit::ClientCpu => {
+                "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::ServerCpu => {
+                "this is the server's maximum here; more needs more CPUs or less work a request"
+            }
+            Limit::Noise => "measure again when nothing else runs on these CPUs",
+            Limit::Unknown if e.server_busy.is_none() => {
+                "tell which process the server is (--server-pid), so that its CPU time is counted"
+            }
+            Limit::Unknown => {
+                "offer more load with more connections (-c); if the rate stays, the server waits \
+                 for something else than CPU, or has fewer threads than CPUs"
+            }
+        }
+    }
+}
+
+fn limit(e: &Evidence) -> Limit {
+    let lacking = e.descriptors_lacking + e.ports_lacking;
+    // Connections that this machine could not make have limits of their own, behind.
+    let failed = e.failed.saturating_sub(lacking);
+    let ended = failed + e.completed;
+    let too_many_failed = failed > 0 && failed as f64 >= ERRORS * ended as f64;
+    if too_many_failed || (e.completed == 0 && lacking == 0) {
+        return Limit::Errors;
+    }
+    if e.descriptors_lacking > 0 {
+        return Limit::Descriptors;
+    }
+    if e.ports_lacking > 0 {
+        return Limit::Ports;
+    }
+    let at_least = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
+    if at_least(e.accept_queue_loss, ACCEPT_QUEUE_LOSS) {
+        return Limit::AcceptQueue;
+    }
+    if at_least(e.client_busy, CLIENT_BUSY) {
+        return Limit::ClientCpu;
+    }
+    let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
+    // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
+    // was idle and nobody else ran there, the server had all that there is.
+    let nothing_idle = e.server_busy.is_some()
+        && e.server_cpus_idle.is_some_and(|idle| idle <= 1.0 - SERVER_BUSY)
+        && !is_noisy;
+    if at_least(e.server_busy, SERVER_BUSY) || nothing_idle {
+        return Limit::ServerCpu;
+    }
+    if is_noisy {
+        return Limit::Noise;
+    }
+    Limit::Unknown
+}
+
+fn server_in_words(e: &Evidence) -> String {
+    match (e.server_busy, e.server_cpus_idle) {
+        (None, _) => "how busy the server was is not known".to_owned(),
+        (Some(busy), Some(idle)) => format!(
+            "the server used {} of its CPUs, of which {} was idle",
+            percent(busy),
+            percent(idle)
+        ),
+        (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
+    }
+}
+
+fn client_in_words(e: &Evidence) -> String {
+    match e.client_busy {
+        Some(busy) => format!("the client's busiest thread was {} busy", percent(busy)),
+        None => "how busy the client was is not known".to_owned(),
+    }
+}
+
+fn noise_in_words(e: &Evidence) -> String {
+    let mut parts = Vec::new();
+    if let Some(share) = e.foreign.filter(|share| *share >= NOISE) {
+        parts.push(format!(
+            "other programs used {} of the CPUs of server and client",
+            percent(share)
+        ));
+    }
+    if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
+        parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
+    }
+    parts.join(", and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trial that the server limited, with every other candidate far from its threshold.
+    fn server_bound() -> Evidence {
+        Evidence {
+            completed: 10_000,
+            failed: 0,
+            failed_share: Some(0.0),
+            descriptors_lacking: 0,
+            ports_lacking: 0,
+            listen_overflows: Some(0),
+            accept_queue_loss: Some(0.0),
+            client_busy: Some(0.2),
+            client_waiting: Some(0.01),
+            server_busy: Some(0.99),
+            server_waiting: Some(0.0),
+            server_cpus_idle: Some(0.005),
+            steal: Some(0.0),
+            foreign: Some(0.0),
+        }
+    }
+
+    /// The verdict on a server-bound trial that is changed.
+    fn judged(change: impl FnOnce(&mut Evidence)) -> Verdict {
+        let mut evidence = server_bound();
+        change(&mut evidence);
+        Verdict::of(evidence)
+    }
+
+    fn limit_of(change: impl FnOnce(&mut Evidence)) -> Limit {
+        judged(change).limit
+    }
+
+    #[test]
+    fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
+        let verdict = judged(|_| {});
+        assert_eq!(verdict.limit, Limit::ServerCpu);
+        assert_eq!(
+            verdict.reason(),
+            "the server's CPU: the server used 99.0% of its CPUs, of which 0.5% was idle; the \
+             client's busiest thread was 20.0% busy"
+        );
+        let idle = |e: &mut Evidence| e.server_cpus_idle = Some(0.06);
+        assert_eq!(
+            limit_of(|e| {
+                e.server_busy = Some(0.95);
+                idle(e);
+            }),
+            Limit::ServerCpu
+        );
+        assert_ne!(
+            limit_of(|e| {
+                e.server_busy = Some(0.949);
+                idle(e);
+            }),
+            Limit::ServerCpu
+        );
+    }
+
+    #[test]
+    fn interrupt_work_on_the_servers_cpus_is_the_servers() {
+        let with_idle = |share| {
+            limit_of(|e| {
+                e.server_busy = Some(0.85);
+                e.server_cpus_idle = Some(share);
+            })
+        };
+        assert_eq!(with_idle(0.04), Limit::ServerCpu);
+        assert_eq!(with_idle(0.06), Limit::Unknown);
+    }
+
+    #[test]
+    fn one_failure_in_a_hundred_is_the_limit() {
+        assert_eq!(limit_of(|e| e.failed = 102), Limit::Errors);
+        assert_eq!(limit_of(|e| e.failed = 100), Limit::ServerCpu);
+        let verdict = judged(|e| e.completed = 0);
+        assert_eq!(
+            (verdict.limit, verdict.reason().as_str()),
+            (Limit::Errors, "no operation completed, 0 failed")
+        );
+        assert_eq!(limit_of(|e| e.completed = 1), Limit::ServerCpu);
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
+        let lacking_descriptors = |e: &mut Evidence| {
+            e.descriptors_lacking = 5_000;
+            e.failed = 5_000;
+        };
+        assert_eq!(limit_of(lacking_descriptors), Limit::Descriptors);
+        assert_eq!(
+            limit_of(|e| {
+                lacking_descriptors(e);
+                e.completed = 0;
+            }),
+            Limit::Descriptors
+        );
+        assert_eq!(
+            limit_of(|e| {
+                lacking_descriptors(e);
+                e.failed += 500;
+            }),
+            Limit::Errors
+        );
+        assert_eq!(
+            limit_of(|e| {
+                e.ports_lacking = 1;
+                e.failed = 1;
+            }),
+            Limit::Ports
+        );
+        assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
+    }
+
+    #[test]
+    fn an_overflowing_accept_queue_counts_by_the_time_that_it_costs() {
+        assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.05)), Limit::AcceptQueue);
+        assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.049)), Limit::ServerCpu);
+    }
+
+    #[test]
+    fn a_busy_client_comes_before_a_busy_server() {
+        let verdict = judged(|e| e.client_busy = Some(0.9));
+        assert_eq!(verdict.limit, Limit::ClientCpu);
+        assert!(verdict.remedy().contains("more CPUs (--cpus)"), "{}", verdict.remedy());
+        assert_eq!(limit_of(|e| e.client_busy = Some(0.899)), Limit::ServerCpu);
+    }
+
+    #[test]
+    fn a_client_that_waits_for_its_cpu_names_the_others() {
+        let verdict = judged(|e| {
+            e.client_busy = Some(0.97);
+            e.client_waiting = Some(0.8);
+        });
+        assert_eq!(verdict.limit, Limit::ClientCpu);
+        assert!(verdict.reason().contains("80.0% of it waiting while others ran on its CPU"));
+        assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
+    }
+
+    #[test]
+    fn others_on_the_cpus_are_noise() {
+        let beside = |foreign, steal| {
+            judged(|e| {
+                e.server_busy = Some(0.5);
+                e.foreign = Some(foreign);
+                e.steal = Some(steal);
+                // The others left nothing idle: that must not look like a busy server.
+                e.server_cpus_idle = Some(if foreign + steal > 0.0 { 0.0 } else { 0.5 });
+            })
+        };
+        assert_eq!(beside(0.1, 0.0).limit, Limit::Noise);
+        assert_eq!(beside(0.0, 0.1).limit, Limit::Noise);
+        assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
+        assert_eq!(
+            beside(0.5, 0.2).reason(),
+            "noise: other programs used 50.0% of the CPUs of server and client, and the \
+             hypervisor took 20.0% of a CPU"
+        );
+    }
+
+    #[test]
+    fn where_nobody_is_busy_more_load_is_needed() {
+        let verdict = judged(|e| {
+            e.server_busy = Some(0.3);
+            e.server_cpus_idle = Some(0.7);
+        });
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(verdict.remedy().contains("more connections (-c)"));
+    }
+
+    #[test]
+    fn a_server_that_is_not_seen_is_never_the_limit() {
+        let verdict = judged(|e| {
+            e.server_busy = None;
+            e.server_cpus_idle = None;
+        });
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(verdict.reason().contains("how busy the server was is not known"));
+        assert!(verdict.remedy().contains("--server-pid"));
+    }
+
+    #[test]
+    fn the_journals_names_are_those_that_are_printed() {
+        for limit in [
+            Limit::Errors,
+            Limit::Descriptors,
+            Limit::Ports,
+            Limit::AcceptQueue,
+            Limit::ClientCpu,
+            Limit::ServerCpu,
+            Limit::Noise,
+            Limit::Unknown,
+        ] {
+            let json = serde_json::to_value(limit).unwrap();
+            assert_eq!(json, limit.name());
+            let verdict = Verdict { limit, evidence: server_bound() };
+            assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What a reader should know before believing a trial's figures.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::{Hertz, percent, thousands};
+
+use crate::line::{CoreHz, Operations};
+use crate::verdict::{ERRORS, Limit, NOISE, Verdict};
+
+/// A core frequency that moved more than this makes the trial's rate one of two machines.
+pub const FREQUENCY_MOVED: f64 = 0.05;
+
+/// A warning in three parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Which warning it is.
+    pub kind: WarningKind,
+    /// What was seen.
+    pub seen: String,
+    /// What is likely behind it.
+    pub likely_cause: String,
+    /// What to do next.
+    pub remedy: String,
+}
+
+/// Which warning it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// Server and client may run on the same CPU.
+    SharedCpus,
+    /// Server and client run on hyperthreads of one core.
+    SiblingCpus,
+    /// The hypervisor took CPU time.
+    Steal,
+    /// Other programs used the CPUs.
+    ForeignWork,
+    /// The core's frequency changed during the trial.
+    FrequencyMoved,
+    /// Some operations failed, too few to be the limit.
+    FewErrors,
+    /// Less completed than there are connections.
+    FewOperations,
+}
+
+/// Where server and client run, as far as it matters to what their figures mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Neighbours {
+    /// Apart, or not known to be otherwise.
+    #[default]
+    Apart,
+    /// On CPUs that slow each other down, as hyperthreads of one core do.
+    Siblings,
+    /// At least one CPU is both's.
+    Shared,
+}
+
+impl Warning {
+    /// All that a trial gives reason for.
+    #[must_use]
+    pub fn of(
+        neighbours: Neighbours,
+        verdict: &Verdict,
+        operations: &Operations,
+        connections: usize,
+        core: CoreHz,
+    ) -> Vec<Self> {
+        [
+            Self::neighbours(neighbours),
+            Self::steal(verdict),
+            Self::foreign_work(verdict),
+            Self::frequency(core),
+            Self::few_errors(verdict),
+            Self::few_operations(operations, connections),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn neighbours(neighbours: Neighbours) -> Option<Self> {
+        match neighbours {
+            Neighbours::Apart => None,
+            Neighbours::Shared => Some(Self {
+                kind: WarningKind::SharedCpus,
+                seen: "server and client may run on the same CPU".into(),
+                likely_cause: "there is one CPU only, or their lists of CPUs overlap".into(),
+                remedy: "compare costs per operation, not rates; give them CPUs of their own"
+                    .into(),
+            }),
+            Neighbours::Siblings => Some(Self {
+                kind: WarningKind::SiblingCpus,
+                seen: "work on the client's CPU slows the server's CPU".into(),
+                likely_cause: "they are hyperthreads of one core".into(),
+                remedy: "give the client CPUs of another core, if there is one".into(),
+            }),
+        }
+    }
+
+    fn steal(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.steal.filter(|share| *share >= NOISE)?;
+        (verdict.limit != Limit::Noise).then(|| Self {
+            kind: WarningKind::Steal,
+            seen: format!("the hypervisor took {} of a CPU", percent(share)),
+            likely_cause: "other virtual machines on the host are busy".into(),
+            remedy: "measure again later, or on a host of your own".into(),
+        })
+    }
+
+    fn foreign_work(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
+        (verdict.limit != Limit::Noise).then(|| Self {
+            kind: WarningKind::ForeignWork,
+            seen: format!("other programs used {} of the CPUs", percent(share)),
+            likely_cause: "something else runs on the CPUs of server or client".into(),
+            remedy: "stop it, or measure on other CPUs".into(),
+        })
+    }
+
+    fn frequency(core: CoreHz) -> Option<Self> {
+        let (before, after) = (core.before? as f64, core.after? as f64);
+        ((after / before - 1.0).abs() > FREQUENCY_MOVED).then(|| Self {
+            kind: WarningKind::FrequencyMoved,
+            seen: format!("the core ran at {} before and {} after", Hertz(before), Hertz(after)),
+            likely_cause: "turbo, heat, or a neighbour on the same processor".into(),
+            remedy: "take the median of several trials, or fix the frequency".into(),
+        })
+    }
+
+    fn few_errors(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.failed_share.filter(|share| *share > 0.0)?;
+        (share < ERRORS).then(|| Self {
+            kind: WarningKind::FewErrors,
+            seen: format!("{} operations failed", thousands(verdict.evidence.failed)),
+            likely_cause: "the first error of each kind tells".into(),
+            remedy: "find out before taking the latencies: failed operations are not in them"
+                .into(),
+        })
+    }
+
+    fn few_operations(operations: &Operations, connections: usize) -> Option<Self> {
+        let completed = operations.completed;
+        (0 < completed && completed < connections as u64).then(|| Self {
+            kind: WarningKind::FewOperations,
+            seen: format!("{completed} operations completed on {connections} connections"),
+            likely_cause: "one operation takes longer than the window".into(),
+            remedy: "measure longer (-d); the latencies are of the fastest operations only".into(),
+        })
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; likely: {}; {}", self.seen, self.likely_cause, self.remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+
+    fn kinds(
+        neighbours: Neighbours,
+        limit: Limit,
+        evidence: Evidence,
+        core: CoreHz,
+    ) -> Vec<WarningKind> {
+        let operations = Operations { completed: evidence.completed, ..Operations::default() };
+        let verdict = Verdict { limit, evidence };
+        let warnings = Warning::of(neighbours, &verdict, &operations, 64, core);
+        warnings.iter().map(|warning| warning.kind).collect()
+    }
+
+    const CALM: Evidence = Evidence {
+        completed: 64,
+        failed: 0,
+        failed_share: Some(0.0),
+        descriptors_lacking: 0,
+        ports_lacking: 0,
+        listen_overflows: None,
+        accept_queue_loss: None,
+        client_busy: None,
+        client_waiting: None,
+        server_busy: None,
+        server_waiting: None,
+        server_cpus_idle: None,
+        steal: Some(0.09),
+        foreign: Some(0.09),
+    };
+
+    fn hz(before: u64, after: u64) -> CoreHz {
+        CoreHz { before: Some(before), after: Some(after) }
+    }
+
+    #[test]
+    fn a_calm_trial_warns_of_nothing() {
+        assert_eq!(kinds(Neighbours::Apart, Limit::ServerCpu, CALM, hz(2000, 2090)), []);
+    }
+
+    #[test]
+    fn each_reason_to_doubt_is_told() {
+        let server = Limit::ServerCpu;
+        let none = CoreHz::default();
+        let apart = Neighbours::Apart;
+        assert_eq!(kinds(Neighbours::Siblings, server, CALM, none), [WarningKind::SiblingCpus]);
+        assert_eq!(kinds(Neighbours::Shared, server, CALM, none), [WarningKind::SharedCpus]);
+        assert_eq!(
+            kinds(apart, server, Evidence { steal: Some(0.1), ..CALM }, none),
+            [WarningKind::Steal]
+        );
+        assert_eq!(
+            kinds(apart, server, Evidence { foreign: Some(0.1), ..CALM }, none),
+            [WarningKind::ForeignWork]
+        );
+        assert_eq!(kinds(apart, server, CALM, hz(2000, 2101)), [WarningKind::FrequencyMoved]);
+        let failed = Evidence { failed: 1, failed_share: Some(0.001), ..CALM };
+        assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
+        let few = Evidence { completed: 63, ..CALM };
+        assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
+    }
+
+    #[test]
+    fn what_the_verdict_says_already_is_not_said_again() {
+        let noisy = Evidence { steal: Some(0.5), foreign: Some(0.5), ..CALM };
+        assert_eq!(kinds(Neighbours::Apart, Limit::Noise, noisy, CoreHz::default()), []);
+    }
+}

@@ -1,0 +1,235 @@
+//! nginx as the server under test.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Resource, Signal};
+
+use crate::log::LogWatch;
+use crate::nginx_config::Configuration;
+use crate::place::Place;
+use crate::port::ReservedPort;
+use crate::process::{Launch, Process, wait_for};
+use crate::running::{START_LIMIT, Started, Starting};
+use crate::{Running, Settings, TargetError};
+
+/// Folders that hold servers and are often not in a user's `PATH`.
+const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+
+/// nginx, and where to look for it.
+#[derive(Debug, Clone)]
+pub struct Nginx {
+    /// The folders in which the program `nginx` is looked for, in this order.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Default for Nginx {
+    /// The folders of `PATH`, then `/usr/sbin` and `/usr/local/sbin`.
+    fn default() -> Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        for folder in SYSTEM_FOLDERS.map(PathBuf::from) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Self { folders }
+    }
+}
+
+impl Nginx {
+    /// The program, if it is installed.
+    pub(crate) fn program(&self) -> Result<PathBuf, TargetError> {
+        let found = self.folders.iter().map(|folder| folder.join("nginx")).find(|program| {
+            rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
+        });
+        found.ok_or_else(|| TargetError::Missing {
+            program: "nginx",
+            looked: self
+                .folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
+            mend: "install it, e.g. apt-get install nginx-core",
+        })
+    }
+
+    pub(crate) fn start(&self, settings: &Settings, folder: &Path) -> Result<Running, TargetError> {
+        let program = self.program()?;
+        let place = Place::claim(folder, "nginx")?;
+        let version = version(&program)?;
+        let (certificate, key) = place.identity(settings)?;
+        let (error_log, _) = place.log("error.log")?;
+        let (output, stdout) = place.log("output.log")?;
+        let stderr = stdout.try_clone().map_err(TargetError::file(&output))?;
+        let (https, http) = (ReservedPort::new()?, ReservedPort::new()?);
+        let configuration = Configuration {
+            settings,
+            folder: &place.folder,
+            certificate: &certificate,
+            key: &key,
+            error_log: &error_log,
+            https: https.address(),
+            http: http.address(),
+            user: rustix::process::geteuid().is_root().then_some("root"),
+            most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
+        };
+        let file = place.folder.join("nginx.conf");
+        fs::write(&file, configuration.render()?).map_err(TargetError::file(&file))?;
+
+        let arguments = |extra: &[&str]| {
+            let mut arguments: Vec<_> = extra.iter().map(Into::into).collect();
+            // -e, because until it has read its configuration nginx logs to a system folder.
+            for (flag, path) in [("-p", &place.folder), ("-e", &error_log), ("-c", &file)] {
+                arguments.extend([flag.into(), path.clone().into_os_string()]);
+            }
+            arguments
+        };
+        check(&place, &program, &arguments(&["-t", "-q"]), &file)?;
+        let launch = Launch {
+            program,
+            arguments: arguments(&[]),
+            cpus: &settings.cpus,
+            stdout,
+            stderr,
+            // The master ends its workers upon SIGTERM; upon SIGKILL it would leave them.
+            death_signal: Signal::TERM,
+        };
+        let process = Process::start(launch)
+            .map_err(|(program, source)| TargetError::Spawn { program, source })?;
+        let incidents = Some(LogWatch::new(error_log.clone(), is_lost_worker));
+        let log_files = vec![output, error_log];
+        let deadline = Instant::now() + START_LIMIT;
+        // The ports stay reserved until nginx listens on them.
+        let started = Started { version, https: https.address(), http: http.address() };
+        Starting { place, process, certificate, log_files, incidents, deadline }
+            .finish(settings, started)
+    }
+}
+
+/// nginx's own check of its configuration, whose complaint becomes the error.
+fn check(
+    place: &Place,
+    program: &Path,
+    arguments: &[OsString],
+    configuration: &Path,
+) -> Result<(), TargetError> {
+    let output = run(program, arguments)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("nginx: "))
+        .filter(|line| !line.starts_with("configuration file "))
+        .collect();
+    Err(TargetError::Configuration {
+        name: place.name.clone(),
+        configuration: configuration.to_owned(),
+        message: if complaints.is_empty() {
+            format!("{}: {}", output.status, said.trim())
+        } else {
+            complaints.join(" | ")
+        },
+    })
+}
+
+/// `nginx/1.22.1, OpenSSL 3.0.22`, from what `nginx -V` prints.
+fn version(program: &Path) -> Result<String, TargetError> {
+    let output = run(program, &["-V".into()])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    parse_version(&said).ok_or_else(|| {
+        TargetError::Settings(format!(
+            "{} -V names no version and no OpenSSL; take an nginx that is built with its SSL module",
+            program.display()
+        ))
+    })
+}
+
+fn parse_version(said: &str) -> Option<String> {
+    let server = said.lines().find_map(|line| line.strip_prefix("nginx version: "))?;
+    let library = said.lines().find_map(|line| line.strip_prefix("built with "))?;
+    // "OpenSSL 3.0.2 15 Mar 2022 (running with OpenSSL 3.0.13 30 Jan 2024)" where they differ.
+    let library = library.split_once("(running with ").map_or(library, |(_, running)| running);
+    let mut words = library.split_whitespace();
+    Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
+}
+
+/// Runs nginx for an answer that it gives at once and ends.
+fn run(program: &Path, arguments: &[OsString]) -> Result<Output, TargetError> {
+    let answer = || {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env_remove("NGINX")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if !wait_for(&mut child, START_LIMIT) {
+            child.kill()?;
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer within 10 s"));
+        }
+        // It has ended, and what it said is less than a pipe holds.
+        child.wait_with_output()
+    };
+    answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
+}
+
+/// The master's line about a worker that did not end in order; it starts another in its place.
+fn is_lost_worker(line: &str) -> bool {
+    line.contains("worker process") && line.contains("exited") && !line.contains("with code 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let same = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.22 25 Aug 2026\nTLS SNI\n";
+        assert_eq!(parse_version(same).unwrap(), "nginx/1.22.1, OpenSSL 3.0.22");
+        let other = "nginx version: nginx/1.18.0 (Ubuntu)\nbuilt with OpenSSL 3.0.2 15 Mar 2022 \
+                     (running with OpenSSL 3.0.13 30 Jan 2024)\n";
+        assert_eq!(parse_version(other).unwrap(), "nginx/1.18.0 (Ubuntu), OpenSSL 3.0.13");
+        assert_eq!(parse_version("nginx version: nginx/1.22.1\n"), None);
+    }
+
+    #[test]
+    fn workers_that_end_in_order_are_not_lost() {
+        let line =
+            |what| format!("2026/11/21 20:33:20 [alert] 7#7: worker process 9 exited {what}");
+        assert!(is_lost_worker(&line("on signal 9")));
+        assert!(is_lost_worker(&line("with fatal code 2 and cannot be respawned")));
+        assert!(!is_lost_worker(&line("with code 0")));
+        assert!(!is_lost_worker("[notice] 7#7: start worker process 9"));
+    }
+
+    #[test]
+    fn a_missing_program_says_where_it_was_looked_for() {
+        let empty = tempfile::tempdir().unwrap();
+        fs::write(empty.path().join("nginx"), "not executable").unwrap();
+        let nginx = Nginx { folders: vec![empty.path().to_owned(), "/nowhere".into()] };
+        let error = nginx.program().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "nginx is not installed (looked for nginx in {}, /nowhere); install it, \
+                 e.g. apt-get install nginx-core, or leave this target out",
+                empty.path().display()
+            )
+        );
+        assert!(matches!(error, TargetError::Missing { .. }));
+    }
+
+    #[test]
+    fn system_folders_are_searched_too() {
+        let folders = Nginx::default().folders;
+        assert!(folders.contains(&PathBuf::from("/usr/sbin")));
+    }
+}

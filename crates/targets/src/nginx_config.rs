@@ -1,0 +1,315 @@
+//! nginx's configuration, in the form that published measurements of it use: a worker for each
+//! core, pinned, with 8192 connections, `multi_accept`, no access log, connections that are kept.
+//! It needs neither root nor a folder of the system.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use tls::{CertificateKey, Suite, Version};
+
+use crate::{Settings, TargetError};
+
+/// Descriptors of a worker, where the system allows as many: a connection and a file for each of
+/// 8192 connections, and room.
+const DESCRIPTORS: u64 = 65_536;
+/// Connections that the kernel keeps until a worker accepts them; it takes no more than
+/// `net.core.somaxconn`.
+const BACKLOG: u32 = 65_535;
+/// nginx's own default of `ssl_ciphers`.
+const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
+
+/// All that the configuration depends on.
+pub(crate) struct Configuration<'a> {
+    pub(crate) settings: &'a Settings,
+    /// For the pid file and temporary files.
+    pub(crate) folder: &'a Path,
+    pub(crate) certificate: &'a Path,
+    pub(crate) key: &'a Path,
+    pub(crate) error_log: &'a Path,
+    pub(crate) https: SocketAddr,
+    pub(crate) http: SocketAddr,
+    /// The workers' user, where the master is root; else they run as nginx itself does.
+    pub(crate) user: Option<&'a str>,
+    /// The system's limit of descriptors, if there is one.
+    pub(crate) most_descriptors: Option<u64>,
+}
+
+impl Configuration<'_> {
+    /// # Errors
+    /// A path that nginx cannot be told.
+    pub(crate) fn render(&self) -> Result<String, TargetError> {
+        let mut text = self.main()?;
+        write!(
+            text,
+            "\
+events {{
+    use epoll;
+    worker_connections 8192;
+    multi_accept on;
+}}
+
+http {{
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;
+{temporary}
+    server {{
+        listen {http} reuseport backlog={BACKLOG};
+        listen {https} ssl reuseport backlog={BACKLOG};
+        root {root};
+
+{tls}    }}
+}}
+",
+            temporary = self.temporary()?,
+            http = self.http,
+            https = self.https,
+            root = quoted(self.settings.objects.root())?,
+            tls = self.tls()?,
+        )
+        .map_err(unwritable)?;
+        Ok(text)
+    }
+
+    fn main(&self) -> Result<String, TargetError> {
+        let cpus = self.settings.cpus.as_slice();
+        let masks: Vec<String> = cpus.iter().map(|&cpu| mask(cpu)).collect();
+        let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
+        Ok(format!(
+            "\
+{user}daemon off;
+master_process on;
+worker_processes {workers};
+worker_cpu_affinity {masks};
+worker_rlimit_nofile {descriptors};
+pid {pid};
+error_log {error_log} notice;
+
+",
+            workers = cpus.len(),
+            masks = masks.join(" "),
+            descriptors = self.most_descriptors.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)),
+            pid = quoted(&self.folder.join("nginx.pid"))?,
+            error_log = quoted(self.error_log)?,
+        ))
+    }
+
+    fn temporary(&self) -> Result<String, TargetError> {
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .into_iter()
+            .map(|kind| {
+                let path = quoted(&self.folder.join(format!("{kind}_temp")))?;
+                Ok(format!("    {kind}_temp_path {path};\n"))
+            })
+            .collect()
+    }
+
+    fn tls(&self) -> Result<String, TargetError> {
+        let settings = self.settings;
+        let on = |setting| if setting { "on" } else { "off" };
+        let mut lines = vec![
+            format!("ssl_certificate {}", quoted(self.certificate)?),
+            format!("ssl_certificate_key {}", quoted(self.key)?),
+            format!("ssl_protocols {}", protocols(&settings.versions)),
+            format!("ssl_ciphers {}", self.ciphers()),
+            "ssl_prefer_server_ciphers on".to_owned(),
+        ];
+        if let Some(suites) = names(&settings.suites, Version::Tls13) {
+            lines.push(format!("ssl_conf_command Ciphersuites {suites}"));
+        }
+        if !settings.groups.is_empty() {
+            let groups: Vec<_> = settings.groups.iter().map(|g| g.openssl_name()).collect();
+            lines.push(format!("ssl_ecdh_curve {}", groups.join(":")));
+        }
+        lines.push(format!("ssl_session_tickets {}", on(settings.tickets)));
+        if !settings.tickets {
+            // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
+            lines.push("ssl_conf_command NumTickets 0".to_owned());
+        }
+        let cache = if settings.session_cache { "shared:toll:64m" } else { "off" };
+        lines.push(format!("ssl_session_cache {cache}"));
+        lines.push("ssl_session_timeout 1h".to_owned());
+        if !settings.encrypt_then_mac {
+            lines.push("ssl_conf_command Options -EncryptThenMac".to_owned());
+        }
+        Ok(lines.iter().map(|line| format!("        {line};\n")).collect())
+    }
+
+    /// OpenSSL's list for TLS 1.2. Its security level, 0, 1 or 2 by distribution, forbids RSA keys
+    /// below 2048 bits from level 2 on, in all versions.
+    fn ciphers(&self) -> String {
+        let suites = names(&self.settings.suites, Version::Tls12);
+        let suites = suites.unwrap_or_else(|| DEFAULT_CIPHERS.to_owned());
+        match self.settings.certificate_key {
+            CertificateKey::Rsa(bits) if bits < 2048 => format!("{suites}:@SECLEVEL=0"),
+            _ => suites,
+        }
+    }
+}
+
+fn unwritable(error: std::fmt::Error) -> TargetError {
+    TargetError::Settings(error.to_string())
+}
+
+fn protocols(versions: &[Version]) -> String {
+    let names: Vec<String> =
+        versions.iter().map(|version| format!("TLSv{}", version.number())).collect();
+    names.join(" ")
+}
+
+/// OpenSSL's names of the suites of one version, or `None` where there is none.
+fn names(suites: &[&'static Suite], version: Version) -> Option<String> {
+    let names: Vec<&str> = suites
+        .iter()
+        .filter(|suite| suite.version() == version)
+        .map(|suite| suite.openssl_name)
+        .collect();
+    (!names.is_empty()).then(|| names.join(":"))
+}
+
+/// The bit mask of one CPU as nginx reads it: the rightmost digit is CPU 0.
+fn mask(cpu: usize) -> String {
+    format!("1{}", "0".repeat(cpu))
+}
+
+/// A path as a word of nginx's language, in which `$` begins a variable and cannot be quoted.
+fn quoted(path: &Path) -> Result<String, TargetError> {
+    match path.to_str() {
+        Some(text) if !text.contains('$') => {
+            Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+        }
+        _ => Err(TargetError::Settings(format!(
+            "nginx cannot be told the path {}; take a folder without `$` and with UTF-8 names",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Objects;
+    use std::sync::Arc;
+    use tls::Group;
+    use units::Bytes;
+
+    fn settings() -> Settings {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::make(&[Bytes(1)], folder.path()).unwrap();
+        Settings::new("0,2".parse().unwrap(), Arc::new(objects))
+    }
+
+    fn render(settings: &Settings, user: Option<&str>) -> String {
+        let configuration = Configuration {
+            settings,
+            folder: Path::new("/r/targets/nginx"),
+            certificate: Path::new("/r/targets/nginx/server.crt"),
+            key: Path::new("/r/targets/nginx/server.key"),
+            error_log: Path::new("/r/logs/nginx/error.log"),
+            https: "127.0.0.1:4443".parse().unwrap(),
+            http: "127.0.0.1:8080".parse().unwrap(),
+            user,
+            most_descriptors: Some(20_000),
+        };
+        configuration.render().unwrap()
+    }
+
+    #[test]
+    fn the_whole_of_it() {
+        let settings = Settings {
+            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
+                .map(|name| Suite::parse(name).unwrap())
+                .to_vec(),
+            groups: vec![Group::X25519, Group::Secp256r1],
+            certificate_key: CertificateKey::Rsa(1024),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+            ..settings()
+        };
+        let root = settings.objects.root().display();
+        let expected = format!(
+            r#"user root;
+daemon off;
+master_process on;
+worker_processes 2;
+worker_cpu_affinity 1 100;
+worker_rlimit_nofile 20000;
+pid "/r/targets/nginx/nginx.pid";
+error_log "/r/logs/nginx/error.log" notice;
+
+events {{
+    use epoll;
+    worker_connections 8192;
+    multi_accept on;
+}}
+
+http {{
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;
+    client_body_temp_path "/r/targets/nginx/client_body_temp";
+    proxy_temp_path "/r/targets/nginx/proxy_temp";
+    fastcgi_temp_path "/r/targets/nginx/fastcgi_temp";
+    uwsgi_temp_path "/r/targets/nginx/uwsgi_temp";
+    scgi_temp_path "/r/targets/nginx/scgi_temp";
+
+    server {{
+        listen 127.0.0.1:8080 reuseport backlog=65535;
+        listen 127.0.0.1:4443 ssl reuseport backlog=65535;
+        root "{root}";
+
+        ssl_certificate "/r/targets/nginx/server.crt";
+        ssl_certificate_key "/r/targets/nginx/server.key";
+        ssl_protocols TLSv1.2 TLSv1.3;
+        ssl_ciphers AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0;
+        ssl_prefer_server_ciphers on;
+        ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+        ssl_ecdh_curve X25519:P-256;
+        ssl_session_tickets off;
+        ssl_conf_command NumTickets 0;
+        ssl_session_cache off;
+        ssl_session_timeout 1h;
+        ssl_conf_command Options -EncryptThenMac;
+    }}
+}}
+"#
+        );
+        assert_eq!(render(&settings, Some("root")), expected);
+    }
+
+    #[test]
+    fn a_server_that_is_told_nothing_keeps_its_defaults() {
+        let text = render(&settings(), None);
+        assert!(text.starts_with("daemon off;"));
+        assert!(text.contains("ssl_ciphers HIGH:!aNULL:!MD5;"));
+        assert!(text.contains("ssl_session_tickets on;"));
+        assert!(text.contains("ssl_session_cache shared:toll:64m;"));
+        for absent in ["user", "ssl_conf_command", "ssl_ecdh_curve", "SECLEVEL"] {
+            assert!(!text.contains(absent), "{absent}");
+        }
+    }
+
+    #[test]
+    fn masks_reach_beyond_64_cpus() {
+        assert_eq!(mask(0), "1");
+        assert_eq!(mask(3), "1000");
+        assert_eq!(mask(70).len(), 71);
+    }
+
+    #[test]
+    fn paths_are_quoted_or_refused() {
+        assert_eq!(quoted(Path::new(r#"/a b/{c};"\d"#)).unwrap(), r#""/a b/{c};\"\\d""#);
+        let message = quoted(Path::new("/a/$b")).unwrap_err().to_string();
+        assert!(message.starts_with("nginx cannot be told the path /a/$b"), "{message}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The folders of one target inside the result folder.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tls::Identity;
+
+use crate::{Settings, TargetError};
+
+/// Servers of one kind in one result folder before something must be wrong.
+const MOST: usize = 10_000;
+
+/// A target's name and its folders, which no other target has. All paths are absolute.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// `nginx`, then `nginx-2` ...
+    pub(crate) name: String,
+    /// For what the server writes.
+    pub(crate) logs: PathBuf,
+    /// For what toll writes: key, certificate, configuration.
+    pub(crate) folder: PathBuf,
+}
+
+impl Place {
+    /// Makes the folders of a new target in the result folder.
+    pub(crate) fn claim(result_folder: &Path, kind: &str) -> Result<Self, TargetError> {
+        let result_folder =
+            std::path::absolute(result_folder).map_err(TargetError::file(result_folder))?;
+        let targets = result_folder.join("targets");
+        fs::create_dir_all(&targets).map_err(TargetError::file(&targets))?;
+        for number in 1..=MOST {
+            let name = if number == 1 { kind.to_owned() } else { format!("{kind}-{number}") };
+            let folder = targets.join(&name);
+            match fs::create_dir(&folder) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(TargetError::file(&folder)(e)),
+            }
+            let logs = result_folder.join("logs").join(&name);
+            fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
+            return Ok(Self { name, logs, folder });
+        }
+        Err(TargetError::Settings(format!(
+            "{} holds {MOST} targets already; take another result folder",
+            targets.display()
+        )))
+    }
+
+    /// Makes a fresh key and its certificate there; their paths, the certificate's first.
+    pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, PathBuf), TargetError> {
+        let (certificate, key) = (self.folder.join("server.crt"), self.folder.join("server.key"));
+        Identity::generate(settings.certificate_key)?.write(&certificate, &key)?;
+        Ok((certificate, key))
+    }
+
+    /// A new file for what the server prints, and its path.
+    pub(crate) fn log(&self, name: &str) -> Result<(PathBuf, File), TargetError> {
+        let path = self.logs.join(name);
+        let file = File::create(&path).map_err(TargetError::file(&path))?;
+        Ok((path, file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_server_of_a_kind_gets_folders_of_its_own() {
+        let result = tempfile::tempdir().unwrap();
+        let names: Vec<String> =
+            (0..3).map(|_| Place::claim(result.path(), "nginx").unwrap().name).collect();
+        assert_eq!(names, ["nginx", "nginx-2", "nginx-3"]);
+        assert!(result.path().join("logs/nginx-3").is_dir());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let result = tempfile::tempdir().unwrap();
+        let file = result.path().join("file");
+        fs::write(&file, "").unwrap();
+        let message = Place::claim(&file, "nginx").unwrap_err().to_string();
+        assert!(message.contains("file/targets: Not a directory"), "{message}");
+    }
+}

@@ -1,0 +1,283 @@
+//! One server's processes: started in a group of their own, gone for certain.
+//!
+//! Three things end a server. [`Process::stop`] asks it to (SIGTERM), waits, and kills what is left
+//! of the group. The kernel sends the server its death signal when toll is gone. And a guard, a
+//! shell that leads the group and waits for toll's end of a pipe to close, which the kernel does
+//! even after `kill -9`, ends the rest of the group: processes that a server started by itself, as
+//! nginx does its workers, have no death signal, and a server may be too young to handle its own.
+//! While the guard is there, the group's number cannot pass to strangers.
+//!
+//! The group also keeps a terminal's Ctrl-C from the server: toll takes its last figures first.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use rustix::process::{self, Pid, Signal};
+
+use crate::spawner;
+
+/// The time that a server has between SIGTERM and SIGKILL.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The time that the kernel has to take away a killed process.
+const REAPING: Duration = Duration::from_secs(2);
+/// Between two looks at a process.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// Ends its process group when its standard input ends: asks first, kills a second later.
+const GUARD: &str = "trap '' TERM INT HUP; read -r _; kill -TERM 0; sleep 1; kill -KILL 0";
+
+/// How a server ended that was told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// By itself, within 3 s.
+    InTime,
+    /// It did not, and was killed.
+    Killed,
+}
+
+/// What is to be started.
+pub(crate) struct Launch<'a> {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) cpus: &'a CpuList,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
+    /// What the kernel sends to the server when toll is gone: SIGKILL, or SIGTERM where the server
+    /// has processes of its own to end.
+    pub(crate) death_signal: Signal,
+}
+
+/// A running server; dropping it stops it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    server: Child,
+    guard: Child,
+    stopped: Option<Stopped>,
+}
+
+impl Process {
+    /// # Errors
+    /// The system's, with the program that it concerns.
+    pub(crate) fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
+        let mut guard = start_guard().map_err(|e| (PathBuf::from("/bin/sh"), e))?;
+        let program = launch.program.clone();
+        match start_server(launch, Pid::from_child(&guard)) {
+            Ok(server) => Ok(Self { server, guard, stopped: None }),
+            Err(error) => {
+                kill_group(&guard);
+                wait_for(&mut guard, REAPING);
+                Err((program, error))
+            }
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// The exit status, once the server has ended.
+    pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
+        // An error here would mean that somebody else has reaped the child; it is gone then too,
+        // and the ports will tell.
+        self.server.try_wait().ok().flatten()
+    }
+
+    /// Ends the server: SIGTERM, 3 s of patience, then SIGKILL for its whole group. Takes at most
+    /// 7 s. Calling it again does nothing.
+    pub(crate) fn stop(&mut self) -> Stopped {
+        if let Some(stopped) = self.stopped {
+            return stopped;
+        }
+        let ended = self.exited().is_some() || {
+            // Not reaped yet, so the number is still this child's.
+            let _ = process::kill_process(Pid::from_child(&self.server), Signal::TERM);
+            wait_for(&mut self.server, PATIENCE)
+        };
+        kill_group(&self.guard);
+        wait_for(&mut self.server, REAPING);
+        wait_for(&mut self.guard, REAPING);
+        let stopped = if ended { Stopped::InTime } else { Stopped::Killed };
+        self.stopped = Some(stopped);
+        stopped
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn start_guard() -> io::Result<Child> {
+    Command::new("/bin/sh")
+        .args(["-c", GUARD])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
+    let mut command = Command::new(launch.program);
+    command
+        .args(launch.arguments)
+        // nginx takes this variable for a list of sockets that it inherited.
+        .env_remove("NGINX")
+        .stdin(Stdio::null())
+        .stdout(launch.stdout)
+        .stderr(launch.stderr)
+        .process_group(group.as_raw_nonzero().get());
+    let (parent, cpus, signal) = (process::getpid(), launch.cpus.clone(), launch.death_signal);
+    let prepare = move || {
+        process::set_parent_process_death_signal(Some(signal))?;
+        // Had toll died before the line above, the signal would never come.
+        if process::getppid() != Some(parent) {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        }
+        cpus::pin_current_thread(&cpus)
+    };
+    // SAFETY: between fork and exec, `prepare` makes three system calls and neither allocates nor
+    // takes a lock; what it owns was allocated before the fork.
+    unsafe { command.pre_exec(prepare) };
+    spawner::spawn(command)
+}
+
+/// Kills the group that `guard` leads. The guard is in it and not reaped, so the number is its own.
+fn kill_group(guard: &Child) {
+    // No such group can only mean that all of it is gone.
+    let _ = process::kill_process_group(Pid::from_child(guard), Signal::KILL);
+}
+
+/// Whether the child ended in this time.
+pub(crate) fn wait_for(child: &mut Child, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(GLANCE),
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Process {
+        let null = || File::options().write(true).open("/dev/null").unwrap();
+        Process::start(Launch {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            cpus: &CpuList::allowed().unwrap(),
+            stdout: null(),
+            stderr: null(),
+            death_signal: Signal::KILL,
+        })
+        .unwrap()
+    }
+
+    /// Those of the group that are no zombies: field 3 of `/proc/PID/stat` is the state, 5 the group.
+    fn group_members(group: u32) -> Vec<u32> {
+        let mut members = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+            let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            if fields[0] != "Z" && fields[2] == group.to_string() {
+                members.push(entry.file_name().to_str().unwrap().parse().unwrap());
+            }
+        }
+        members
+    }
+
+    fn becomes_empty(group: u32) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < deadline {
+            if group_members(group).is_empty() {
+                return true;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        false
+    }
+
+    #[test]
+    fn a_server_that_listens_to_sigterm_is_not_killed() {
+        let mut process = shell("trap 'exit 0' TERM; while :; do sleep 0.01; done");
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(process.stop(), Stopped::InTime);
+        assert_eq!(process.stop(), Stopped::InTime);
+    }
+
+    #[test]
+    fn a_server_that_ignores_sigterm_is_killed_with_its_children() {
+        let mut process = shell("trap '' TERM; sleep 1000 & sleep 1000 & wait; wait");
+        let group = process.guard.id();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        // The guard, the server and its two children.
+        while group_members(group).len() < 4 {
+            assert!(Instant::now() < deadline, "{:?}", group_members(group));
+        }
+        assert_eq!(process.stop(), Stopped::Killed);
+        assert!(becomes_empty(group), "{:?}", group_members(group));
+    }
+
+    #[test]
+    fn children_of_a_server_that_died_go_with_the_drop() {
+        let process = shell("sleep 1000 & exit 7");
+        let group = process.guard.id();
+        drop(process);
+        assert!(becomes_empty(group), "{:?}", group_members(group));
+    }
+
+    #[test]
+    fn the_guard_ends_all_when_its_pipe_closes() {
+        let mut process = shell("trap '' TERM; sleep 1000 & sleep 1000 & wait; wait");
+        let group = process.guard.id();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while group_members(group).len() < 4 {
+            assert!(Instant::now() < deadline, "{:?}", group_members(group));
+        }
+        // As the kernel does when toll is killed.
+        drop(process.guard.stdin.take());
+        assert!(becomes_empty(group), "{:?}", group_members(group));
+    }
+
+    #[test]
+    fn a_server_outlives_the_thread_that_asked_for_it() {
+        let mut process = std::thread::spawn(|| shell("sleep 1000")).join().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(process.exited(), None);
+    }
+
+    #[test]
+    fn the_exit_status_is_told() {
+        let mut process = shell("exit 7");
+        assert!(wait_for(&mut process.server, Duration::from_secs(5)));
+        assert_eq!(process.exited().unwrap().code(), Some(7));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_leaves_no_guard() {
+        let null = || File::options().write(true).open("/dev/null").unwrap();
+        let (program, error) = Process::start(Launch {
+            program: "/nowhere/server".into(),
+            arguments: Vec::new(),
+            cpus: &CpuList::allowed().unwrap(),
+            stdout: null(),
+            stderr: null(),
+            death_signal: Signal::KILL,
+        })
+        .unwrap_err();
+        assert_eq!(program, PathBuf::from("/nowhere/server"));
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

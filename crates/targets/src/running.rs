@@ -1,0 +1,190 @@
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+
+use crate::log::{LogWatch, last_words};
+use crate::place::Place;
+use crate::process::{Process, Stopped};
+use crate::ready::{self, Unready};
+use crate::{Objects, Settings, TargetError};
+
+/// The time that a server has from its start until it answers.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(10);
+/// Between two looks at a server that starts.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// A server that runs and answers.
+///
+/// Dropping it stops it, in a panic's unwinding too. When toll is killed, the kernel and a guard
+/// process end the server: every process of it is gone about a second later. The server is in a
+/// process group of its own, so a terminal's Ctrl-C reaches toll only.
+#[derive(Debug)]
+pub struct Running {
+    // The first field is dropped first: the server ends before its objects go.
+    process: Process,
+    started: Started,
+    cpus: CpuList,
+    certificate: PathBuf,
+    place: Place,
+    log_files: Vec<PathBuf>,
+    incidents: Option<LogWatch>,
+    _objects: Arc<Objects>,
+}
+
+/// What a server told of itself at its start.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) version: String,
+    pub(crate) https: SocketAddr,
+    pub(crate) http: SocketAddr,
+}
+
+/// A server's process and files, before it answers.
+pub(crate) struct Starting {
+    pub(crate) place: Place,
+    pub(crate) process: Process,
+    pub(crate) certificate: PathBuf,
+    /// The files that it logs to, the most telling last.
+    pub(crate) log_files: Vec<PathBuf>,
+    /// Lines in a log that tell of the loss of a process that the server itself replaces.
+    pub(crate) incidents: Option<LogWatch>,
+    /// When it must answer.
+    pub(crate) deadline: Instant,
+}
+
+impl Starting {
+    /// Calls `attempt` until it gives something; an error as soon as the server has ended, gives a
+    /// wrong answer, or the time is over.
+    pub(crate) fn poll<T>(
+        &mut self,
+        mut attempt: impl FnMut(Instant) -> Result<T, Unready>,
+    ) -> Result<T, TargetError> {
+        loop {
+            let outcome = attempt(self.deadline);
+            let why = match outcome {
+                Ok(value) => return Ok(value),
+                Err(Unready::Wrong(why)) => return Err(self.not_ready(why)),
+                Err(Unready::NotYet(why)) => why,
+            };
+            if let Some(status) = self.process.exited() {
+                return Err(TargetError::exited(&self.place.name, status, &self.log_files));
+            }
+            if Instant::now() >= self.deadline {
+                return Err(self.not_ready(why));
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+
+    fn not_ready(&self, why: String) -> TargetError {
+        TargetError::NotReady {
+            name: self.place.name.clone(),
+            limit_s: START_LIMIT.as_secs(),
+            why,
+            log: last_words(&self.log_files),
+        }
+    }
+
+    /// Waits until both ports answer.
+    pub(crate) fn finish(
+        mut self,
+        settings: &Settings,
+        started: Started,
+    ) -> Result<Running, TargetError> {
+        let size = settings.objects.smallest();
+        self.poll(|deadline| ready::attempt(started.http, started.https, size, deadline))?;
+        // Another program might have answered in its stead.
+        if let Some(status) = self.process.exited() {
+            return Err(TargetError::exited(&self.place.name, status, &self.log_files));
+        }
+        Ok(Running {
+            process: self.process,
+            started,
+            cpus: settings.cpus.clone(),
+            certificate: self.certificate,
+            place: self.place,
+            log_files: self.log_files,
+            incidents: self.incidents,
+            _objects: Arc::clone(&settings.objects),
+        })
+    }
+}
+
+impl Running {
+    /// The kind's name, with a number from the second one in a result folder on: `nginx-2`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.started.version
+    }
+
+    /// Where it speaks TLS.
+    #[must_use]
+    pub fn https(&self) -> SocketAddr {
+        self.started.https
+    }
+
+    /// Where it serves the same objects over plain HTTP.
+    #[must_use]
+    pub fn http(&self) -> SocketAddr {
+        self.started.http
+    }
+
+    /// The certificate in PEM form, which a client is to trust.
+    #[must_use]
+    pub fn certificate(&self) -> &Path {
+        &self.certificate
+    }
+
+    /// The process whose tree is the server.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The CPUs that all of it is pinned to.
+    #[must_use]
+    pub fn cpus(&self) -> &CpuList {
+        &self.cpus
+    }
+
+    /// The folder of its logs.
+    #[must_use]
+    pub fn logs(&self) -> &Path {
+        &self.place.logs
+    }
+
+    /// Whether the server still is the one that was started.
+    ///
+    /// # Errors
+    /// [`TargetError::Died`] with the exit status and the last lines of its logs; also where one
+    /// of its worker processes died, though the server may have replaced it since.
+    pub fn check_alive(&mut self) -> Result<(), TargetError> {
+        if let Some(status) = self.process.exited() {
+            return Err(TargetError::exited(&self.place.name, status, &self.log_files));
+        }
+        match self.incidents.as_mut().and_then(LogWatch::incident) {
+            None => Ok(()),
+            Some(incident) => Err(TargetError::Died {
+                name: self.place.name.clone(),
+                how: incident,
+                log: last_words(&self.log_files),
+            }),
+        }
+    }
+
+    /// Stops the server and returns when it is gone: it has 3 s to end by itself, then it is
+    /// killed with all its processes.
+    pub fn stop(mut self) -> Stopped {
+        self.process.stop()
+    }
+}

@@ -1,0 +1,359 @@
+//! nginx from its start to its end, as curl and OpenSSL's client see it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use rustix::process::{Pid, Signal};
+use targets::{Kind, Nginx, Objects, Running, Settings, Stopped, TargetError};
+use tempfile::TempDir;
+use tls::{CertificateKey, Group, Suite, Version};
+use units::Bytes;
+
+const LIMIT: Duration = Duration::from_secs(10);
+/// The folder in which the helper that is killed works.
+const HELPER_FOLDER: &str = "TARGETS_TEST_FOLDER";
+
+fn objects(folder: &TempDir) -> Arc<Objects> {
+    Arc::new(Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap())
+}
+
+fn settings(folder: &TempDir) -> Settings {
+    Settings::new(CpuList::allowed().unwrap(), objects(folder))
+}
+
+fn suites(names: &[&str]) -> Vec<&'static Suite> {
+    names.iter().map(|name| Suite::parse(name).unwrap()).collect()
+}
+
+fn start(settings: &Settings, folder: &TempDir) -> Running {
+    targets::start(&Kind::Nginx(Nginx::default()), settings, folder.path()).unwrap()
+}
+
+/// What curl prints, body and `-v` lines together, of an object.
+fn curl(server: &Running, object: &str, options: &[&str]) -> String {
+    let output = Command::new("curl")
+        .args(["--silent", "--verbose", "--max-time", "10", "--output"])
+        .arg(server.logs().join("body"))
+        .arg("--cacert")
+        .arg(server.certificate())
+        .args(options)
+        .arg(format!("https://{}/bytes/{object}", server.https()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// What OpenSSL's client prints of a connection that lasts until the server has spoken.
+fn s_client(server: &Running, options: &[&str]) -> String {
+    let mut client = Command::new("timeout")
+        .args(["10", "openssl", "s_client", "-connect", &server.https().to_string()])
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Tickets come before the answer; the server closes after it.
+    let request = "GET /bytes/1000B HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    std::io::Write::write_all(client.stdin.as_mut().unwrap(), request.as_bytes()).unwrap();
+    let stdin = client.stdin.take();
+    let output = BufReader::new(client.stdout.take().unwrap());
+    let mut text = String::new();
+    for line in output.split(b'\n') {
+        text.push_str(&String::from_utf8_lossy(&line.unwrap()));
+        text.push('\n');
+    }
+    drop(stdin);
+    client.wait().unwrap();
+    text
+}
+
+/// The processes whose parent is `pid`, zombies left out.
+fn children(pid: u32) -> Vec<u32> {
+    let mut children = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        if fields[0] != "Z" && fields[1] == pid.to_string() {
+            children.push(entry.file_name().to_str().unwrap().parse().unwrap());
+        }
+    }
+    children.sort_unstable();
+    children
+}
+
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+fn within_limit(mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + LIMIT;
+    while Instant::now() < deadline {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+}
+
+fn allowed_cpus(pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.unwrap().trim().to_owned()
+}
+
+#[test]
+fn both_ports_serve_the_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(&settings(&folder), &folder);
+    assert!(server.version().starts_with("nginx/"), "{}", server.version());
+    assert!(server.version().contains(", OpenSSL "), "{}", server.version());
+    assert_eq!(server.name(), "nginx");
+
+    curl(&server, "1MiB", &[]);
+    let body = std::fs::read(server.logs().join("body")).unwrap();
+    assert_eq!(body.len(), 1 << 20);
+    assert!(objects::matches(0, &body));
+    server.check_alive().unwrap();
+    let (pid, workers) = (server.pid(), children(server.pid()));
+    assert_eq!(workers.len(), server.cpus().len());
+    assert_eq!(server.stop(), Stopped::InTime);
+    assert!(!is_running(pid) && !workers.iter().any(|&pid| is_running(pid)));
+    // What was told is told of files that remain.
+    assert!(folder.path().join("targets/nginx/nginx.conf").exists());
+    assert!(folder.path().join("logs/nginx/error.log").exists());
+}
+
+#[test]
+fn workers_are_pinned_one_each_and_the_master_to_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpus = CpuList::allowed().unwrap();
+    let server = start(&Settings { cpus: cpus.clone(), ..settings(&folder) }, &folder);
+    let mut pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
+    let mut expected: Vec<String> = cpus.as_slice().iter().map(ToString::to_string).collect();
+    pinned.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(pinned, expected);
+
+    let last = CpuList::from(*cpus.as_slice().last().unwrap());
+    let server = start(&Settings { cpus: last.clone(), ..settings(&folder) }, &folder);
+    assert_eq!(server.name(), "nginx-2");
+    assert_eq!(allowed_cpus(server.pid()), last.to_string());
+    let pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
+    assert_eq!(pinned, [last.to_string()]);
+}
+
+#[test]
+fn it_negotiates_what_it_was_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let modern = Settings {
+        versions: vec![Version::Tls13],
+        suites: suites(&["TLS_AES_256_GCM_SHA384"]),
+        groups: vec![Group::Secp384r1],
+        certificate_key: CertificateKey::EcdsaP256,
+        ..settings(&folder)
+    };
+    let server = start(&modern, &folder);
+    let said = curl(&server, "1000B", &[]);
+    assert!(said.contains("SSL connection using TLSv1.3 / TLS_AES_256_GCM_SHA384"), "{said}");
+    let said = s_client(&server, &[]);
+    assert!(said.contains("Server Temp Key: ECDH, secp384r1, 384 bits"), "{said}");
+    let said = s_client(&server, &["-tls1_2"]);
+    assert!(said.contains("Cipher is (NONE)"), "{said}");
+
+    let legacy = Settings {
+        versions: vec![Version::Tls12],
+        suites: suites(&["AES128-SHA"]),
+        certificate_key: CertificateKey::Rsa(1024),
+        ..settings(&folder)
+    };
+    let server = start(&legacy, &folder);
+    let said = curl(&server, "1000B", &["--ciphers", "DEFAULT:@SECLEVEL=0"]);
+    assert!(said.contains("SSL connection using TLSv1.2 / AES128-SHA"), "{said}");
+    let said = s_client(&server, &["-cipher", "AES128-GCM-SHA256:@SECLEVEL=0", "-tls1_2"]);
+    assert!(said.contains("Cipher is (NONE)"), "{said}");
+}
+
+#[test]
+fn encrypt_then_mac_is_negotiated_only_where_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    for wanted in [true, false] {
+        let settings = Settings { encrypt_then_mac: wanted, ..settings(&folder) };
+        let server = start(&settings, &folder);
+        let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
+        assert!(said.contains("Cipher is AES128-SHA"), "{said}");
+        assert_eq!(said.contains("TLS server extension \"encrypt-then-mac\""), wanted, "{said}");
+    }
+}
+
+#[test]
+fn resumption_is_offered_only_where_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (tickets, session_cache) in [(true, true), (true, false), (false, true), (false, false)] {
+        let server = start(&Settings { tickets, session_cache, ..settings(&folder) }, &folder);
+        let case = format!("tickets {tickets}, cache {session_cache}");
+        let said = s_client(&server, &["-tls1_3"]);
+        assert!(said.contains("HTTP/1.1 200 OK"), "{case}: {said}");
+        assert_eq!(said.contains("Post-Handshake New Session Ticket arrived"), tickets, "{case}");
+        let said = s_client(&server, &["-tls1_2"]);
+        assert_eq!(said.contains("TLS session ticket:"), tickets, "{case}: {said}");
+        let resumed = s_client(&server, &["-tls1_2", "-reconnect"]).contains("Reused, TLSv1.2");
+        assert_eq!(resumed, tickets || session_cache, "{case}");
+    }
+}
+
+#[test]
+fn it_is_stopped_by_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&settings(&folder), &folder);
+    let (pid, workers) = (server.pid(), children(server.pid()));
+    assert!(!workers.is_empty());
+    let outcome = std::thread::spawn(move || {
+        let _server = server;
+        std::panic::resume_unwind(Box::new(()));
+    })
+    .join();
+    assert!(outcome.is_err());
+    assert!(!is_running(pid) && !workers.iter().any(|&pid| is_running(pid)));
+}
+
+#[test]
+fn a_master_that_dies_is_told_and_its_workers_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(&settings(&folder), &folder);
+    let workers = children(server.pid());
+    kill(server.pid());
+    assert!(within_limit(|| server.check_alive().is_err()));
+    let message = server.check_alive().unwrap_err().to_string();
+    assert!(message.starts_with("nginx died (signal: 9 (SIGKILL)); "), "{message}");
+    assert!(message.contains("error.log ends with: ") && message.contains("start worker process"));
+    assert_eq!(message.lines().count(), 1);
+    assert!(workers.iter().all(|&pid| is_running(pid)));
+    server.stop();
+    assert!(within_limit(|| !workers.iter().any(|&pid| is_running(pid))));
+}
+
+#[test]
+fn a_worker_that_dies_is_told_though_the_master_replaces_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(&settings(&folder), &folder);
+    kill(children(server.pid())[0]);
+    assert!(within_limit(|| server.check_alive().is_err()));
+    let message = server.check_alive().unwrap_err().to_string();
+    assert!(message.contains("exited on signal 9"), "{message}");
+    assert!(is_running(server.pid()));
+}
+
+#[test]
+fn a_refused_configuration_is_quoted_and_nothing_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let shim = folder.path().join("bin");
+    let settings = settings(&folder);
+    // An nginx whose OpenSSL lacks what is asked for, as a build without it would.
+    let real = targets::find(&Kind::Nginx(Nginx::default())).unwrap();
+    std::fs::create_dir(&shim).unwrap();
+    let script = format!(
+        "#!/bin/sh\nfor last; do :; done\n[ \"$1\" = -V ] || sed -i 's/X25519/unknown/' \"$last\"\n\
+         exec {} \"$@\"\n",
+        real.display()
+    );
+    write_program(&shim.join("nginx"), &script);
+    let kind = Kind::Nginx(Nginx { folders: vec![shim] });
+    let settings = Settings { groups: vec![Group::X25519], ..settings };
+    let error = targets::start(&kind, &settings, folder.path()).unwrap_err();
+    assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
+    let message = error.to_string();
+    assert!(message.starts_with("nginx refuses its configuration "), "{message}");
+    assert!(message.contains("SSL_CTX_set1_curves_list(\"unknown\") failed"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn a_server_that_ends_at_its_start_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let shim = folder.path().join("bin");
+    std::fs::create_dir(&shim).unwrap();
+    let script = "#!/bin/sh\n\
+         case $1 in\n\
+         -V) echo 'nginx version: nginx/1\nbuilt with OpenSSL 3 x' >&2 ;;\n\
+         -t) ;;\n\
+         *) echo 'no more memory' >&2; exit 3 ;;\n\
+         esac\n";
+    write_program(&shim.join("nginx"), script);
+    let kind = Kind::Nginx(Nginx { folders: vec![shim] });
+    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("nginx died (exit status: 3); "), "{message}");
+    assert!(message.ends_with("output.log ends with: no more memory"), "{message}");
+}
+
+#[test]
+fn where_it_is_missing_it_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = Kind::Nginx(Nginx { folders: vec![folder.path().to_owned()] });
+    assert_eq!(targets::find(&kind), None);
+    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    assert!(matches!(error, TargetError::Missing { program: "nginx", .. }), "{error}");
+    assert!(!folder.path().join("targets").exists());
+}
+
+#[test]
+fn it_goes_when_its_starter_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut helper = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "helper_that_is_killed", "--ignored", "--nocapture"])
+        .env(HELPER_FOLDER, folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = folder.path().join("pid");
+    let pid = || std::fs::read_to_string(&told).ok()?.strip_suffix('\n')?.parse().ok();
+    assert!(within_limit(|| pid().is_some()));
+    let master: u32 = pid().unwrap();
+    let workers = children(master);
+    assert!(is_running(master) && !workers.is_empty());
+
+    helper.kill().unwrap();
+    helper.wait().unwrap();
+    let left = || [&[master], &workers[..]].concat().into_iter().any(is_running);
+    assert!(within_limit(|| !left()), "{master} or one of {workers:?} is left");
+    // The port is free again, so no process of it is left that was not seen above.
+    let https = std::fs::read_to_string(folder.path().join("https")).unwrap();
+    assert!(std::net::TcpListener::bind(https.trim()).is_ok(), "{https}");
+}
+
+#[test]
+#[ignore = "a helper of it_goes_when_its_starter_is_killed"]
+fn helper_that_is_killed() {
+    let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
+    let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
+    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
+    let kind = Kind::Nginx(Nginx::default());
+    let server = targets::start(&kind, &settings, &path).unwrap();
+    std::fs::write(path.join("https"), server.https().to_string()).unwrap();
+    std::fs::write(path.join("pid"), format!("{}\n", server.pid())).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// Makes a program of a script. Another process writes it, since a file that this one has open for
+/// writing while another test forks is "busy" for exec.
+fn write_program(path: &Path, script: &str) {
+    let source = path.with_extension("sh");
+    std::fs::write(&source, script).unwrap();
+    let installed = Command::new("install").args(["-m", "755"]).args([&source, path]).status();
+    assert!(installed.unwrap().success());
+}

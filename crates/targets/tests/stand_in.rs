@@ -1,0 +1,60 @@
+//! The embedded server's start where its program is not what it should be.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use cpus::CpuList;
+use targets::{Embedded, Kind, Objects, Settings, TargetError};
+use units::Bytes;
+
+/// The error of a start whose program is this shell script.
+fn start(script: &str) -> TargetError {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("source"), folder.path().join("program"));
+    std::fs::write(&source, format!("#!/bin/sh\n{script}\n")).unwrap();
+    // Another process writes the program, since a file that this one has open for writing while
+    // another test forks is "busy" for exec.
+    let installed = Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
+    assert!(installed.unwrap().success());
+    start_program(program)
+}
+
+fn start_program(program: PathBuf) -> TargetError {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
+    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
+    let kind = Kind::Embedded(Embedded { program: Some(program), ..Embedded::default() });
+    targets::start(&kind, &settings, folder.path()).unwrap_err()
+}
+
+#[test]
+fn its_complaint_is_quoted() {
+    let message = start("echo 'toll: no such suite' >&2; exit 2").to_string();
+    assert!(message.starts_with("embedded died (exit status: 2); "), "{message}");
+    assert!(message.ends_with("output.log ends with: toll: no such suite"), "{message}");
+}
+
+#[test]
+fn another_program_is_seen_by_what_it_prints() {
+    let message = start("echo hello; exec sleep 60").to_string();
+    assert!(message.contains("it announces `hello` instead of its ports"), "{message}");
+}
+
+#[test]
+fn one_that_announces_and_ends_has_died() {
+    let script =
+        r#"echo '{"tls":"127.0.0.1:1","plain":"127.0.0.1:1","pid":1,"openssl":"x"}'; kill -9 $$"#;
+    let message = start(script).to_string();
+    assert!(message.starts_with("embedded died (signal: 9 (SIGKILL)); it logged nothing"));
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_named() {
+    let error = start_program("/nowhere/toll".into());
+    assert!(matches!(error, TargetError::Spawn { .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "cannot start /nowhere/toll: No such file or directory (os error 2)"
+    );
+}

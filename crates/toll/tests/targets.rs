@@ -1,0 +1,285 @@
+//! Both servers under test as `targets` starts them, with the real `toll serve`: what holds for
+//! one holds for the other. What only nginx does is tested in its own crate.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use targets::{Embedded, Kind, Nginx, Objects, Running, Settings, Stopped, TargetError};
+use tempfile::TempDir;
+use tls::{CertificateKey, Group, Suite, Version};
+use units::Bytes;
+
+const LIMIT: Duration = Duration::from_secs(10);
+/// The folder in which the helper that is killed works.
+const HELPER_FOLDER: &str = "TOLL_TEST_FOLDER";
+
+fn embedded() -> Embedded {
+    Embedded { program: Some(env!("CARGO_BIN_EXE_toll").into()), ..Embedded::default() }
+}
+
+fn kinds() -> [Kind; 2] {
+    [Kind::Embedded(embedded()), Kind::Nginx(Nginx::default())]
+}
+
+fn settings(folder: &TempDir) -> Settings {
+    let objects = Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap();
+    Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+}
+
+fn start(kind: &Kind, settings: &Settings, folder: &TempDir) -> Running {
+    targets::start(kind, settings, folder.path()).unwrap()
+}
+
+/// What curl says of a transfer over TLS, and the body.
+fn curl(server: &Running, object: &str, options: &[&str]) -> (String, Vec<u8>) {
+    let body = server.logs().join("body");
+    let output = Command::new("curl")
+        .args(["--silent", "--verbose", "--max-time", "10", "--output"])
+        .arg(&body)
+        .arg("--cacert")
+        .arg(server.certificate())
+        .args(options)
+        .arg(format!("https://{}/bytes/{object}", server.https()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {said}", server.name());
+    (said, std::fs::read(body).unwrap())
+}
+
+/// What OpenSSL's client prints of a connection that asks for an object and is then closed.
+fn s_client(server: &Running, options: &[&str]) -> String {
+    let mut client = Command::new("timeout")
+        .args(["10", "openssl", "s_client", "-connect", &server.https().to_string()])
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Tickets come before the answer; the server closes after it.
+    let mut stdin = client.stdin.take().unwrap();
+    stdin.write_all(b"GET /bytes/1000B HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut output = Vec::new();
+    client.stdout.take().unwrap().read_to_end(&mut output).unwrap();
+    drop(stdin);
+    client.wait().unwrap();
+    String::from_utf8_lossy(&output).into_owned()
+}
+
+/// The server's processes: `pid` and those whose parent it is. Zombies are gone.
+fn tree(pid: u32) -> Vec<u32> {
+    let mut tree = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        let Some((state, parent)) = state_and_parent(number) else { continue };
+        if state != "Z" && (number == pid || parent == pid.to_string()) {
+            tree.push(number);
+        }
+    }
+    tree
+}
+
+/// Fields 3 and 4 of `/proc/PID/stat`.
+fn state_and_parent(pid: u32) -> Option<(String, String)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned);
+    Some((fields.next()?, fields.next()?))
+}
+
+fn any_runs(processes: &[u32]) -> bool {
+    processes.iter().any(|&pid| state_and_parent(pid).is_some_and(|(state, _)| state != "Z"))
+}
+
+fn within_limit(mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + LIMIT;
+    while Instant::now() < deadline {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+/// The CPUs that each thread of the process may run on.
+fn cpus_of_threads(pid: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    threads
+        .map(|thread| {
+            let status = std::fs::read_to_string(thread.path().join("status")).unwrap();
+            let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            cpus.unwrap().trim().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn both_send_the_same_objects_and_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(&folder);
+    for kind in kinds() {
+        let mut server = start(&kind, &settings, &folder);
+        let (_, body) = curl(&server, "1MiB", &[]);
+        assert_eq!(body.len(), 1 << 20);
+        assert!(objects::matches(0, &body));
+        assert!(server.version().contains(", OpenSSL "), "{}", server.version());
+        server.check_alive().unwrap();
+        let processes = tree(server.pid());
+        assert!(!processes.is_empty());
+        assert_eq!(server.stop(), Stopped::InTime, "{kind}");
+        assert!(!any_runs(&processes), "{kind}");
+    }
+}
+
+#[test]
+fn both_negotiate_what_they_were_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let modern = Settings {
+        versions: vec![Version::Tls13],
+        suites: vec![Suite::parse("TLS_AES_256_GCM_SHA384").unwrap()],
+        groups: vec![Group::Secp384r1],
+        certificate_key: CertificateKey::EcdsaP256,
+        ..settings(&folder)
+    };
+    let legacy = Settings {
+        versions: vec![Version::Tls12],
+        suites: vec![Suite::parse("AES128-SHA").unwrap()],
+        certificate_key: CertificateKey::Rsa(1024),
+        ..settings(&folder)
+    };
+    for kind in kinds() {
+        let server = start(&kind, &modern, &folder);
+        let (said, _) = curl(&server, "1000B", &[]);
+        assert!(said.contains("SSL connection using TLSv1.3 / TLS_AES_256_GCM_SHA384"), "{said}");
+        let said = s_client(&server, &[]);
+        assert!(said.contains("Server Temp Key: ECDH, secp384r1, 384 bits"), "{kind}: {said}");
+        assert!(s_client(&server, &["-tls1_2"]).contains("Cipher is (NONE)"), "{kind}");
+
+        let server = start(&kind, &legacy, &folder);
+        let (said, _) = curl(&server, "1000B", &["--ciphers", "DEFAULT:@SECLEVEL=0"]);
+        assert!(said.contains("SSL connection using TLSv1.2 / AES128-SHA"), "{kind}: {said}");
+    }
+}
+
+#[test]
+fn both_leave_out_what_is_off() {
+    let folder = tempfile::tempdir().unwrap();
+    for on in [true, false] {
+        let settings =
+            Settings { tickets: on, session_cache: on, encrypt_then_mac: on, ..settings(&folder) };
+        for kind in kinds() {
+            let server = start(&kind, &settings, &folder);
+            let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
+            assert!(said.contains("Cipher is AES128-SHA"), "{kind}: {said}");
+            let extension = "TLS server extension \"encrypt-then-mac\"";
+            assert_eq!(said.contains(extension), on, "{kind}: {said}");
+            let said = s_client(&server, &["-tls1_3"]);
+            assert!(said.contains("HTTP/1.1 200 OK"), "{kind}: {said}");
+            let ticket = "Post-Handshake New Session Ticket arrived";
+            assert_eq!(said.contains(ticket), on, "{kind}: {said}");
+            let said = s_client(&server, &["-tls1_2", "-reconnect"]);
+            assert_eq!(said.contains("Reused, TLSv1.2"), on, "{kind}: {said}");
+        }
+    }
+}
+
+#[test]
+fn both_run_on_the_cpus_that_they_were_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let last = CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap());
+    let settings = Settings { cpus: last.clone(), ..settings(&folder) };
+    for kind in kinds() {
+        let server = start(&kind, &settings, &folder);
+        for pid in tree(server.pid()) {
+            for cpus in cpus_of_threads(pid) {
+                assert_eq!(cpus, last.to_string(), "{kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_are_stopped_by_a_drop_in_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(&folder);
+    for kind in kinds() {
+        let server = start(&kind, &settings, &folder);
+        let processes = tree(server.pid());
+        let outcome = std::thread::spawn(move || {
+            let _server = server;
+            std::panic::resume_unwind(Box::new(()));
+        })
+        .join();
+        assert!(outcome.is_err());
+        assert!(!any_runs(&processes), "{kind}");
+    }
+}
+
+#[test]
+fn both_are_missed_when_they_die() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(&folder);
+    for kind in kinds() {
+        let mut server = start(&kind, &settings, &folder);
+        let killed = Command::new("kill").args(["-9", &server.pid().to_string()]).status();
+        assert!(killed.unwrap().success());
+        assert!(within_limit(|| server.check_alive().is_err()), "{kind}");
+        let error = server.check_alive().unwrap_err();
+        assert!(matches!(error, TargetError::Died { .. }), "{error}");
+        let message = error.to_string();
+        assert!(message.starts_with(&format!("{kind} died (signal: 9 (SIGKILL)); ")), "{message}");
+    }
+}
+
+#[test]
+fn the_embedded_server_explains_what_it_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = Kind::Embedded(Embedded { record_size: Some(Bytes(1)), ..embedded() });
+    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("embedded died (exit status: 2); "), "{message}");
+    assert!(message.contains("--record-size"), "{message}");
+}
+
+#[test]
+fn both_go_when_their_starter_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut helper = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "helper_that_is_killed", "--ignored", "--nocapture"])
+        .env(HELPER_FOLDER, folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pids = || -> Option<Vec<u32>> {
+        let told = std::fs::read_to_string(folder.path().join("pids")).ok()?;
+        told.strip_suffix('\n')?.split(' ').map(|pid| pid.parse().ok()).collect()
+    };
+    assert!(within_limit(|| pids().is_some()));
+    let processes: Vec<u32> = pids().unwrap().into_iter().flat_map(tree).collect();
+    // The embedded server, nginx's master and at least one worker.
+    assert!(processes.len() >= 3, "{processes:?}");
+
+    helper.kill().unwrap();
+    helper.wait().unwrap();
+    assert!(within_limit(|| !any_runs(&processes)), "one of {processes:?} is left");
+}
+
+#[test]
+#[ignore = "a helper of both_go_when_their_starter_is_killed"]
+fn helper_that_is_killed() {
+    let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
+    let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
+    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
+    let servers = kinds().map(|kind| targets::start(&kind, &settings, &path).unwrap());
+    let pids = servers.each_ref().map(|server| server.pid().to_string());
+    std::fs::write(path.join("pids"), format!("{}\n", pids.join(" "))).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
