@@ -48,13 +48,20 @@ struct Open {
     counted: Counted,
 }
 
+#[expect(clippy::large_enum_variant, reason = "most connections are in the large one")]
 enum Phase {
     Connecting,
     Handshaking(Box<dyn Handshake>),
     /// A response is awaited or arriving.
-    Receiving { reception: Reception, sealer: Option<Sealer> },
+    Receiving {
+        reception: Reception,
+        sealer: Option<Sealer>,
+    },
     /// All is received; the server's close is awaited.
-    Closing { reception: Reception, ending: Ending },
+    Closing {
+        reception: Reception,
+        ending: Ending,
+    },
 }
 
 /// What an operation still has to tell when its connection closes.
@@ -268,7 +275,9 @@ impl Open {
         let mut sealer = established.sealer;
         if context.plan.operation == Operation::Handshakes {
             const CLOSE_NOTIFY: [u8; 2] = [1, 0];
-            sealer.seal(content_type::ALERT, &CLOSE_NOTIFY, &mut self.unsent).ok_or_else(unsealed)?;
+            sealer
+                .seal(content_type::ALERT, &CLOSE_NOTIFY, &mut self.unsent)
+                .ok_or_else(unsealed)?;
             self.flush(context)?;
             self.socket.shutdown_send();
             self.phase = Phase::Closing { reception, ending: Ending::Handshake };
@@ -480,8 +489,10 @@ impl Open {
 
     fn check_time(&mut self, context: &mut Context<'_>) -> Result<After, Failure> {
         let idle = context.now().saturating_sub(self.progress);
-        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. } | Ending::Recorded, .. })
-            && idle > CLOSE_LIMIT
+        if matches!(
+            self.phase,
+            Phase::Closing { ending: Ending::Response { .. } | Ending::Recorded, .. }
+        ) && idle > CLOSE_LIMIT
         {
             return Ok(self.closed(context));
         }

@@ -122,9 +122,8 @@ impl Engine {
         let connections = plan.connections;
         let shares = (0..thread_count)
             .map(move |i| connections / thread_count + usize::from(i < connections % thread_count));
-        let clients = (0..thread_count)
-            .map(|_| new_client(&plan))
-            .collect::<Result<Vec<_>, _>>()?;
+        let clients =
+            (0..thread_count).map(|_| new_client(&plan)).collect::<Result<Vec<_>, _>>()?;
 
         let base = Instant::now();
         let window = Arc::new(Window::new(plan.stop));
@@ -248,7 +247,9 @@ pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
 
 fn mend(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Refused | ErrorKind::ConnectTimeout => "is the server running, and is this its port?",
+        ErrorKind::Refused | ErrorKind::ConnectTimeout => {
+            "is the server running, and is this its port?"
+        }
         ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
         ErrorKind::Descriptors => "raise the limit with ulimit -n",
         ErrorKind::Alert | ErrorKind::Handshake => {

@@ -26,7 +26,5 @@ pub use engine::{Engine, EngineError, ProbeError, Progress, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use outcome::{ByteCounts, Latencies, Outcome, Verified};
-pub use plan::{
-    KeyExchangeMode, OneIn, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust,
-};
+pub use plan::{KeyExchangeMode, OneIn, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
 pub use url::Url;

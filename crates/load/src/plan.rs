@@ -202,9 +202,8 @@ impl TlsPlan {
 
     fn check(&self) -> Result<(), PlanError> {
         let error = |message: String| Err(PlanError(message));
-        let is_cbc = self
-            .suite
-            .is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
+        let is_cbc =
+            self.suite.is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
         if let (Some(version), Some(suite)) = (self.version, self.suite)
             && suite.version() != version
         {
@@ -216,7 +215,9 @@ impl TlsPlan {
         if let (Some(suite), Some(group)) = (self.suite, self.group)
             && suite.key_exchange == KeyExchange::Rsa
         {
-            return error(format!("{suite} has no key exchange by group; leave --group {group} out"));
+            return error(format!(
+                "{suite} has no key exchange by group; leave --group {group} out"
+            ));
         }
         if self.key_exchange == Some(KeyExchangeMode::Fixed) && self.stack() == Stack::OpenSsl {
             return error(format!(
@@ -336,7 +337,8 @@ mod tests {
                 .contains("always fresh")
         );
         assert!(
-            message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() }).contains("only for CBC")
+            message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() })
+                .contains("only for CBC")
         );
         assert!(
             message("http://localhost/", TlsPlan { suite: cbc, ..any() })
@@ -349,9 +351,8 @@ mod tests {
 
     #[test]
     fn the_suite_chooses_the_client_library() {
-        let stack = |name| {
-            TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() }.stack()
-        };
+        let stack =
+            |name| TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() }.stack();
         assert_eq!(stack("TLS_AES_128_GCM_SHA256"), Stack::Rustls);
         assert_eq!(stack("ECDHE-RSA-AES128-GCM-SHA256"), Stack::Rustls);
         assert_eq!(stack("ECDHE-RSA-AES128-SHA"), Stack::OpenSsl);

@@ -23,7 +23,9 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn new(stop: Stop) -> Self {
         let (start, end, operations) = match stop {
-            Stop::After { warmup, duration } => (warmup.0, warmup.0.saturating_add(duration.0), None),
+            Stop::After { warmup, duration } => {
+                (warmup.0, warmup.0.saturating_add(duration.0), None)
+            }
             Stop::Operations(count) => (0, u64::MAX, Some(AtomicU64::new(count))),
         };
         Self { start, planned_end: end, end: AtomicU64::new(end), operations_left: operations }

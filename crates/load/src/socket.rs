@@ -60,9 +60,8 @@ impl Socket {
     /// Reads into `buffer`.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Result<Moved, Failure> {
         // SAFETY: the kernel writes at most `buffer.len()` bytes into `buffer`.
-        let count = unsafe {
-            libc::recv(self.0.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0)
-        };
+        let count =
+            unsafe { libc::recv(self.0.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
         moved(count)
     }
 
@@ -70,9 +69,8 @@ impl Socket {
     pub(crate) fn skip(&self, count: u64) -> Result<Moved, Failure> {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 30);
         // SAFETY: with MSG_TRUNC the kernel writes nothing for a TCP socket, so no buffer is needed.
-        let count = unsafe {
-            libc::recv(self.0.as_raw_fd(), std::ptr::null_mut(), count, libc::MSG_TRUNC)
-        };
+        let count =
+            unsafe { libc::recv(self.0.as_raw_fd(), std::ptr::null_mut(), count, libc::MSG_TRUNC) };
         moved(count)
     }
 

@@ -66,8 +66,9 @@ impl FromStr for Url {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            |why: &str| format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB");
+        let wrong = |why: &str| {
+            format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB")
+        };
         let uri: http::Uri = text.parse().map_err(|_| wrong("is no URL"))?;
         let tls = match uri.scheme_str() {
             Some("https") => true,

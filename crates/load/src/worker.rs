@@ -103,7 +103,8 @@ impl Context<'_> {
 
     /// Cannot fail for a socket that is watched.
     pub(crate) fn rewatch(&self, socket: &Socket, slot: usize, interest: epoll::EventFlags) {
-        let _ = epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
+        let _ =
+            epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
     }
 }
 
@@ -189,7 +190,11 @@ fn load(
         wait(context, &mut events, until.min(context.window.end()))?;
         for slot in events.drain(..) {
             let after = slots[slot].ready(context, slot);
-            if after == After::Restart { restarts.push(slot) } else { wait_for(after, slot, context, &mut waiting) }
+            if after == After::Restart {
+                restarts.push(slot)
+            } else {
+                wait_for(after, slot, context, &mut waiting)
+            }
         }
         let now = context.now();
         if now >= next_tick {
@@ -203,7 +208,12 @@ fn load(
     }
 }
 
-fn wait_for(after: After, slot: usize, context: &Context<'_>, waiting: &mut VecDeque<(u64, usize)>) {
+fn wait_for(
+    after: After,
+    slot: usize,
+    context: &Context<'_>,
+    waiting: &mut VecDeque<(u64, usize)>,
+) {
     match after {
         After::Wait => {}
         After::Restart => waiting.push_front((0, slot)),
@@ -237,11 +247,11 @@ fn wind_up(context: &mut Context<'_>, slots: &mut [Connection]) -> io::Result<()
 /// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at most.
 fn wait(context: &Context<'_>, ready: &mut Vec<usize>, until: u64) -> io::Result<()> {
     let left = until.saturating_sub(context.now());
-    let timeout = Timespec {
-        tv_sec: (left / 1_000_000_000) as i64,
-        tv_nsec: (left % 1_000_000_000) as _,
-    };
-    let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 256];
+    let timeout =
+        Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
+    let mut events =
+        [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+            256];
     let count = match epoll::wait(&context.epoll, &mut events[..], Some(&timeout)) {
         Ok(count) => count,
         Err(rustix::io::Errno::INTR) => 0,

@@ -18,6 +18,7 @@ pub mod quick;
 mod reading;
 mod receipt;
 mod results;
+mod server_cpus;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -33,6 +34,7 @@ pub use machine::{Machine, ThisMachine, neighbours};
 pub use reading::{Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Mismatch, Obtained, Receipt};
 pub use results::{Results, ResultsError};
+pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Load, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, SERVER_BUSY, Verdict,

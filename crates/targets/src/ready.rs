@@ -45,7 +45,8 @@ fn get(http: SocketAddr, size: Bytes, deadline: Instant) -> Result<(), Unready> 
     let mut stream = TcpStream::connect_timeout(&http, left(deadline))
         .map_err(|e| Unready::NotYet(format!("no connection to {http}: {e}")))?;
     stream.set_write_timeout(Some(left(deadline)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n")?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
 
     let mut buffer = vec![0; 1 << 16];
     let mut filled = 0;

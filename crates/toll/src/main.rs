@@ -1,6 +1,12 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+mod interrupt;
+mod live;
+mod load;
+mod run;
 mod serve;
+mod summary;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -8,19 +14,44 @@ use clap::{Parser, Subcommand};
 
 /// Measures what TLS costs, says what limited each number, and what to change.
 #[derive(Parser)]
-#[command(name = "toll", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "toll",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = EXAMPLES
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  toll run quick
+      a first look at this machine: two servers, handshakes and objects, in under a minute
+  toll serve --cpus 0 --write-certificate cert.pem
+  toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
+      a server on one CPU, and a load on another
+
+Exit codes: 0 done; 2 the request was wrong, or the server cannot be reached; 3 a measurement
+failed or is not valid; 130 interrupted.";
+
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Arguments),
+    Load(load::Arguments),
     Serve(serve::Arguments),
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::report(&error),
+    };
+    let outcome = match arguments.command {
+        Command::Run(arguments) => run::main(&arguments),
+        Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(arguments),
     };
     outcome.unwrap_or_else(|failure| failure.report())
@@ -33,6 +64,9 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// The exit code of a measurement that failed or is not valid.
+    pub(crate) const MEASUREMENT: u8 = 3;
+
     /// The request was wrong, or the server cannot be reached before the first trial: exit 2.
     pub(crate) fn request(message: impl std::fmt::Display) -> Self {
         Self { code: 2, message: message.to_string() }
@@ -40,7 +74,7 @@ impl Failure {
 
     /// What was begun has failed: exit 3.
     pub(crate) fn measurement(message: impl std::fmt::Display) -> Self {
-        Self { code: 3, message: message.to_string() }
+        Self { code: Self::MEASUREMENT, message: message.to_string() }
     }
 
     fn report(self) -> ExitCode {

@@ -5,11 +5,16 @@
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
+use std::path::Path;
 
+use openssl::error::ErrorStack;
 use openssl::ssl::{
-    ErrorCode, Ssl, SslConnector, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion,
+    ErrorCode, Ssl, SslContext, SslMethod, SslOptions, SslSessionCacheMode, SslStream,
+    SslVerifyMode, SslVersion,
 };
-use openssl::x509::X509VerifyResult;
+use openssl::x509::store::X509StoreBuilder;
+use openssl::x509::verify::X509VerifyFlags;
+use openssl::x509::{X509, X509VerifyResult};
 use tls::{CertificateKey, Group, Suite, Version};
 
 use super::server_flight::Sniffer;
@@ -22,7 +27,7 @@ use crate::record::{Opener, Sealer, Side, tls12_keys};
 const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
 
 pub(super) struct OpenSslClient {
-    connector: SslConnector,
+    context: SslContext,
     host: String,
     is_anyone_trusted: bool,
 }
@@ -32,25 +37,35 @@ impl OpenSslClient {
         let suite = plan
             .suite
             .ok_or_else(|| PlanError("OpenSSL's client needs a suite; give --suite".into()))?;
-        let connector = connector(plan, suite).map_err(|error| {
+        let roots = match &plan.trust {
+            Trust::File(path) => read_certificates(path)?,
+            Trust::System | Trust::Anyone => Vec::new(),
+        };
+        let context = context(plan, suite, roots).map_err(|error| {
             PlanError(format!("OpenSSL here cannot offer {suite}: {error}; ask for another suite"))
         })?;
-        if let Trust::File(path) = &plan.trust {
-            check_ca(path)?;
+        let is_anyone_trusted = plan.trust == Trust::Anyone;
+        Ok(Self { context, host: host.to_owned(), is_anyone_trusted })
+    }
+
+    fn ssl(&self) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(&self.context)?;
+        let address = self.host.parse::<IpAddr>();
+        if address.is_err() {
+            ssl.set_hostname(&self.host)?;
         }
-        Ok(Self {
-            connector,
-            host: host.to_owned(),
-            is_anyone_trusted: plan.trust == Trust::Anyone,
-        })
+        if !self.is_anyone_trusted {
+            match address {
+                Ok(address) => ssl.param_mut().set_ip(address)?,
+                Err(_) => ssl.param_mut().set_host(&self.host)?,
+            }
+        }
+        Ok(ssl)
     }
 }
 
-fn connector(
-    plan: &TlsPlan,
-    suite: &Suite,
-) -> Result<SslConnector, openssl::error::ErrorStack> {
-    let mut builder = SslConnector::builder(SslMethod::tls_client())?;
+fn context(plan: &TlsPlan, suite: &Suite, roots: Vec<X509>) -> Result<SslContext, ErrorStack> {
+    let mut builder = SslContext::builder(SslMethod::tls_client())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
     builder.set_max_proto_version(Some(SslVersion::TLS1_2))?;
     // These suites are what is measured, whatever today's policy says of them.
@@ -60,21 +75,21 @@ fn connector(
     }
     // A ticket or a session of this client would make the next handshake a resumed one.
     builder.set_options(SslOptions::NO_TICKET);
+    builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     if plan.encrypt_then_mac != Some(true) {
         builder.set_options(NO_ENCRYPT_THEN_MAC);
     }
     match &plan.trust {
         Trust::Anyone => builder.set_verify(SslVerifyMode::NONE),
-        Trust::System => {}
-        Trust::File(path) => {
-            let mut store = openssl::x509::store::X509StoreBuilder::new()?;
-            store.set_flags(openssl::x509::verify::X509VerifyFlags::PARTIAL_CHAIN)?;
-            // A file that cannot be read is reported by `check_ca`, in words.
-            for certificate in std::fs::read(path)
-                .ok()
-                .and_then(|pem| openssl::x509::X509::stack_from_pem(&pem).ok())
-                .unwrap_or_default()
-            {
+        Trust::System => {
+            builder.set_verify(SslVerifyMode::PEER);
+            builder.set_default_verify_paths()?;
+        }
+        Trust::File(_) => {
+            builder.set_verify(SslVerifyMode::PEER);
+            let mut store = X509StoreBuilder::new()?;
+            store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
+            for certificate in roots {
                 store.add_cert(certificate)?;
             }
             builder.set_cert_store(store.build());
@@ -83,12 +98,12 @@ fn connector(
     Ok(builder.build())
 }
 
-fn check_ca(path: &std::path::Path) -> Result<(), PlanError> {
+fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
     let shown = path.display();
     let pem = std::fs::read(path)
         .map_err(|error| PlanError(format!("{shown}: {error}; give a PEM file of certificates")))?;
-    match openssl::x509::X509::stack_from_pem(&pem) {
-        Ok(certificates) if !certificates.is_empty() => Ok(()),
+    match X509::stack_from_pem(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         _ => Err(PlanError(format!(
             "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
         ))),
@@ -97,13 +112,10 @@ fn check_ca(path: &std::path::Path) -> Result<(), PlanError> {
 
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let failed =
-            |error| Failure::new(ErrorKind::Handshake, format!("OpenSSL: {error}"));
-        let mut config = self.connector.configure().map_err(failed)?;
-        config.set_verify_hostname(!self.is_anyone_trusted);
-        config.set_use_server_name_indication(self.host.parse::<IpAddr>().is_err());
-        let ssl: Ssl = config.into_ssl(&self.host).map_err(failed)?;
-        let stream = SslStream::new(ssl, Wire::default()).map_err(failed)?;
+        let stream = self
+            .ssl()
+            .and_then(|ssl| SslStream::new(ssl, Wire::default()))
+            .map_err(|error| Failure::new(ErrorKind::Handshake, format!("OpenSSL: {error}")))?;
         Ok(Box::new(OpenSslHandshake {
             stream,
             sniffer: Sniffer::default(),
@@ -232,7 +244,10 @@ impl OpenSslHandshake {
             return Failure::new(ErrorKind::Alert, format!("alert {}", alert_name(description)));
         }
         let kind = match reason {
-            WRONG_VERSION_NUMBER | HTTP_REQUEST | PACKET_LENGTH_TOO_LONG | BAD_RECORD_TYPE
+            WRONG_VERSION_NUMBER
+            | HTTP_REQUEST
+            | PACKET_LENGTH_TOO_LONG
+            | BAD_RECORD_TYPE
             | UNEXPECTED_RECORD => ErrorKind::NotTls,
             BAD_SIGNATURE | DECRYPTION_FAILED_OR_BAD_RECORD_MAC | DIGEST_CHECK_FAILED => {
                 ErrorKind::Authentication

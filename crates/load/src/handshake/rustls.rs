@@ -15,7 +15,7 @@ use rustls::{
 use tls::{Cipher, Group, Suite, Version};
 
 use super::fixed_group::fixed;
-use super::verifier::SamplingVerifier;
+use super::verifier::{Noted, SamplingVerifier};
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, OneIn, PlanError, TlsPlan, Trust};
@@ -58,6 +58,7 @@ impl Client for RustlsClient {
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
             verifier: self.verifier.clone(),
+            noted: None,
         }))
     }
 }
@@ -101,7 +102,9 @@ fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
             let shown = path.display();
             let certificates = rustls::pki_types::CertificateDer::pem_file_iter(path)
                 .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                .map_err(|error| PlanError(format!("{shown}: {error}; give a PEM file of certificates")))?;
+                .map_err(|error| {
+                    PlanError(format!("{shown}: {error}; give a PEM file of certificates"))
+                })?;
             if certificates.is_empty() {
                 return Err(PlanError(format!(
                     "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
@@ -132,6 +135,7 @@ struct RustlsHandshake {
     /// `None` once the handshake has ended.
     connection: Option<UnbufferedClientConnection>,
     verifier: Arc<SamplingVerifier>,
+    noted: Option<Noted>,
 }
 
 impl Handshake for RustlsHandshake {
@@ -144,6 +148,8 @@ impl Handshake for RustlsHandshake {
         loop {
             let UnbufferedStatus { discard, state, .. } =
                 connection.process_tls_records(received.as_mut_slice());
+            // Other handshakes run on this thread before this one goes on.
+            self.noted = self.verifier.take().or(self.noted.take());
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     encode(|out| data.encode(out), to_send)?;
@@ -162,7 +168,10 @@ impl Handshake for RustlsHandshake {
                     ));
                 }
                 Ok(_) => {
-                    return Err(Failure::new(ErrorKind::Handshake, "data before the handshake's end"));
+                    return Err(Failure::new(
+                        ErrorKind::Handshake,
+                        "data before the handshake's end",
+                    ));
                 }
                 Err(error) => {
                     let failed = failure(&error);
@@ -179,7 +188,7 @@ impl Handshake for RustlsHandshake {
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        established(connection, &self.verifier).map(Some)
+        established(connection, self.noted.take()).map(Some)
     }
 }
 
@@ -220,16 +229,20 @@ fn encode(
 
 /// After an error rustls has an alert to send; whether it arrives does not matter.
 fn send_alert(connection: &mut UnbufferedClientConnection, to_send: &mut Vec<u8>) {
-    if let Ok(ConnectionState::EncodeTlsData(mut data)) = connection.process_tls_records(&mut []).state {
+    if let Ok(ConnectionState::EncodeTlsData(mut data)) =
+        connection.process_tls_records(&mut []).state
+    {
         let _ = encode(|out| data.encode(out), to_send);
     }
 }
 
 fn established(
     connection: UnbufferedClientConnection,
-    verifier: &SamplingVerifier,
+    noted: Option<Noted>,
 ) -> Result<Established, Failure> {
-    let unknown = |what: &str| Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"));
+    let unknown = |what: &str| {
+        Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
+    };
     let version = match connection.protocol_version() {
         Some(ProtocolVersion::TLSv1_2) => Version::Tls12,
         Some(ProtocolVersion::TLSv1_3) => Version::Tls13,
@@ -241,7 +254,6 @@ fn established(
         .ok_or_else(|| unknown("a suite"))?;
     let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
     let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
-    let noted = verifier.take();
 
     let (secrets, _) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
     let (receive_sequence, receive) = secrets.rx;
@@ -253,12 +265,12 @@ fn established(
             version,
             suite,
             group,
-            signature_scheme: noted.scheme,
-            certificate_key: noted.key,
+            signature_scheme: noted.as_ref().map(|noted| noted.scheme),
+            certificate_key: noted.as_ref().and_then(|noted| noted.key),
             encrypt_then_mac: false,
             resumed,
         },
-        is_signature_verified: noted.is_signature_verified,
+        is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
     })
 }
 
@@ -266,7 +278,9 @@ fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Pro
     let (cipher, key, iv) = match &secrets {
         ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (Cipher::Aes128Gcm, key, iv),
         ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (Cipher::Aes256Gcm, key, iv),
-        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (Cipher::ChaCha20Poly1305, key, iv),
+        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
+            (Cipher::ChaCha20Poly1305, key, iv)
+        }
         _ => return Err(Failure::new(ErrorKind::Handshake, "traffic keys of an unknown kind")),
     };
     let iv: Option<[u8; 12]> = iv.as_ref().try_into().ok();

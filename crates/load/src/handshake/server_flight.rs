@@ -59,7 +59,9 @@ impl Sniffer {
             if kind != HANDSHAKE {
                 return (messages, false);
             }
-            let Some(fragment) = records.bytes(u16::from_be_bytes([high, low]).into()) else { break };
+            let Some(fragment) = records.bytes(u16::from_be_bytes([high, low]).into()) else {
+                break;
+            };
             messages.extend_from_slice(fragment);
         }
         let is_handshake = self.collected.first().is_none_or(|kind| *kind == HANDSHAKE);

@@ -1,6 +1,6 @@
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::WebPkiServerVerifier;
@@ -11,7 +11,8 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use tls::CertificateKey;
 
 /// Verifies every certificate, but the same one only once; verifies one signature in K; notes what
-/// the server signed with. One per thread: what it notes belongs to the handshake under way.
+/// the server signed with. One per thread: what it notes belongs to the handshake that is being
+/// advanced.
 pub(super) struct SamplingVerifier {
     /// `None` where any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
@@ -19,7 +20,7 @@ pub(super) struct SamplingVerifier {
     one_in: NonZeroU32,
     handshakes: AtomicU32,
     scheme: AtomicU32,
-    is_verified: AtomicU32,
+    is_verified: AtomicBool,
     last: Mutex<Option<Known>>,
 }
 
@@ -29,9 +30,9 @@ struct Known {
     key: Option<CertificateKey>,
 }
 
-/// What the verifier noted of the last handshake.
+/// What the verifier noted of a handshake.
 pub(super) struct Noted {
-    pub(super) scheme: Option<u16>,
+    pub(super) scheme: u16,
     pub(super) key: Option<CertificateKey>,
     pub(super) is_signature_verified: bool,
 }
@@ -56,26 +57,30 @@ impl SamplingVerifier {
             one_in,
             handshakes: AtomicU32::new(0),
             scheme: AtomicU32::new(0),
-            is_verified: AtomicU32::new(0),
+            is_verified: AtomicBool::new(false),
             last: Mutex::new(None),
         })
     }
 
-    /// What was noted since the last call.
-    pub(super) fn take(&self) -> Noted {
-        let scheme = self.scheme.swap(0, Relaxed);
+    /// What was noted since the last call, if a signature came.
+    pub(super) fn take(&self) -> Option<Noted> {
+        let scheme = match u16::try_from(self.scheme.load(Relaxed)) {
+            Ok(0) | Err(_) => return None,
+            Ok(scheme) => scheme,
+        };
+        self.scheme.store(0, Relaxed);
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        Noted {
-            scheme: u16::try_from(scheme).ok().filter(|scheme| *scheme != 0),
+        Some(Noted {
+            scheme,
             key: last.as_ref().and_then(|known| known.key),
-            is_signature_verified: self.is_verified.swap(0, Relaxed) == 1,
-        }
+            is_signature_verified: self.is_verified.load(Relaxed),
+        })
     }
 
     fn note(&self, dss: &DigitallySignedStruct) -> bool {
         self.scheme.store(u32::from(u16::from(dss.scheme)), Relaxed);
         let is_sampled = self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get());
-        self.is_verified.store(u32::from(is_sampled), Relaxed);
+        self.is_verified.store(is_sampled, Relaxed);
         is_sampled
     }
 }

@@ -6,11 +6,18 @@ pub(super) struct Chunks(State);
 enum State {
     /// Within the line that gives a chunk's size; what of it has come so far.
     Size(Vec<u8>),
-    Data { left: u64 },
+    Data {
+        left: u64,
+    },
     /// At the line break behind a chunk's data; how many of its two bytes have come.
-    DataEnd { seen: usize },
+    DataEnd {
+        seen: usize,
+    },
     /// Within the trailer; the length of the line under way.
-    Trailer { line: usize, total: usize },
+    Trailer {
+        line: usize,
+        total: usize,
+    },
     Done,
 }
 

@@ -60,6 +60,7 @@ pub(crate) struct Reception {
     dropped: u64,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 enum Framing {
     Plain,
     Tls { opener: Opener, step: Step },
@@ -72,8 +73,13 @@ enum Step {
     /// The record's body is to be read and opened.
     Open(Header),
     /// So many bytes are to be dropped, then the tail of a record of this length read.
-    Drop { left: usize, length: usize },
-    Tail { length: usize },
+    Drop {
+        left: usize,
+        length: usize,
+    },
+    Tail {
+        length: usize,
+    },
 }
 
 /// Whether the bytes received so far shall be, and are, proven to be in their place.

@@ -1,6 +1,8 @@
 use std::ops::Range;
 
-use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{
+    AES_128_GCM, AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
+};
 use tls::Cipher;
 
 /// Length of the tag of all AEAD ciphers of TLS that toll measures.

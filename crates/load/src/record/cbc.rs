@@ -27,6 +27,7 @@ pub(crate) struct CbcKeys {
     encrypt_then_mac: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 enum BlockCipher {
     Aes128(Aes128),
     Aes256(Aes256),
@@ -55,8 +56,12 @@ impl CbcKeys {
         };
         let mac = match mac {
             Mac::Sha1 => MacKey::Sha1(<Hmac<Sha1> as hmac::Mac>::new_from_slice(mac_key).ok()?),
-            Mac::Sha256 => MacKey::Sha256(<Hmac<Sha256> as hmac::Mac>::new_from_slice(mac_key).ok()?),
-            Mac::Sha384 => MacKey::Sha384(<Hmac<Sha384> as hmac::Mac>::new_from_slice(mac_key).ok()?),
+            Mac::Sha256 => {
+                MacKey::Sha256(<Hmac<Sha256> as hmac::Mac>::new_from_slice(mac_key).ok()?)
+            }
+            Mac::Sha384 => {
+                MacKey::Sha384(<Hmac<Sha384> as hmac::Mac>::new_from_slice(mac_key).ok()?)
+            }
             Mac::Aead => return None,
         };
         Some(Self { cipher, mac, encrypt_then_mac })
@@ -176,9 +181,15 @@ impl MacKey {
     /// In constant time; `None` where `tag` is not the content's.
     fn verify(&self, aad: &[u8], content: &[u8], tag: &[u8]) -> Option<()> {
         match self {
-            Self::Sha1(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
-            Self::Sha256(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
-            Self::Sha384(mac) => mac.clone().chain_update(aad).chain_update(content).verify_slice(tag),
+            Self::Sha1(mac) => {
+                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
+            }
+            Self::Sha256(mac) => {
+                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
+            }
+            Self::Sha384(mac) => {
+                mac.clone().chain_update(aad).chain_update(content).verify_slice(tag)
+            }
         }
         .ok()
     }
@@ -186,13 +197,19 @@ impl MacKey {
     fn append(&self, aad: &[u8], content: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Sha1(mac) => {
-                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+                out.extend(
+                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
+                );
             }
             Self::Sha256(mac) => {
-                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+                out.extend(
+                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
+                );
             }
             Self::Sha384(mac) => {
-                out.extend(mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes());
+                out.extend(
+                    mac.clone().chain_update(aad).chain_update(content).finalize().into_bytes(),
+                );
             }
         }
     }

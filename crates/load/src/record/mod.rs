@@ -86,12 +86,8 @@ impl Opener {
         let sequence = self.next();
         match &self.protection {
             Protection::Tls13(key) => {
-                let plaintext = key.open_in_place(
-                    key.nonce(sequence),
-                    &header.to_bytes(),
-                    body,
-                    0,
-                )?;
+                let plaintext =
+                    key.open_in_place(key.nonce(sequence), &header.to_bytes(), body, 0)?;
                 // The inner content type is the last byte that is not padding.
                 let end = body[plaintext.clone()].iter().rposition(|byte| *byte != 0)?;
                 Some(Opened {
@@ -171,7 +167,12 @@ impl Sealer {
 
     /// Appends `content`, which fits into one record, as a record to `out`; `None` where the
     /// library refuses, as it does for no length that fits.
-    pub(crate) fn seal(&mut self, content_type: u8, content: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    pub(crate) fn seal(
+        &mut self,
+        content_type: u8,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let sequence = self.sequence;
         self.sequence += 1;
         match &self.protection {
@@ -228,7 +229,8 @@ mod tests {
     fn pair(suite: &'static tls::Suite, encrypt_then_mac: bool) -> (Sealer, Opener) {
         if suite.version() == Version::Tls13 {
             let key = || {
-                let (length, fill) = if suite.cipher == tls::Cipher::Aes128Gcm { (16, 7) } else { (32, 9) };
+                let (length, fill) =
+                    if suite.cipher == tls::Cipher::Aes128Gcm { (16, 7) } else { (32, 9) };
                 AeadKey::new(suite.cipher, &vec![fill; length], &[3; 12]).unwrap()
             };
             return (
@@ -236,8 +238,9 @@ mod tests {
                 Opener::new(Protection::Tls13(key()), 5),
             );
         }
-        let protection =
-            || tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32], Side::Server).unwrap();
+        let protection = || {
+            tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32], Side::Server).unwrap()
+        };
         (Sealer::new(protection(), 5), Opener::new(protection(), 5))
     }
 
@@ -263,7 +266,11 @@ mod tests {
                 assert_eq!(header.length, body.len());
                 assert!(opener.most_plaintext(header.length).unwrap() >= size, "{suite} {size}");
                 let tail = &body[body.len() - opener.tail()..];
-                assert_eq!(opener.plaintext_by_tail(header.length, tail), Some(size), "{suite} {size}");
+                assert_eq!(
+                    opener.plaintext_by_tail(header.length, tail),
+                    Some(size),
+                    "{suite} {size}"
+                );
                 let opened = opener.open(header, body).unwrap();
                 assert_eq!(opened.content_type, content_type::APPLICATION_DATA);
                 assert_eq!(&body[opened.plaintext], content);
@@ -294,10 +301,7 @@ mod tests {
         assert_eq!(Header::parse(*b"HTTP/"), None);
         assert_eq!(Header::parse([23, 3, 3, 0xff, 0xff]), None);
         assert_eq!(Header::parse([23, 3, 1, 0, 1]), None);
-        assert_eq!(
-            Header::parse([23, 3, 3, 1, 0]),
-            Some(Header { content_type: 23, length: 256 })
-        );
+        assert_eq!(Header::parse([23, 3, 3, 1, 0]), Some(Header { content_type: 23, length: 256 }));
     }
 
     proptest! {

@@ -1,0 +1,222 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use ::load::{
+    Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url,
+};
+use clap::ArgAction;
+use clap::builder::BoolishValueParser;
+use cpus::CpuList;
+use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
+use tls::{Group, Suite, Version};
+use units::Nanos;
+
+use crate::live::LiveLine;
+use crate::{Failure, interrupt, summary};
+
+/// Load a server, and say what it did, what that cost, and what limited it.
+///
+/// Every connection asks as soon as its last answer is there. Bodies are not decrypted but walked:
+/// the first and the last record are opened, which proves how many came between. One response in
+/// 64 is decrypted whole and, where it is one of toll's generated objects (/bytes/SIZE), compared.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What to ask for, such as https://127.0.0.1:8443/bytes/1MiB
+    url: Url,
+
+    /// Connections that are open at once
+    #[arg(short, long, value_name = "N", default_value_t = 64)]
+    connections: usize,
+
+    /// How long to measure
+    #[arg(short, long, value_name = "TIME", default_value = "10s")]
+    duration: Nanos,
+
+    /// How long to load before the measured window begins
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    warmup: Nanos,
+
+    /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
+    /// kept connections)
+    #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests)]
+    operation: Operation,
+
+    /// The only TLS version to offer, 1.2 or 1.3
+    #[arg(long, value_name = "VERSION")]
+    tls: Option<Version>,
+
+    /// The only cipher suite to offer, by its IANA or OpenSSL name
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<&'static Suite>,
+
+    /// The only group to offer for the key exchange: x25519, secp256r1 or secp384r1
+    #[arg(long, value_name = "GROUP")]
+    group: Option<Group>,
+
+    /// CPUs for the load, a thread pinned to each, such as 1 or 2-5
+    /// [default: all allowed; not those of --server-pid]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+
+    /// How to receive bodies over TLS: walk (drop the records between the first and the last in
+    /// the kernel) or decrypt
+    #[arg(long, value_name = "HOW", default_value_t = Receive::Walk)]
+    receive: Receive,
+
+    /// The share of responses to decrypt whole, and of signatures to verify
+    #[arg(long, value_name = "1/K", default_value = "1/64")]
+    verify: OneIn,
+
+    /// The client's part in the key exchange: fixed (one share for all handshakes, which spares
+    /// the client work and leaves the server's as it is) or fresh
+    /// [default: fixed, where the suite's client library can]
+    #[arg(long, value_name = "HOW")]
+    key_exchange: Option<KeyExchangeMode>,
+
+    /// Offer encrypt-then-MAC with a CBC suite [default: off]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    encrypt_then_mac: Option<bool>,
+
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+
+    /// Accept the certificates in this PEM file [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// An operation that makes no progress for this long has failed
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    timeout: Nanos,
+
+    /// The server's process on this machine, so that its CPU time is counted too
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+
+    /// Print the trial as one line of JSON, as in a journal
+    #[arg(long)]
+    json: bool,
+
+    /// Show no live line
+    #[arg(long)]
+    quiet: bool,
+
+    /// Load an address that is not this machine's loopback. Only for hosts that are yours to load
+    #[arg(long)]
+    i_operate_this_host: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem
+      objects of 1 MiB over whatever TLS the server prefers
+  toll load https://127.0.0.1:8443/ --insecure --operation handshakes --tls 1.3
+      full handshakes a second
+  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1 --server-pid 4711
+      AES-CBC as published measurements have it, with the server's CPU time";
+
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let interrupted = interrupt::flag()?;
+    let trial = arguments.trial()?;
+    ::load::probe(&trial.plan).map_err(Failure::request)?;
+    let line = arguments.measure(&trial, &interrupted)?;
+    if arguments.json {
+        let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
+        println!("{text}");
+    } else {
+        print!("{}", summary::of_trial(&line));
+    }
+    Ok(match line {
+        Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
+        Line { valid: true, .. } => ExitCode::SUCCESS,
+        Line { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
+    })
+}
+
+impl Arguments {
+    /// The trial that is asked for, checked as far as that goes without sending anything.
+    fn trial(&self) -> Result<Trial, Failure> {
+        let server_cpus =
+            self.server_pid.map(study::server_cpus).transpose().map_err(|error| {
+                Failure::request(format!("--server-pid: {error}; give a process that runs here"))
+            })?;
+        let plan = Plan {
+            url: self.url.clone(),
+            address: self.address()?,
+            tls: TlsPlan {
+                version: self.tls,
+                suite: self.suite,
+                group: self.group,
+                key_exchange: self.key_exchange,
+                encrypt_then_mac: self.encrypt_then_mac,
+                trust: match (&self.ca, self.insecure) {
+                    (_, true) => Trust::Anyone,
+                    (Some(file), false) => Trust::File(file.clone()),
+                    (None, false) => Trust::System,
+                },
+            },
+            operation: self.operation,
+            connections: self.connections,
+            cpus: self.client_cpus(server_cpus.as_ref())?,
+            stop: Stop::After { warmup: self.warmup, duration: self.duration },
+            receive: self.receive,
+            verify: self.verify,
+            timeout: self.timeout,
+        };
+        plan.check().map_err(Failure::request)?;
+        let neighbours = server_cpus
+            .as_ref()
+            .map_or(Neighbours::Apart, |server| study::neighbours(server, &plan.cpus));
+        Ok(Trial { plan, certificate_key: None, server_cpus, neighbours })
+    }
+
+    /// Where the server is, if it may be loaded.
+    fn address(&self) -> Result<SocketAddr, Failure> {
+        let address = self.url.resolve().map_err(|error| {
+            Failure::request(format!(
+                "{}: {}: {error}; is the name right?",
+                self.url,
+                self.url.host()
+            ))
+        })?;
+        if address.ip().to_canonical().is_loopback() || self.i_operate_this_host {
+            return Ok(address);
+        }
+        Err(Failure::request(format!(
+            "{} is at {}, which is not this machine's loopback; if it is yours to load, say so \
+             with --i-operate-this-host",
+            self.url,
+            address.ip()
+        )))
+    }
+
+    fn client_cpus(&self, server: Option<&CpuList>) -> Result<CpuList, Failure> {
+        if let Some(cpus) = &self.cpus {
+            cpus.check_allowed().map_err(|why| Failure::request(format!("--cpus: {why}")))?;
+            return Ok(cpus.clone());
+        }
+        let allowed = CpuList::allowed()
+            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        Ok(server.and_then(|server| allowed.without(server)).unwrap_or(allowed))
+    }
+
+    fn measure(&self, trial: &Trial, interrupted: &AtomicBool) -> Result<Line, Failure> {
+        let mut machine = match self.server_pid {
+            Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
+            None => ThisMachine::without_server(),
+        };
+        let mut live = LiveLine::new(!self.quiet && !self.json);
+        let mut hooks = Hooks {
+            interrupt: interrupted,
+            progress: &mut |moment| live.show("", &moment),
+            check_target: &mut || match self.server_pid.map(ThisMachine::with_server) {
+                Some(Err(error)) => Err(error.to_string()),
+                _ => Ok(()),
+            },
+        };
+        trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request)
+    }
+}

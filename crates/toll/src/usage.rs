@@ -1,0 +1,86 @@
+//! Errors in the command line, in one line.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::Failure;
+
+/// Prints what clap has to say: help and version in full, an error in one line.
+pub(crate) fn report(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // A reader that has gone away needs no help.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+        _ => Failure::request(in_one_line(error)).report(),
+    }
+}
+
+/// What is wrong, where, and what to do.
+fn in_one_line(error: &clap::Error) -> String {
+    match (error.kind(), error.get(ContextKind::InvalidArg), error.source()) {
+        // Our own parsers say what is wrong and how to write it.
+        (ErrorKind::ValueValidation, Some(ContextValue::String(argument)), Some(source)) => {
+            let argument = argument.split(' ').next().unwrap_or_default();
+            format!("{}: {source}", argument.trim_matches(['<', '>']))
+        }
+        _ => shortened(&error.to_string()),
+    }
+}
+
+/// Clap's own words up to its usage, joined.
+fn shortened(text: &str) -> String {
+    let said: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    let said = said.join(" ").replace(" tip: ", "; ");
+    format!("{}; see --help", said.strip_prefix("error: ").unwrap_or(&said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn message(arguments: &[&str]) -> String {
+        let all = ["toll"].iter().chain(arguments);
+        in_one_line(&crate::Arguments::try_parse_from(all).err().unwrap())
+    }
+
+    #[test]
+    fn our_parsers_words_are_kept_and_the_flag_is_named() {
+        assert_eq!(
+            message(&["load", "https://localhost/", "--duration", "10"]),
+            "--duration: `10` has no unit; write a time such as 500us, 150ms, 10s or 2min"
+        );
+        assert!(
+            message(&["load", "localhost"]).starts_with("URL: `localhost` "),
+            "{}",
+            message(&["load", "localhost"])
+        );
+    }
+
+    #[test]
+    fn claps_words_become_one_line() {
+        for arguments in [
+            &["load"][..],
+            &["lod"],
+            &["load", "https://localhost/", "--conections", "3"],
+            &["load", "https://localhost/", "--connections"],
+            &["load", "https://localhost/", "--connections", "many"],
+        ] {
+            let message = message(arguments);
+            assert!(!message.contains('\n') && !message.contains("Usage"), "{message}");
+        }
+        let message = message(&["load", "https://localhost/", "--conections", "3"]);
+        assert!(message.contains("; a similar argument exists: '--connections'"), "{message}");
+    }
+}
