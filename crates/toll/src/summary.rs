@@ -1,0 +1,305 @@
+//! A trial in words: first a sentence that answers, then what stands behind it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use study::{Line, Limit, Obtained};
+use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
+
+/// The width of the first column.
+const LABEL: usize = 14;
+
+/// A trial for a person, ending in a newline.
+pub(crate) fn of_trial(line: &Line) -> String {
+    let mut text = format!("{}.\n\n", headline(line));
+    let mut row = |label: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{label:<LABEL$}{value}");
+    };
+    row("window", window(line));
+    if line.valid {
+        row("rate", PerSecond(line.rate_per_s).to_string());
+        if line.bytes.body > 0 {
+            row("goodput", BitsPerSecond(line.goodput_bps as f64).to_string());
+        }
+        for (label, value) in latencies(line) {
+            row(label, value);
+        }
+        if let Some(client) = line.cpu_ns.client {
+            row("client CPU", cost(line, client));
+        }
+        row(
+            "server CPU",
+            line.cpu_ns
+                .server
+                .map_or("not known; --server-pid counts it".to_owned(), |ns| cost(line, ns)),
+        );
+    }
+    for (label, value) in errors(line) {
+        row(label, value);
+    }
+    row("asked", asked(line));
+    row("got", got(line));
+    for mismatch in &line.receipt.mismatch {
+        row("MISMATCH", mismatch.to_string());
+    }
+    if let Some(error) = &line.target_error {
+        row("SERVER", error.clone());
+    }
+    row("limit", format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
+    for warning in &line.warnings {
+        row("warning", warning.to_string());
+    }
+    text
+}
+
+/// What was measured and what limited it, or why it is no measurement; without its full stop.
+pub(crate) fn headline(line: &Line) -> String {
+    let why_invalid = line
+        .target_error
+        .clone()
+        .or_else(|| line.receipt.mismatch.first().map(ToString::to_string))
+        .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()));
+    if let Some(why) = why_invalid {
+        return format!("Not a valid measurement: {why}");
+    }
+    let interrupted = if line.interrupted { "Interrupted: " } else { "" };
+    format!("{interrupted}{}, limited by {}", figure(line), line.verdict.reason())
+}
+
+/// Goodput where bodies are what counts, with the rate; otherwise the rate.
+fn figure(line: &Line) -> String {
+    let rate = PerSecond(line.rate_per_s);
+    match line.receipt.asked.operation.as_deref() {
+        Some("handshakes") => format!("{rate} full handshakes"),
+        Some("one-request-per-connection") => format!("{rate} connections with one request each"),
+        _ => format!("{} of goodput in {rate} requests", BitsPerSecond(line.goodput_bps as f64)),
+    }
+}
+
+fn window(line: &Line) -> String {
+    let operations = &line.operations;
+    format!(
+        "{}{}: {} operations completed, {} under way at its end",
+        Nanos(line.window_ns),
+        if line.interrupted { " until interrupted" } else { "" },
+        thousands(operations.completed),
+        thousands(operations.in_flight),
+    )
+}
+
+/// A header and the percentiles of what was timed.
+fn latencies(line: &Line) -> Vec<(&'static str, String)> {
+    let l = &line.latency_ns;
+    let rows = [
+        ("  connect", [l.connect_p50, l.connect_p90, l.connect_p99, l.connect_max]),
+        ("  first byte", [l.first_byte_p50, l.first_byte_p90, l.first_byte_p99, l.first_byte_max]),
+        ("  whole", [l.p50, l.p90, l.p99, l.max]),
+    ];
+    let columns = |cells: [String; 4]| {
+        cells.map(|cell| format!("{cell:>10}")).concat().trim_start_matches("  ").to_owned()
+    };
+    let mut all = vec![("latency", columns(["p50", "p90", "p99", "max"].map(str::to_owned)))];
+    for (label, values) in rows {
+        if let [Some(p50), Some(p90), Some(p99), Some(max)] = values {
+            all.push((label, columns([p50, p90, p99, max].map(|ns| Nanos(ns).to_string()))));
+        }
+    }
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// CPU time an operation and, where there are bodies, a GB.
+fn cost(line: &Line, cpu_ns: u64) -> String {
+    let mut text = line
+        .per_operation(cpu_ns)
+        .map_or_else(String::new, |ns| format!("{:.1} µs an operation", ns / 1e3));
+    if let Some(seconds) = line.per_gigabyte(cpu_ns) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ", {seconds:.3} CPU-seconds a GB");
+    }
+    text
+}
+
+/// By kind, with the first of each in words.
+fn errors(line: &Line) -> Vec<(&'static str, String)> {
+    let operations = &line.operations;
+    if operations.errors.is_empty() {
+        return vec![("errors", "none".to_owned())];
+    }
+    let in_words = |(kind, count): (&String, &u64)| {
+        let first = operations.first_errors.get(kind).map_or("", String::as_str);
+        ("errors", format!("{} {kind}, the first: {first}", thousands(*count)))
+    };
+    operations.errors.iter().map(in_words).collect()
+}
+
+fn asked(line: &Line) -> String {
+    let asked = &line.receipt.asked;
+    let mut parts = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        parts.extend(value.map(|value| format!("{name}{value}")));
+    };
+    add("", asked.operation.clone());
+    add("", asked.url.clone());
+    add("", asked.connections.map(|count| format!("{count} connections")));
+    add("CPU ", asked.client_cpus.clone());
+    add("", asked.tls.as_deref().map(version));
+    add("", asked.suite.clone());
+    add("", asked.group.clone());
+    add("", asked.certificate_key.clone());
+    let is_on = |on| if on { "on" } else { "off" }.to_owned();
+    add("encrypt-then-MAC ", asked.encrypt_then_mac.map(is_on));
+    add("key exchange ", asked.key_exchange.clone());
+    add("receive ", asked.receive.clone());
+    add("verify ", asked.verify.clone());
+    parts.join(", ")
+}
+
+fn version(number: &str) -> String {
+    if number == "none" { "plain HTTP".to_owned() } else { format!("TLS {number}") }
+}
+
+fn got(line: &Line) -> String {
+    let Obtained { full, resumed, .. } = line.receipt.obtained;
+    let got = &line.receipt.obtained;
+    let mut parts = Vec::new();
+    for (prefix, counts) in [
+        ("TLS ", &got.tls),
+        ("", &got.suite),
+        ("", &got.group),
+        ("", &got.certificate_key),
+        ("", &got.signature_scheme),
+    ] {
+        parts.extend((!counts.is_empty()).then(|| names(prefix, counts)));
+    }
+    let mut count = |number: Option<u64>, what: &str| {
+        parts.extend(number.map(|number| format!("{} {what}", thousands(number))));
+    };
+    count(full, "full handshakes");
+    count(resumed, "resumed");
+    count(got.signatures_verified, "signatures verified");
+    count(got.bodies_walked, "bodies walked");
+    count(got.bodies_authenticated, "opened whole");
+    count(got.bodies_compared, "compared");
+    if got.encrypt_then_mac == Some(true) {
+        parts.push("encrypt-then-MAC".to_owned());
+    }
+    if line.bytes.body > 0 {
+        parts.push(format!("{} of bodies proven", size(line.bytes.body)));
+    }
+    if line.bytes.unproven > 0 {
+        parts.push(format!("{} not proven and not counted", size(line.bytes.unproven)));
+    }
+    parts.join(", ")
+}
+
+/// One name alone, several with their counts.
+fn names(prefix: &str, counts: &BTreeMap<String, u64>) -> String {
+    let many = counts.len() > 1;
+    let one = |(name, count): (&String, &u64)| match many {
+        true => format!("{prefix}{name} ({})", thousands(*count)),
+        false => format!("{prefix}{name}"),
+    };
+    counts.iter().map(one).collect::<Vec<_>>().join(" and ")
+}
+
+/// Of what was counted, in a unit that a person reads; sizes that were asked for print themselves.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => Bytes(bytes).to_string(),
+        1_048_576..10_737_418_240 => format!("{:.1}MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1}GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line with what a test gives, all else as short as it may be.
+    fn line(change: impl FnOnce(&mut serde_json::Value)) -> Line {
+        let mut value = serde_json::json!({
+            "schema": 1, "valid": true, "interrupted": false, "started_unix_ms": 0,
+            "window_ns": 600_000_000,
+            "operations": {"completed": 600, "in_flight": 64, "errors": {}, "first_errors": {}},
+            "bytes": {"body": 629_145_600, "decrypted": 9_830_400, "unproven": 0},
+            "rate_per_s": 1000.0, "goodput_bps": 8_388_608_000u64,
+            "cpu_ns": {"server": 594_000_000, "client": 60_000_000,
+                       "server_run_queue_wait": 0, "client_run_queue_wait": 0},
+            "core_hz": {"before": null, "after": null},
+            "latency_ns": {"p50": 310_000, "p90": 400_000, "p99": 1_500_000, "max": 2_000_000},
+            "cpu_share": [],
+            "receipt": {
+                "asked": {"operation": "requests", "tls": "1.3", "connections": 64},
+                "obtained": {"tls": {"1.3": 64}, "suite": {"TLS_AES_128_GCM_SHA256": 64},
+                             "full": 64, "resumed": 0},
+                "mismatch": []
+            },
+            "verdict": {"limit": "server-cpu",
+                        "evidence": {"completed": 600, "server_busy": 0.99, "client_busy": 0.1}},
+            "warnings": []
+        });
+        change(&mut value);
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn the_first_sentence_answers() {
+        assert_eq!(
+            headline(&line(|_| {})),
+            "8.39 Gb/s of goodput in 1,000/s requests, limited by the server's CPU: the server \
+             used 99.0% of its CPUs; the client's busiest thread was 10.0% busy"
+        );
+        let handshakes = line(|v| v["receipt"]["asked"]["operation"] = "handshakes".into());
+        assert!(headline(&handshakes).starts_with("1,000/s full handshakes, limited by"));
+        assert!(headline(&line(|v| v["interrupted"] = true.into())).starts_with("Interrupted: 8.39"));
+    }
+
+    #[test]
+    fn costs_and_latencies_have_their_units() {
+        let text = of_trial(&line(|_| {}));
+        for expected in [
+            "client CPU    100.0 µs an operation, 0.095 CPU-seconds a GB\n",
+            "server CPU    990.0 µs an operation, 0.944 CPU-seconds a GB\n",
+            "latency              p50       p90       p99       max\n",
+            "  whole            310µs     400µs     1.5ms       2ms\n",
+            "errors        none\n",
+            "got           TLS 1.3, TLS_AES_128_GCM_SHA256, 64 full handshakes, 0 resumed, \
+             600.0MiB of bodies proven\n",
+        ] {
+            assert!(text.contains(expected), "{expected}\nis not in\n{text}");
+        }
+        assert!(!text.contains('\x1b') && !text.contains("first byte"));
+    }
+
+    #[test]
+    fn what_is_not_valid_is_not_a_number() {
+        let mismatched = line(|v| {
+            v["valid"] = false.into();
+            v["receipt"]["mismatch"] = serde_json::json!([
+                {"what": "suite", "asked": "A", "obtained": "B in 64 handshakes"}
+            ]);
+        });
+        let failed = line(|v| {
+            v["valid"] = false.into();
+            v["verdict"]["limit"] = "errors".into();
+            v["operations"]["errors"] = serde_json::json!({"reset": 1200});
+            v["operations"]["first_errors"] = serde_json::json!({"reset": "peer went away"});
+        });
+        let died = line(|v| {
+            v["valid"] = false.into();
+            v["target_error"] = "nginx died".into();
+        });
+        for (line, why, row) in [
+            (mismatched, "suite: asked A, got B in 64 handshakes", "MISMATCH      suite"),
+            (failed, "0.0% of the operations failed", "errors        1,200 reset, the first: peer"),
+            (died, "nginx died", "SERVER        nginx died"),
+        ] {
+            let text = of_trial(&line);
+            let expected = format!("Not a valid measurement: {why}");
+            assert!(text.starts_with(&expected), "{text}");
+            assert!(text.contains(row), "{text}");
+            assert!(!text.contains("Gb/s") && !text.contains("latency"), "{text}");
+        }
+    }
+}
