@@ -95,8 +95,10 @@ impl Chunks {
 }
 
 fn chunk_size(line: &[u8]) -> Result<u64, &'static str> {
+    // The parser takes an empty line for a size of 0, which would end the body.
+    let has_digits = line.first().is_some_and(u8::is_ascii_hexdigit);
     match httparse::parse_chunk_size(line) {
-        Ok(httparse::Status::Complete((_, size))) => Ok(size),
+        Ok(httparse::Status::Complete((_, size))) if has_digits => Ok(size),
         _ => Err("a chunk without a size"),
     }
 }
