@@ -389,8 +389,12 @@ impl Open {
             if reception.is_proven() && context.is_winding_up {
                 return Ok(After::Restart);
             }
-            let left = reception.body_left().unwrap_or(0);
-            let mark = left.min(context.mark.into());
+            // Part of a record is progress too: a slow server may need long for one.
+            if turn > 0 {
+                self.progress = context.now();
+            }
+            // A mark beyond what is to come would never be reached.
+            let mark = reception.least_to_come(self.received.len()).min(context.mark.into());
             // While a head is awaited the first byte is of interest, so the mark stays at 1.
             self.set_mark(if mark < LEAST_MARK || context.is_winding_up { 1 } else { mark as u32 });
         }
@@ -405,9 +409,6 @@ impl Open {
             self.times.first_byte.get_or_insert(now);
         }
         let (body, opened) = (reception.body(), reception.opened());
-        if body > self.counted.body || self.times.first_byte == Some(now) {
-            self.progress = now;
-        }
         self.counted.advance(body, opened, context.window.contains(now));
     }
 

@@ -63,14 +63,19 @@ impl Window {
         self.operations_left.is_none() && self.end() < self.planned_end
     }
 
-    /// One operation ended; the window ends with the last one.
-    fn count_operation(&self, now: u64) {
-        if let Some(left) = &self.operations_left
-            && left.fetch_sub(1, Relaxed) == 1
-        {
-            // The last one itself has been counted by now.
-            self.close(now + 1);
+    /// Whether an operation that ends now counts. Where their number is the stop, the window ends
+    /// with the last one, and one that another thread ends at the same time is one too many.
+    fn admits_operation(&self, now: u64) -> bool {
+        let Some(left) = &self.operations_left else { return self.contains(now) };
+        if !self.contains(now) {
+            return false;
         }
+        match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+            Ok(1) => self.close(now + 1),
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        true
     }
 }
 
@@ -120,7 +125,7 @@ impl Recorder {
         times: Times,
         received: Option<Completed>,
     ) {
-        if !window.contains(now) {
+        if !window.admits_operation(now) {
             return;
         }
         self.completed += 1;
@@ -134,14 +139,12 @@ impl Recorder {
             self.verified.opened += u64::from(is_whole);
             self.verified.compared += u64::from(received.compared);
         }
-        window.count_operation(now);
     }
 
     /// An operation failed.
     pub(crate) fn failed(&mut self, window: &Window, now: u64, failure: Failure) {
-        if window.contains(now) {
+        if window.admits_operation(now) {
             self.failures.add(failure);
-            window.count_operation(now);
         }
     }
 
@@ -266,6 +269,23 @@ mod tests {
         assert!(window.is_over(8) && !window.is_interrupted());
         let outcome = recorder.into_outcome(&window);
         assert_eq!((outcome.completed, outcome.failures.total()), (1, 1));
+    }
+
+    #[test]
+    fn threads_that_end_operations_at_the_same_time_count_no_more_than_asked() {
+        let window = Window::new(Stop::Operations(3));
+        let mut recorders = [Recorder::default(), Recorder::default()];
+        // All within the window, for no end has been noticed: their times are equal or earlier.
+        for now in [9, 9, 8, 7, 6] {
+            for recorder in &mut recorders {
+                recorder.completed(&window, now, Times::default(), None);
+                recorder.failed(&window, now, Failure::new(ErrorKind::Reset, ""));
+            }
+        }
+        let [mut one, two] = recorders;
+        one.merge(two);
+        let outcome = one.into_outcome(&window);
+        assert_eq!((outcome.completed, outcome.failures.total()), (2, 1));
     }
 
     proptest! {

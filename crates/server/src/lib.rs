@@ -86,6 +86,9 @@ impl Server {
     /// Serves until `stop` is true, which is noticed within a quarter of a second; then finishes
     /// the requests in flight, for at most five seconds, and returns.
     ///
+    /// The calling thread is one of those that serve, and stays pinned to its CPU: a server on one
+    /// CPU is a process of one thread, in which the C library takes no locks.
+    ///
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
@@ -93,30 +96,40 @@ impl Server {
         let mut plain = plain.map(Listeners::into_iter);
         let failed = AtomicBool::new(false);
         let (settings, context, contents, failed) = (&settings, &context, &contents, &failed);
-        thread::scope(|scope| {
-            let mut threads = Vec::new();
-            for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
-                let plain = plain.as_mut().and_then(Iterator::next);
-                let serve = move || {
+        let mut workers = Vec::new();
+        for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
+            let plain = plain.as_mut().and_then(Iterator::next);
+            workers.push(move || {
+                let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
                     let worker = Worker::new(settings, context, contents, tls, plain)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
-                let name = format!("serve-{cpu}");
-                threads.push(thread::Builder::new().name(name).spawn_scoped(scope, move || {
-                    let outcome = serve();
-                    // One thread alone would serve only some of the connections.
-                    failed.fetch_or(outcome.is_err(), Relaxed);
-                    outcome
-                }));
+                let outcome = serve();
+                // One thread alone would serve only some of the connections.
+                failed.fetch_or(outcome.is_err(), Relaxed);
+                outcome
+            });
+        }
+        let own = workers.pop();
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for worker in workers {
+                let thread = thread::Builder::new().name("serve".to_owned());
+                let thread = thread.spawn_scoped(scope, worker);
+                failed.fetch_or(thread.is_err(), Relaxed);
+                threads.push(thread);
             }
-            failed.fetch_or(threads.iter().any(Result::is_err), Relaxed);
-            threads.into_iter().try_for_each(|thread| {
-                let outcome = thread.and_then(|thread| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                });
-                outcome.map_err(|source| ServerError::Thread { source })
-            })
+            let own = own.map_or(Ok(()), |worker| worker());
+            threads
+                .into_iter()
+                .try_fold((), |(), thread| {
+                    thread.and_then(|thread| {
+                        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    })
+                })
+                .and(own)
+                .map_err(|source| ServerError::Thread { source })
         })
     }
 }

@@ -64,6 +64,8 @@ fn socket(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     // Connections of an earlier server in TIME_WAIT must not keep the port.
     sockopt::set_socket_reuseaddr(&socket, true)?;
+    // Connections inherit this: the server itself gathers what belongs together.
+    sockopt::set_tcp_nodelay(&socket, true)?;
     if shared {
         sockopt::set_socket_reuseport(&socket, true)?;
     }
@@ -82,19 +84,15 @@ pub(crate) enum Accepted {
     None,
     /// This process or the system has no descriptor or memory for it; it waits on.
     Exhausted,
-    /// This connection is gone or unusable; the next may not be.
+    /// This connection is gone already; the next may not be.
     Broken,
 }
 
-/// Accepts one connection, without delay of small segments (`TCP_NODELAY`): the server itself
-/// gathers what belongs together.
+/// Accepts one connection.
 pub(crate) fn accept(listener: &OwnedFd) -> Accepted {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     match rustix::net::accept_with(listener, flags) {
-        Ok(socket) => match sockopt::set_tcp_nodelay(&socket, true) {
-            Ok(()) => Accepted::Connection(socket),
-            Err(_) => Accepted::Broken,
-        },
+        Ok(socket) => Accepted::Connection(socket),
         Err(Errno::AGAIN) => Accepted::None,
         Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Accepted::Exhausted,
         Err(_) => Accepted::Broken,

@@ -13,6 +13,9 @@ use crate::wire::Wire;
 /// The most that one `sendfile` is asked for, so that a large file lets others have their turn.
 const FILE_PIECE: usize = 1 << 20;
 
+/// The most of a file that is read at once before it is encrypted: it is still in the cache then.
+const FILE_READ: usize = 64 << 10;
+
 /// Room that a record's header, nonce, padding and tag may need beside its plaintext
 /// (RFC 5246, section 6.2.3; far less in TLS 1.3).
 const RECORD_OVERHEAD: usize = 320;
@@ -137,7 +140,10 @@ impl Transfer {
                 return Ok(());
             }
         }
-        let room = writing.room(stream.get_ref().gathered());
+        let mut room = writing.room(stream.get_ref().gathered());
+        if matches!(self.content, Content::File(..)) {
+            room = room.min(FILE_READ);
+        }
         let piece = self.content.piece(self.offset, self.remaining(room), &mut writing.space)?;
         encrypt_all(stream, piece)?;
         self.offset += piece.len() as u64;

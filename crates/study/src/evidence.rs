@@ -152,7 +152,7 @@ impl Facts<'_> {
         };
         let client_cpus = self.client_cpus;
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
-        let Some(server_cpus) = self.server_cpus else { return None };
+        let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;
         match server_cpus.without(client_cpus) {
             Some(own) if own == *server_cpus => {
@@ -195,11 +195,9 @@ mod tests {
             threads: vec![Some(task(at, client, waiting))],
             listen_overflows: Some(overflows),
         };
-        Readings {
-            start: reading(0, server.map(|_| 0), 0, 0, 7),
-            before_end: Reading::default(),
-            end: reading(600, server, client, waiting, 9),
-        }
+        let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
+        readings.advance(reading(600, server, client, waiting, 9));
+        readings
     }
 
     fn shares(user: f64, softirq: f64, steal: f64) -> CoreShares {

@@ -9,10 +9,13 @@
 //! - [`Journal`] keeps the lines, one on disk before the next trial begins.
 //! - [`quick`] is the first study: a little of everything in under a minute.
 
+mod account;
 mod evidence;
+mod explanation;
 mod journal;
 mod line;
 mod machine;
+mod mismatch;
 mod order;
 pub mod quick;
 mod reading;
@@ -31,8 +34,9 @@ pub use line::{
     ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role, SCHEMA,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
+pub use mismatch::Mismatch;
 pub use reading::{Reading, Readings, TaskReading, Usage};
-pub use receipt::{Asked, Mismatch, Obtained, Receipt};
+pub use receipt::{Asked, Obtained, Receipt};
 pub use results::{Results, ResultsError};
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Load, Moment, Trial};

@@ -99,7 +99,7 @@ pub enum Event<'a> {
 pub struct Measured {
     /// Each cell with its trials, in the order in which they ran.
     pub cells: Vec<(Cell, Vec<Line>)>,
-    /// Whether it was interrupted.
+    /// Whether it was interrupted; the trial under way then is not among the trials.
     pub interrupted: bool,
 }
 
@@ -334,6 +334,10 @@ impl Run<'_> {
             check_target: &mut || server.check_alive().map_err(|error| error.to_string()),
         };
         let line = trial.run(&mut machine, &mut hooks, Engine::start).map_err(RunError::Load)?;
+        if line.interrupted {
+            // Shorter than the others, it could not stand beside them.
+            return Ok(());
+        }
         let place = Place {
             case: cell.work.case().to_owned(),
             cell: cell.name(),

@@ -70,20 +70,30 @@ impl Usage {
 
 /// The readings around a window.
 ///
-/// A load thread may end with the window, and takes its times with it. So there is a reading
-/// shortly before the end too, which stands in for a thread that is gone. Each usage is taken over
-/// the time between the readings that it comes from.
+/// A load thread may end with the window, and takes its times with it. So readings go on during
+/// the window, and the last one of each thread counts; each usage is taken over the time between
+/// the readings that it comes from.
 #[derive(Debug, Clone, Default)]
 pub struct Readings {
-    /// At the window's start.
-    pub start: Reading,
-    /// Shortly before its end.
-    pub before_end: Reading,
-    /// At its end.
-    pub end: Reading,
+    start: Reading,
+    end: Reading,
 }
 
 impl Readings {
+    /// With the reading at the window's start.
+    #[must_use]
+    pub fn begin(start: Reading) -> Self {
+        Self { end: start.clone(), start }
+    }
+
+    /// With a later reading. A thread that is gone keeps its last one; a server does not, because
+    /// one that dies is no longer what is measured.
+    pub fn advance(&mut self, later: Reading) {
+        let threads =
+            later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();
+        self.end = Reading { threads, ..later };
+    }
+
     /// The server's usage, where it is known and lived to the end.
     #[must_use]
     pub fn server(&self) -> Option<Usage> {
@@ -96,16 +106,8 @@ impl Readings {
         if self.start.threads.is_empty() {
             return None;
         }
-        let last = |i: usize| {
-            let at = |reading: &Reading| reading.threads.get(i).copied().flatten();
-            at(&self.end).or_else(|| at(&self.before_end))
-        };
-        self.start
-            .threads
-            .iter()
-            .enumerate()
-            .map(|(i, start)| last(i)?.since(start.as_ref()?))
-            .collect()
+        let both = self.start.threads.iter().zip(&self.end.threads);
+        both.map(|(start, end)| end.as_ref()?.since(start.as_ref()?)).collect()
     }
 
     /// How often accept queues overflowed.
@@ -136,12 +138,11 @@ mod tests {
     #[test]
     fn usage_is_over_the_time_between_its_readings() {
         let base = Instant::now();
-        let readings = Readings {
-            start: reading(vec![task(base, 0, 100, 5), task(base, 0, 0, 0)]),
-            before_end: reading(vec![task(base, 900, 0, 0), task(base, 900, 450, 225)]),
-            // The second thread is gone.
-            end: reading(vec![task(base, 1000, 600, 255), None]),
-        };
+        let mut readings =
+            Readings::begin(reading(vec![task(base, 0, 100, 5), task(base, 0, 0, 0)]));
+        readings.advance(reading(vec![task(base, 900, 0, 0), task(base, 900, 450, 225)]));
+        // The second thread is gone.
+        readings.advance(reading(vec![task(base, 1000, 600, 255), None]));
         let usages = readings.threads().unwrap();
         assert_eq!(usages[0], Usage { on_cpu: 0.5, waiting: Some(0.25) });
         assert_eq!(usages[1], Usage { on_cpu: 0.5, waiting: Some(0.25) });
@@ -153,12 +154,17 @@ mod tests {
     #[test]
     fn what_was_not_read_is_not_known() {
         let base = Instant::now();
-        let readings =
-            Readings { start: reading(vec![task(base, 0, 0, 0)]), ..Readings::default() };
+        let readings = Readings::begin(reading(vec![task(base, 0, 0, 0)]));
         assert_eq!(readings.threads(), None);
         assert_eq!(readings.server(), None);
         assert_eq!(Readings::default().threads(), None);
         assert_eq!(Readings::default().listen_overflows(), None);
+        let mut died =
+            Readings::begin(Reading { server: task(base, 0, 0, 0), ..Reading::default() });
+        died.advance(Reading { server: task(base, 100, 50, 0), ..Reading::default() });
+        assert_eq!(died.server().map(|usage| usage.on_cpu), Some(0.5));
+        died.advance(Reading::default());
+        assert_eq!(died.server(), None);
         let same = task(base, 0, 0, 0).unwrap();
         assert_eq!(same.since(&same), None);
     }

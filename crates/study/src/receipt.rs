@@ -2,19 +2,15 @@
 //!
 //! A figure counts only when it is proven to be of what was asked: a server that speaks another
 //! suite, resumes where full handshakes were asked, or negotiates encrypt-then-MAC unasked gives a
-//! number, but of something else. Verification is sampled, so its absence is a mismatch only where
-//! enough was done that a sample cannot have missed by chance.
+//! number, but of something else.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use load::{Negotiated, Operation, Outcome, Plan, Receive};
+use load::{Negotiated, Operation, Outcome, Plan};
 use serde::{Deserialize, Serialize};
 use tls::CertificateKey;
 
-/// With a share of one in K, after 16 K events a sample that is none has a probability of
-/// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
-const SAMPLES_EXPECTED: u64 = 16;
+use crate::mismatch::{Mismatch, mismatches};
 
 /// What was asked, what was got, and where they differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -118,35 +114,13 @@ pub struct Obtained {
     pub bodies_compared: Option<u64>,
 }
 
-/// One thing that is not as it was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mismatch {
-    /// The field of [`Asked`] that it is about.
-    pub what: String,
-    /// What was asked for.
-    pub asked: String,
-    /// What was got instead.
-    pub obtained: String,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: asked {}, got {}", self.what, self.asked, self.obtained)
-    }
-}
-
 impl Receipt {
     /// The receipt of a load; `certificate_key` where it is known what the target was given.
     #[must_use]
     pub fn of(plan: &Plan, certificate_key: Option<CertificateKey>, outcome: &Outcome) -> Self {
         let asked = Asked::of(plan, certificate_key);
         let obtained = Obtained::of(plan, outcome);
-        let mut mismatch = Vec::new();
-        if plan.url.is_tls() {
-            compare_names(&asked, &obtained, &mut mismatch);
-            compare_handshakes(plan, outcome, &mut mismatch);
-        }
-        compare_verification(plan, outcome, &mut mismatch);
+        let mismatch = mismatches(plan, outcome, &asked, &obtained);
         Self { asked, obtained, mismatch }
     }
 }
@@ -222,314 +196,19 @@ impl Obtained {
     }
 }
 
-/// Names that are not the one that was asked for, each with its count.
-fn compare_names(asked: &Asked, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
-    for (what, asked, obtained) in [
-        ("tls", &asked.tls, &obtained.tls),
-        ("suite", &asked.suite, &obtained.suite),
-        ("group", &asked.group, &obtained.group),
-        ("certificate_key", &asked.certificate_key, &obtained.certificate_key),
-    ] {
-        let Some(asked) = asked else { continue };
-        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
-            mismatch.push(Mismatch {
-                what: what.to_owned(),
-                asked: asked.clone(),
-                obtained: format!("{name} in {}", handshakes_in_words(*count)),
-            });
-        }
-    }
-}
-
-/// Kinds of handshakes, and how many there must have been.
-fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let count = |is: fn(&Negotiated) -> bool| -> u64 {
-        outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
-    };
-    let mut differs = |what: &str, asked: &str, obtained: String| {
-        mismatch.push(Mismatch { what: what.to_owned(), asked: asked.to_owned(), obtained });
-    };
-    let handshakes = count(|_| true);
-    let asked_encrypt_then_mac = plan.tls.encrypt_then_mac.unwrap_or(false);
-    let with = count(|kind| kind.encrypt_then_mac);
-    match asked_encrypt_then_mac {
-        false if with > 0 => differs(
-            "encrypt_then_mac",
-            "off",
-            format!("encrypt-then-MAC in {}", handshakes_in_words(with)),
-        ),
-        true if with < handshakes => differs(
-            "encrypt_then_mac",
-            "on",
-            format!("MAC-then-encrypt in {}", handshakes_in_words(handshakes - with)),
-        ),
-        _ => {}
-    }
-    let resumed = count(|kind| kind.resumed);
-    if resumed > 0 {
-        differs(
-            "resumption_percent",
-            "full handshakes",
-            format!("{} resumed", handshakes_in_words(resumed)),
-        );
-    }
-    let needed = match plan.operation {
-        Operation::Requests => outcome.completed.min(1),
-        Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,
-    };
-    if handshakes < needed {
-        differs(
-            "operation",
-            &format!("{} for each connection", handshakes_in_words(1)),
-            format!("{} for {needed} connections", handshakes_in_words(handshakes)),
-        );
-    }
-}
-
-/// What must have been verified, given how much was done.
-fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let Outcome { completed, verified, .. } = outcome;
-    let (is_tls, has_requests) = (plan.url.is_tls(), plan.operation != Operation::Handshakes);
-    let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(plan.verify.0.get());
-    let mut differs = |what: &str, asked: String, obtained: String| {
-        mismatch.push(Mismatch { what: what.to_owned(), asked, obtained });
-    };
-    // With static RSA the server signs nothing: it proves its key by decrypting.
-    let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());
-    if is_tls
-        && signs
-        && plan.operation != Operation::Requests
-        && sample_expected
-        && verified.signatures == 0
-    {
-        differs(
-            "verify",
-            format!("{} of the signatures", plan.verify),
-            format!("none verified in {}", handshakes_in_words(*completed)),
-        );
-    }
-    if is_tls && has_requests {
-        let proven = verified.walked + verified.opened;
-        if *completed > 0 && proven == 0 {
-            differs(
-                "receive",
-                "authenticated records".to_owned(),
-                format!("{completed} responses of which no record was opened"),
-            );
-        } else if sample_expected && verified.opened == 0 {
-            differs(
-                "verify",
-                format!("{} of the bodies", plan.verify),
-                format!("none opened whole in {completed} responses"),
-            );
-        }
-        if plan.receive == Receive::Decrypt && verified.walked > 0 {
-            differs(
-                "receive",
-                "decrypt".to_owned(),
-                format!("{} responses that were walked", verified.walked),
-            );
-        }
-    }
-    let is_generated = objects::size_of(plan.url.path()).is_some();
-    if has_requests && is_generated && sample_expected && verified.compared == 0 {
-        differs(
-            "verify",
-            format!("{} of the bodies compared with the object", plan.verify),
-            format!("none compared in {completed} responses"),
-        );
-    }
-}
-
-fn handshakes_in_words(count: u64) -> String {
-    match count {
-        1 => "1 handshake".to_owned(),
-        _ => format!("{} handshakes", units::thousands(count)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::{TlsPlan, Verified};
-    use tls::{Group, Suite, Version};
+    use load::Verified;
+    use tls::Suite;
 
-    use crate::testing::{negotiated, outcome, plan};
-
-    fn suite(name: &str) -> &'static Suite {
-        Suite::parse(name).unwrap()
-    }
-
-    /// What mismatches of a load of 10,000 operations where `plan` and `outcome` are changed.
-    fn mismatches(change: impl FnOnce(&mut Plan, &mut Outcome)) -> Vec<String> {
-        let mut plan = plan("https://localhost/bytes/1MiB");
-        plan.tls.version = Some(Version::Tls13);
-        plan.tls.suite = Some(suite("TLS_AES_128_GCM_SHA256"));
-        plan.tls.group = Some(Group::X25519);
-        let mut outcome = outcome(10_000);
-        change(&mut plan, &mut outcome);
-        let key = Some(CertificateKey::EcdsaP256);
-        Receipt::of(&plan, key, &outcome).mismatch.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn what_was_asked_and_got_is_no_mismatch() {
-        assert!(mismatches(|_, _| {}).is_empty());
-        assert!(mismatches(|_, outcome| outcome.completed = 0).is_empty());
-        // What was left open may be anything.
-        assert!(
-            mismatches(|plan, outcome| {
-                plan.tls = TlsPlan::any();
-                outcome.negotiated[0].0.suite = suite("TLS_CHACHA20_POLY1305_SHA256");
-            })
-            .is_empty()
-        );
-    }
-
-    #[test]
-    fn each_name_that_differs_is_told_with_its_count() {
-        assert_eq!(
-            mismatches(|_, outcome| {
-                let other = Negotiated {
-                    suite: suite("TLS_AES_256_GCM_SHA384"),
-                    ..outcome.negotiated[0].0
-                };
-                outcome.negotiated.push((other, 3));
-            }),
-            ["suite: asked TLS_AES_128_GCM_SHA256, got TLS_AES_256_GCM_SHA384 in 3 handshakes"]
-        );
-        assert_eq!(
-            mismatches(|_, outcome| outcome.negotiated[0].0.version = Version::Tls12),
-            ["tls: asked 1.3, got 1.2 in 64 handshakes"]
-        );
-        assert_eq!(
-            mismatches(|_, outcome| outcome.negotiated[0].0.group = Some(Group::Secp384r1)),
-            ["group: asked x25519, got secp384r1 in 64 handshakes"]
-        );
-        assert_eq!(
-            mismatches(|_, outcome| {
-                outcome.negotiated[0].0.certificate_key = Some(CertificateKey::Rsa(2048));
-            }),
-            ["certificate_key: asked ecdsa:p256, got rsa:2048 in 64 handshakes"]
-        );
-    }
+    use crate::testing::{outcome, plan};
 
     #[test]
     fn a_suite_asks_for_its_version() {
         let mut plan = plan("https://localhost/");
-        plan.tls.suite = Some(suite("AES128-SHA"));
+        plan.tls.suite = Some(Suite::parse("AES128-SHA").unwrap());
         assert_eq!(Asked::of(&plan, None).tls.as_deref(), Some("1.2"));
-    }
-
-    #[test]
-    fn encrypt_then_mac_must_be_as_asked_both_ways() {
-        assert_eq!(
-            mismatches(|_, outcome| outcome.negotiated[0].0.encrypt_then_mac = true),
-            ["encrypt_then_mac: asked off, got encrypt-then-MAC in 64 handshakes"]
-        );
-        assert_eq!(
-            mismatches(|plan, _| plan.tls.encrypt_then_mac = Some(true)),
-            ["encrypt_then_mac: asked on, got MAC-then-encrypt in 64 handshakes"]
-        );
-        assert!(
-            mismatches(|plan, outcome| {
-                plan.tls.encrypt_then_mac = Some(true);
-                outcome.negotiated[0].0.encrypt_then_mac = true;
-            })
-            .is_empty()
-        );
-    }
-
-    #[test]
-    fn one_resumed_handshake_is_one_too_many() {
-        assert_eq!(
-            mismatches(|_, outcome| {
-                outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, 1));
-            }),
-            ["resumption_percent: asked full handshakes, got 1 handshake resumed"]
-        );
-    }
-
-    #[test]
-    fn connections_without_their_handshakes_are_not_what_was_asked() {
-        let with = |handshakes| {
-            mismatches(|plan, outcome| {
-                plan.operation = Operation::Handshakes;
-                outcome.negotiated[0].1 = handshakes;
-            })
-        };
-        assert!(with(10_000).is_empty());
-        assert_eq!(
-            with(9_999),
-            [
-                "operation: asked 1 handshake for each connection, got 9,999 handshakes for 10000 connections"
-            ]
-        );
-        let none = mismatches(|_, outcome| outcome.negotiated.clear());
-        assert!(none[0].starts_with("operation: "), "{none:?}");
-    }
-
-    #[test]
-    fn signatures_must_have_been_verified_where_a_sample_cannot_have_missed() {
-        let with = |completed, scheme| {
-            mismatches(|plan, outcome| {
-                plan.operation = Operation::Handshakes;
-                outcome.completed = completed;
-                outcome.negotiated[0].1 = completed;
-                outcome.negotiated[0].0.signature_scheme = scheme;
-                outcome.verified.signatures = 0;
-            })
-        };
-        assert_eq!(
-            with(16 * 64, Some(0x0403)),
-            ["verify: asked 1/64 of the signatures, got none verified in 1,024 handshakes"]
-        );
-        assert!(with(16 * 64 - 1, Some(0x0403)).is_empty());
-        assert!(with(16 * 64, None).is_empty());
-    }
-
-    #[test]
-    fn bodies_must_have_been_opened_and_compared() {
-        let with = |verified: Verified, completed| {
-            mismatches(|_, outcome| {
-                outcome.completed = completed;
-                outcome.verified = Verified { signatures: 1, ..verified };
-            })
-        };
-        let all = Verified { signatures: 1, walked: 984, opened: 40, compared: 40 };
-        assert!(with(all, 1024).is_empty());
-        assert_eq!(
-            with(Verified { compared: 0, ..all }, 1024),
-            [
-                "verify: asked 1/64 of the bodies compared with the object, got none compared in 1024 responses"
-            ]
-        );
-        assert!(with(Verified { compared: 0, ..all }, 1023).is_empty());
-        assert_eq!(with(Verified { opened: 0, ..all }, 1024).len(), 1);
-        assert!(with(Verified { opened: 0, ..all }, 1023).is_empty());
-        let nothing = with(Verified::default(), 1);
-        assert!(nothing[0].contains("no record was opened"), "{nothing:?}");
-        // A page that toll did not generate cannot be compared.
-        assert!(
-            mismatches(|plan, outcome| {
-                plan.url = "https://localhost/index.html".parse().unwrap();
-                outcome.verified.compared = 0;
-            })
-            .is_empty()
-        );
-    }
-
-    #[test]
-    fn what_should_be_decrypted_must_not_be_walked() {
-        let decrypt = |walked| {
-            mismatches(|plan, outcome| {
-                plan.receive = Receive::Decrypt;
-                outcome.verified.walked = walked;
-                outcome.verified.opened = 10_000;
-            })
-        };
-        assert!(decrypt(0).is_empty());
-        assert_eq!(decrypt(2), ["receive: asked decrypt, got 2 responses that were walked"]);
     }
 
     #[test]

@@ -1,30 +1,24 @@
 //! One trial: the load and the observation of the machine over the same window.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Engine, Outcome, Plan, Progress};
-use observe::{CoreShares, CpuSeries};
 use tls::CertificateKey;
 
-use crate::evidence::{Evidence, Facts};
-use crate::line::{ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA};
+use crate::account::Observed;
+use crate::line::{CoreHz, Line};
 use crate::machine::Machine;
 use crate::reading::Readings;
-use crate::receipt::Receipt;
-use crate::verdict::{Limit, Verdict};
-use crate::warning::{Neighbours, Warning};
+use crate::warning::Neighbours;
 
 /// How often a trial looks up: for an interrupt, and to tell of its progress.
-const STEP: Duration = Duration::from_millis(100);
+pub(crate) const STEP: Duration = Duration::from_millis(100);
 
-/// How long before the window's end the load threads are read for the case that they end with it.
+/// How long before the window's end the load threads are read once more, for the case that they end
+/// with it.
 const BEFORE_END: Duration = Duration::from_millis(2);
-
-/// How many steps the record of a window's CPU time has at most.
-const SERIES_STEPS: u32 = 10;
 
 /// What is loaded, by what, and what is known of both.
 #[derive(Debug, Clone)]
@@ -119,17 +113,16 @@ impl Trial {
         let load = start(self.plan.clone())?;
         let window = load.window();
         let threads = load.thread_ids();
-        let mut readings = Readings::default();
 
         machine.start_series(STEP);
-        wait_until(window.0, window, &load, machine, hooks);
+        wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
         let started_unix_ms = machine.unix_ms();
         let started = machine.now();
-        readings.start = machine.read(&threads);
-        wait_until(window.1 - BEFORE_END, window, &load, machine, hooks);
-        readings.before_end = machine.read(&threads);
-        wait_until(window.1, window, &load, machine, hooks);
-        readings.end = machine.read(&threads);
+        let mut readings = Readings::begin(machine.read(&threads));
+        let mut read = |machine: &_| readings.advance(Machine::read(machine, &threads));
+        wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
+        wait_until(window.1, window, &load, machine, hooks, &mut read);
+        read(machine);
         let ended = machine.now();
         load.stop();
 
@@ -141,144 +134,17 @@ impl Trial {
             Observed { started_unix_ms, started, ended, readings, series, core_hz, target_error };
         Ok(self.line(&outcome, observed))
     }
-
-    fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
-        let shares = observed.shares();
-        let evidence = Evidence::of(&Facts {
-            outcome,
-            connections: self.plan.connections,
-            readings: &observed.readings,
-            shares: &shares,
-            server_cpus: self.server_cpus.as_ref(),
-            client_cpus: &self.plan.cpus,
-        });
-        let receipt = Receipt::of(&self.plan, self.certificate_key, outcome);
-        let verdict = Verdict::of(evidence);
-        let operations = Operations {
-            completed: outcome.completed,
-            in_flight: outcome.in_flight,
-            ..Operations::from(&outcome.failures)
-        };
-        let seconds = outcome.window.seconds();
-        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
-        Line {
-            schema: SCHEMA,
-            place: None,
-            valid: receipt.mismatch.is_empty()
-                && observed.target_error.is_none()
-                && verdict.limit != Limit::Errors,
-            interrupted: outcome.interrupted,
-            started_unix_ms: observed.started_unix_ms,
-            window_ns: outcome.window.0,
-            bytes: ByteCounts {
-                body: outcome.bytes.body,
-                decrypted: outcome.bytes.opened,
-                unproven: outcome.bytes.unproven,
-            },
-            rate_per_s: per_second(outcome.completed as f64),
-            goodput_bps: per_second(outcome.bytes.body as f64 * 8.0).round() as u64,
-            cpu_ns: cpu_times(&observed.readings, outcome),
-            core_hz: observed.core_hz,
-            latency_ns: LatencyNs::from(&outcome.latencies),
-            cpu_share: self.series(&observed),
-            warnings: Warning::of(
-                self.neighbours,
-                &verdict,
-                &operations,
-                self.plan.connections,
-                observed.core_hz,
-            ),
-            operations,
-            receipt,
-            verdict,
-            target_error: observed.target_error,
-        }
-    }
-
-    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
-    /// known.
-    fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
-        let Some(series) = &observed.series else { return Vec::new() };
-        let window = observed.ended.saturating_duration_since(observed.started);
-        let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
-        let step = window / steps;
-        let is_of_interest = |cpu: &usize| match &self.server_cpus {
-            Some(server) => {
-                server.as_slice().contains(cpu) || self.plan.cpus.as_slice().contains(cpu)
-            }
-            None => true,
-        };
-        let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
-        for i in 0..steps {
-            let from = observed.started + step * i;
-            for (cpu, shares) in series.shares(from, from + step) {
-                if is_of_interest(&cpu) {
-                    let core = all.entry(cpu).or_default();
-                    core.cpu = cpu;
-                    core.push(step, &shares);
-                }
-            }
-        }
-        all.into_values().collect()
-    }
 }
 
-impl CoreSeries {
-    fn push(&mut self, step: Duration, shares: &CoreShares) {
-        let rounded = |share: f64| (share * 1e3).round() / 1e3;
-        self.step_ns.push(u64::try_from(step.as_nanos()).unwrap_or(u64::MAX));
-        self.user.push(rounded(shares.user));
-        self.system.push(rounded(shares.system));
-        self.softirq.push(rounded(shares.softirq + shares.irq));
-        self.steal.push(rounded(shares.steal));
-        self.idle.push(rounded(shares.idle));
-    }
-}
-
-/// What was seen beside the load.
-struct Observed {
-    started_unix_ms: u64,
-    started: Instant,
-    ended: Instant,
-    readings: Readings,
-    series: Option<CpuSeries>,
-    core_hz: CoreHz,
-    target_error: Option<String>,
-}
-
-impl Observed {
-    fn shares(&self) -> BTreeMap<usize, CoreShares> {
-        self.series
-            .as_ref()
-            .map(|series| series.shares(self.started, self.ended))
-            .unwrap_or_default()
-    }
-}
-
-fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
-    let window = outcome.window;
-    let server = readings.server();
-    let client = readings.threads();
-    let waited = client.as_ref().and_then(|usages| {
-        usages.iter().map(|usage| usage.waiting_within(window).map(|time| time.0)).sum()
-    });
-    CpuTimes {
-        server: server.map(|usage| usage.on_cpu_within(window).0),
-        client: client.map(|usages| usages.iter().map(|usage| usage.on_cpu_within(window).0).sum()),
-        server_run_queue_wait: server
-            .and_then(|usage| usage.waiting_within(window))
-            .map(|time| time.0),
-        client_run_queue_wait: waited,
-    }
-}
-
-/// Sleeps until `instant`, in steps; returns early where the load is to end or has ended.
-fn wait_until(
+/// Sleeps until `instant`, in steps with `each` between them; returns early where the load is to
+/// end or has ended.
+fn wait_until<M: Machine>(
     instant: Instant,
     window: (Instant, Instant),
     load: &impl Load,
-    machine: &impl Machine,
+    machine: &M,
     hooks: &mut Hooks<'_>,
+    each: &mut impl FnMut(&M),
 ) {
     loop {
         let now = machine.now();
@@ -291,6 +157,7 @@ fn wait_until(
             return;
         }
         machine.sleep_until(instant.min(now + STEP));
+        each(machine);
     }
 }
 
@@ -299,6 +166,8 @@ mod tests {
     use super::*;
     use crate::reading::{Reading, TaskReading};
     use crate::testing::{outcome, plan};
+    use crate::verdict::Limit;
+    use observe::CpuSeries;
     use std::cell::{Cell, RefCell};
     use std::rc::Rc;
     use units::Nanos;
@@ -440,18 +309,13 @@ mod tests {
     #[test]
     fn everything_is_read_over_the_loads_window() {
         let (line, stage) = run(None, Ok(()));
+        let (reads, others): (Vec<_>, Vec<_>) =
+            stage.log.borrow().iter().copied().partition(|(_, what)| *what == "read");
+        let reads: Vec<u64> = reads.into_iter().map(|(at, _)| at).collect();
+        assert_eq!(reads, [200, 300, 400, 500, 600, 700, 798, 800, 800]);
         assert_eq!(
-            *stage.log.borrow(),
-            [
-                (0, "frequency"),
-                (0, "series"),
-                (200, "read"),
-                (798, "read"),
-                (800, "read"),
-                (800, "stop"),
-                (800, "join"),
-                (800, "frequency"),
-            ]
+            others,
+            [(0, "frequency"), (0, "series"), (800, "stop"), (800, "join"), (800, "frequency"),]
         );
         assert!(line.valid && !line.interrupted);
         assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));

@@ -8,7 +8,6 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use units::{percent, thousands};
 
 use crate::evidence::Evidence;
 
@@ -36,7 +35,7 @@ pub const NOISE: f64 = 0.10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// Too many operations failed, or none completed.
+    /// Too many operations failed, or none completed and nothing else explains it.
     Errors,
     /// The client had no file descriptor left.
     Descriptors,
@@ -92,92 +91,6 @@ impl Verdict {
     pub fn of(evidence: Evidence) -> Self {
         Self { limit: limit(&evidence), evidence }
     }
-
-    /// What limited the trial and by which figures, in a sentence without its full stop.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        let e = &self.evidence;
-        match self.limit {
-            Limit::Errors if e.completed == 0 => {
-                format!("no operation completed, {} failed", thousands(e.failed))
-            }
-            Limit::Errors => format!(
-                "{} of the operations failed ({} of {})",
-                percent(e.failed_share.unwrap_or_default()),
-                thousands(e.failed),
-                thousands(e.failed + e.completed)
-            ),
-            Limit::Descriptors => format!(
-                "the client had no file descriptor left for {} connections",
-                thousands(e.descriptors_lacking)
-            ),
-            Limit::Ports => format!(
-                "the client had no port left for {} connections",
-                thousands(e.ports_lacking)
-            ),
-            Limit::AcceptQueue => format!(
-                "the server's accept queue overflowed {} times, which cost the connections {} of \
-                 their time",
-                thousands(e.listen_overflows.unwrap_or_default()),
-                percent(e.accept_queue_loss.unwrap_or_default())
-            ),
-            Limit::ClientCpu => {
-                let waiting = match e.client_waiting {
-                    Some(share) if share >= CLIENT_WAITING => {
-                        format!(", {} of it waiting while others ran on its CPU", percent(share))
-                    }
-                    _ => String::new(),
-                };
-                format!(
-                    "the client's CPU: its busiest load thread was {} busy{waiting}; {}",
-                    percent(e.client_busy.unwrap_or_default()),
-                    server_in_words(e)
-                )
-            }
-            Limit::ServerCpu => {
-                format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
-            }
-            Limit::Noise => format!("noise: {}", noise_in_words(e)),
-            Limit::Unknown => {
-                format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
-            }
-        }
-    }
-
-    /// What to do for a better or a higher figure, in a sentence without its full stop.
-    #[must_use]
-    pub fn remedy(&self) -> &'static str {
-        let e = &self.evidence;
-        match self.limit {
-            Limit::Errors => "read the first error of each kind, and the server's log",
-            Limit::Descriptors => "raise the limit (ulimit -n), or use fewer connections (-c)",
-            Limit::Ports => {
-                "use fewer connections (-c), wait a minute until closed ones leave TIME_WAIT, or \
-                 widen net.ipv4.ip_local_port_range"
-            }
-            Limit::AcceptQueue => {
-                "raise the server's backlog and net.core.somaxconn, or use fewer connections (-c)"
-            }
-            Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
-                "do not take this as the server's maximum; stop the other work on the client's \
-                 CPUs, or give the client other CPUs (--cpus)"
-            }
-            Limit::ClientCpu => {
-                "do not take this as the server's maximum; give the client more CPUs (--cpus)"
-            }
-            Limit::ServerCpu => {
-                "this is the server's maximum here; more needs more CPUs or less work a request"
-            }
-            Limit::Noise => "measure again when nothing else runs on these CPUs",
-            Limit::Unknown if e.server_busy.is_none() => {
-                "tell which process the server is (--server-pid), so that its CPU time is counted"
-            }
-            Limit::Unknown => {
-                "offer more load with more connections (-c); if the rate stays, the server waits \
-                 for something else than CPU, or has fewer threads than CPUs"
-            }
-        }
-    }
 }
 
 fn limit(e: &Evidence) -> Limit {
@@ -185,8 +98,7 @@ fn limit(e: &Evidence) -> Limit {
     // Connections that this machine could not make have limits of their own, behind.
     let failed = e.failed.saturating_sub(lacking);
     let ended = failed + e.completed;
-    let too_many_failed = failed > 0 && failed as f64 >= ERRORS * ended as f64;
-    if too_many_failed || (e.completed == 0 && lacking == 0) {
+    if failed > 0 && failed as f64 >= ERRORS * ended as f64 {
         return Limit::Errors;
     }
     if e.descriptors_lacking > 0 {
@@ -214,40 +126,8 @@ fn limit(e: &Evidence) -> Limit {
     if is_noisy {
         return Limit::Noise;
     }
-    Limit::Unknown
-}
-
-fn server_in_words(e: &Evidence) -> String {
-    match (e.server_busy, e.server_cpus_idle) {
-        (None, _) => "how busy the server was is not known".to_owned(),
-        (Some(busy), Some(idle)) => format!(
-            "the server used {} of its CPUs, of which {} was idle",
-            percent(busy),
-            percent(idle)
-        ),
-        (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
-    }
-}
-
-fn client_in_words(e: &Evidence) -> String {
-    match e.client_busy {
-        Some(busy) => format!("the client's busiest thread was {} busy", percent(busy)),
-        None => "how busy the client was is not known".to_owned(),
-    }
-}
-
-fn noise_in_words(e: &Evidence) -> String {
-    let mut parts = Vec::new();
-    if let Some(share) = e.foreign.filter(|share| *share >= NOISE) {
-        parts.push(format!(
-            "other programs used {} of the CPUs of server and client",
-            percent(share)
-        ));
-    }
-    if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
-        parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
-    }
-    parts.join(", and ")
+    // Where nothing ended, nothing failed, and nobody was busy, the server does not answer.
+    if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
 }
 
 #[cfg(test)]
@@ -291,7 +171,7 @@ mod tests {
         assert_eq!(verdict.limit, Limit::ServerCpu);
         assert_eq!(
             verdict.reason(),
-            "the server's CPU: the server used 99.0% of its CPUs, of which 0.5% was idle; the \
+            "the server's CPU: the server used 99.0% of its CPUs (idle 0.5%); the \
              client's busiest thread was 20.0% busy"
         );
         let idle = |e: &mut Evidence| e.server_cpus_idle = Some(0.06);
@@ -327,12 +207,21 @@ mod tests {
     fn one_failure_in_a_hundred_is_the_limit() {
         assert_eq!(limit_of(|e| e.failed = 102), Limit::Errors);
         assert_eq!(limit_of(|e| e.failed = 100), Limit::ServerCpu);
-        let verdict = judged(|e| e.completed = 0);
+        let idle = |e: &mut Evidence| {
+            e.server_busy = Some(0.0);
+            e.server_cpus_idle = Some(1.0);
+        };
+        let verdict = judged(|e| {
+            e.completed = 0;
+            idle(e);
+        });
         assert_eq!(
             (verdict.limit, verdict.reason().as_str()),
             (Limit::Errors, "no operation completed, 0 failed")
         );
-        assert_eq!(limit_of(|e| e.completed = 1), Limit::ServerCpu);
+        assert_eq!(limit_of(idle), Limit::Unknown);
+        // Where nothing completed because somebody had no time, that is the limit.
+        assert_eq!(limit_of(|e| e.completed = 0), Limit::ServerCpu);
     }
 
     #[test]
@@ -407,7 +296,7 @@ mod tests {
         assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
         assert_eq!(
             beside(0.5, 0.2).reason(),
-            "noise: other programs used 50.0% of the CPUs of server and client, and the \
+            "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
              hypervisor took 20.0% of a CPU"
         );
     }

@@ -45,7 +45,7 @@ pub enum WarningKind {
 }
 
 /// Where server and client run, as far as it matters to what their figures mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Neighbours {
     /// Apart, or not known to be otherwise.
     #[default]
@@ -112,7 +112,7 @@ impl Warning {
         let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
         (verdict.limit != Limit::Noise).then(|| Self {
             kind: WarningKind::ForeignWork,
-            seen: format!("other programs used {} of the CPUs", percent(share)),
+            seen: format!("other programs used {} of these CPUs", percent(share)),
             likely_cause: "something else runs on the CPUs of server or client".into(),
             remedy: "stop it, or measure on other CPUs".into(),
         })

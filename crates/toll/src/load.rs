@@ -3,9 +3,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{
-    Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url,
-};
+use ::load::{Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
@@ -77,7 +75,7 @@ pub(crate) struct Arguments {
     key_exchange: Option<KeyExchangeMode>,
 
     /// Offer encrypt-then-MAC with a CBC suite [default: off]
-    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     encrypt_then_mac: Option<bool>,
 
     /// Accept any certificate
@@ -125,9 +123,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let line = arguments.measure(&trial, &interrupted)?;
     if arguments.json {
         let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
-        println!("{text}");
+        crate::print(&format!("{text}\n"));
     } else {
-        print!("{}", summary::of_trial(&line));
+        crate::print(&summary::of_trial(&line));
     }
     Ok(match line {
         Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
@@ -139,10 +137,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
-        let server_cpus =
-            self.server_pid.map(study::server_cpus).transpose().map_err(|error| {
-                Failure::request(format!("--server-pid: {error}; give a process that runs here"))
-            })?;
+        let server_cpus = self.server_pid.map(study::server_cpus).transpose().map_err(|error| {
+            Failure::request(format!("--server-pid: {error}; give a process that runs here"))
+        })?;
         let plan = Plan {
             url: self.url.clone(),
             address: self.address()?,

@@ -8,6 +8,7 @@ mod serve;
 mod summary;
 mod usage;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -55,6 +56,12 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::main(arguments),
     };
     outcome.unwrap_or_else(|failure| failure.report())
+}
+
+/// Prints to stdout. A reader that has gone away, such as `head`, is no reason not to measure.
+pub(crate) fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
 /// A failure that ends the program: one line for the user, and the exit code of its kind.

@@ -56,8 +56,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(Failure::request)?;
     let measured = arguments.run(&layout, &results, &interrupted)?;
     if !arguments.json {
-        print!("\n{}", in_words(&measured));
-        println!("\nEverything is in {}", results.folder().display());
+        let folder = results.folder().display();
+        crate::print(&format!("\n{}\nEverything is in {folder}\n", in_words(&measured)));
     }
     let is_valid = measured.cells.iter().flat_map(|(_, lines)| lines).all(|line| line.valid);
     Ok(match measured.interrupted {
@@ -85,7 +85,7 @@ impl Arguments {
     ) -> Result<Measured, Failure> {
         let say = |text: String| {
             if !self.json {
-                println!("{text}");
+                crate::print(&format!("{text}\n"));
             }
         };
         say(format!("Servers run on CPU {}, the client on CPU {}.", layout.server, layout.client));
@@ -101,9 +101,11 @@ impl Arguments {
             }
             Event::Finished(line) => {
                 live.clear();
-                if self.json {
-                    // A number that JSON has no form for would be a bug: lines have none.
-                    println!("{}", serde_json::to_string(line).unwrap_or_default());
+                // It cannot fail: the same line has just been written to the journal.
+                if self.json
+                    && let Ok(text) = serde_json::to_string(line)
+                {
+                    crate::print(&format!("{text}\n"));
                 }
             }
         };
@@ -123,8 +125,7 @@ impl Arguments {
 /// A sentence for each cell, then a table of all.
 fn in_words(measured: &Measured) -> String {
     let mut text = String::new();
-    let cells: Vec<_> =
-        measured.cells.iter().filter(|(_, lines)| !lines.is_empty()).collect();
+    let cells: Vec<_> = measured.cells.iter().filter(|(_, lines)| !lines.is_empty()).collect();
     for (cell, lines) in &cells {
         text += &format!("{} ({}): {}.\n", cell.server, cell.work, sentence(lines));
     }
@@ -136,6 +137,9 @@ fn in_words(measured: &Measured) -> String {
     let mut table = vec![header.map(str::to_owned)];
     table.extend(cells.iter().map(|(cell, lines)| row(cell, lines)));
     text += &aligned(&table);
+    if table.iter().any(|row| row[6].ends_with(NO_MAXIMUM)) {
+        text += &format!("{NO_MAXIMUM} The server was not the limit: this is not its maximum.\n");
+    }
     for warning in warnings(&cells) {
         text += &format!("\nWarning: {warning}.");
     }
@@ -164,9 +168,10 @@ fn row(cell: &Cell, lines: &[Line]) -> [String; 7] {
             true => |seconds| format!("{seconds:.3} s/GB"),
             false => |nanos| format!("{:.1} µs/op", nanos / 1e3),
         };
-        figures.collect::<Option<Vec<_>>>().map_or_else(|| "not known".to_owned(), |all| {
-            stats::median(&all).map_or_else(|_| "-".to_owned(), shown)
-        })
+        figures.collect::<Option<Vec<_>>>().map_or_else(
+            || "not known".to_owned(),
+            |all| stats::median(&all).map_or_else(|_| "-".to_owned(), shown),
+        )
     };
     let rates: Vec<f64> = valid.iter().map(|line| line.rate_per_s).collect();
     let goodputs: Vec<f64> = valid.iter().map(|line| line.goodput_bps as f64).collect();
@@ -174,7 +179,11 @@ fn row(cell: &Cell, lines: &[Line]) -> [String; 7] {
         cell.server.to_owned(),
         cell.work.case().to_owned(),
         spread(&rates, |rate| PerSecond(rate).to_string()),
-        if has_bodies { spread(&goodputs, |bits| BitsPerSecond(bits).to_string()) } else { "-".into() },
+        if has_bodies {
+            spread(&goodputs, |bits| BitsPerSecond(bits).to_string())
+        } else {
+            "-".into()
+        },
         cost(|line| line.cpu_ns.server),
         cost(|line| line.cpu_ns.client),
         limits(lines),
@@ -189,14 +198,19 @@ fn spread(samples: &[f64], shown: fn(f64) -> String) -> String {
     format!("{} ({} to {})", shown(median), shown(low), shown(high))
 }
 
-/// What limited the rounds. A rate that the server did not limit is marked: it is no maximum.
+/// Marks a rate that something else than the server's CPU limited, in any round.
+const NO_MAXIMUM: &str = "(!)";
+
+/// What limited the rounds, marked where that was not the server's CPU alone.
 fn limits(lines: &[Line]) -> String {
     let mut limits: Vec<Limit> = lines.iter().map(|line| line.verdict.limit).collect();
     limits.sort_unstable();
     limits.dedup();
     let names: Vec<&str> = limits.iter().map(|limit| limit.name()).collect();
-    let mark = if limits == [Limit::ServerCpu] { "" } else { " (!)" };
-    format!("{}{mark}", names.join(", "))
+    match limits == [Limit::ServerCpu] {
+        true => names.join(", "),
+        false => format!("{} {NO_MAXIMUM}", names.join(", ")),
+    }
 }
 
 /// Each warning once, though many trials gave it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use study::{Line, Limit, Obtained};
+use study::{Limit, Line, Obtained};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 /// The width of the first column.
@@ -59,7 +59,11 @@ pub(crate) fn headline(line: &Line) -> String {
         .target_error
         .clone()
         .or_else(|| line.receipt.mismatch.first().map(ToString::to_string))
-        .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()));
+        .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()))
+        .or_else(|| {
+            let nothing = line.operations.completed == 0;
+            nothing.then(|| format!("no operation completed; {}", line.verdict.reason()))
+        });
     if let Some(why) = why_invalid {
         return format!("Not a valid measurement: {why}");
     }
@@ -67,13 +71,20 @@ pub(crate) fn headline(line: &Line) -> String {
     format!("{interrupted}{}, limited by {}", figure(line), line.verdict.reason())
 }
 
-/// Goodput where bodies are what counts, with the rate; otherwise the rate.
+/// The rate and, where there are bodies, the goodput.
 fn figure(line: &Line) -> String {
-    let rate = PerSecond(line.rate_per_s);
-    match line.receipt.asked.operation.as_deref() {
-        Some("handshakes") => format!("{rate} full handshakes"),
-        Some("one-request-per-connection") => format!("{rate} connections with one request each"),
-        _ => format!("{} of goodput in {rate} requests", BitsPerSecond(line.goodput_bps as f64)),
+    let rate = PerSecond(line.rate_per_s).to_string();
+    let rate = rate.trim_end_matches("/s");
+    let rate = match line.receipt.asked.operation.as_deref() {
+        Some("handshakes") => format!("{rate} full handshakes a second"),
+        Some("one-request-per-connection") => {
+            format!("{rate} connections a second with one request each")
+        }
+        _ => format!("{rate} requests a second"),
+    };
+    match line.bytes.body {
+        0 => rate,
+        _ => format!("{rate}, {} of goodput", BitsPerSecond(line.goodput_bps as f64)),
     }
 }
 
@@ -96,9 +107,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         ("  first byte", [l.first_byte_p50, l.first_byte_p90, l.first_byte_p99, l.first_byte_max]),
         ("  whole", [l.p50, l.p90, l.p99, l.max]),
     ];
-    let columns = |cells: [String; 4]| {
-        cells.map(|cell| format!("{cell:>10}")).concat().trim_start_matches("  ").to_owned()
-    };
+    let columns = |cells: [String; 4]| cells.map(|cell| format!("{cell:>10}")).concat();
     let mut all = vec![("latency", columns(["p50", "p90", "p99", "max"].map(str::to_owned)))];
     for (label, values) in rows {
         if let [Some(p50), Some(p90), Some(p99), Some(max)] = values {
@@ -247,12 +256,17 @@ mod tests {
     fn the_first_sentence_answers() {
         assert_eq!(
             headline(&line(|_| {})),
-            "8.39 Gb/s of goodput in 1,000/s requests, limited by the server's CPU: the server \
+            "1,000 requests a second, 8.39 Gb/s of goodput, limited by the server's CPU: the server \
              used 99.0% of its CPUs; the client's busiest thread was 10.0% busy"
         );
-        let handshakes = line(|v| v["receipt"]["asked"]["operation"] = "handshakes".into());
-        assert!(headline(&handshakes).starts_with("1,000/s full handshakes, limited by"));
-        assert!(headline(&line(|v| v["interrupted"] = true.into())).starts_with("Interrupted: 8.39"));
+        let handshakes = line(|v| {
+            v["receipt"]["asked"]["operation"] = "handshakes".into();
+            v["bytes"]["body"] = 0.into();
+        });
+        let expected = "1,000 full handshakes a second, limited by";
+        assert!(headline(&handshakes).starts_with(expected), "{}", headline(&handshakes));
+        let interrupted = line(|v| v["interrupted"] = true.into());
+        assert!(headline(&interrupted).starts_with("Interrupted: 1,000 requests"));
     }
 
     #[test]
@@ -290,7 +304,12 @@ mod tests {
             v["valid"] = false.into();
             v["target_error"] = "nginx died".into();
         });
+        let starved = line(|v| {
+            v["valid"] = false.into();
+            v["operations"]["completed"] = 0.into();
+        });
         for (line, why, row) in [
+            (starved, "no operation completed; the server's CPU", "limit         server-cpu"),
             (mismatched, "suite: asked A, got B in 64 handshakes", "MISMATCH      suite"),
             (failed, "0.0% of the operations failed", "errors        1,200 reset, the first: peer"),
             (died, "nginx died", "SERVER        nginx died"),

@@ -23,11 +23,21 @@ pub(crate) fn report(error: &clap::Error) -> ExitCode {
 
 /// What is wrong, where, and what to do.
 fn in_one_line(error: &clap::Error) -> String {
-    match (error.kind(), error.get(ContextKind::InvalidArg), error.source()) {
-        // Our own parsers say what is wrong and how to write it.
-        (ErrorKind::ValueValidation, Some(ContextValue::String(argument)), Some(source)) => {
-            let argument = argument.split(' ').next().unwrap_or_default();
-            format!("{}: {source}", argument.trim_matches(['<', '>']))
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
+    match (error.kind(), argument, value, error.source()) {
+        (ErrorKind::ValueValidation, Some(argument), Some(value), Some(source)) => {
+            let argument = argument.split(' ').next().unwrap_or_default().trim_matches(['<', '>']);
+            let source = source.to_string();
+            // Our own parsers quote what was written, and say how to write it; others do neither.
+            if source.contains(&format!("`{value}`")) {
+                format!("{argument}: {source}")
+            } else {
+                format!("{argument}: `{value}`: {source}; see --help")
+            }
         }
         _ => shortened(&error.to_string()),
     }
@@ -80,6 +90,10 @@ mod tests {
             let message = message(arguments);
             assert!(!message.contains('\n') && !message.contains("Usage"), "{message}");
         }
+        assert_eq!(
+            message(&["load", "https://localhost/", "--connections", "many"]),
+            "--connections: `many`: invalid digit found in string; see --help"
+        );
         let message = message(&["load", "https://localhost/", "--conections", "3"]);
         assert!(message.contains("; a similar argument exists: '--connections'"), "{message}");
     }

@@ -1,0 +1,232 @@
+//! Honest servers: every suite, group and kind of key exchange, and counts that are the server's.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use cpus::CpuList;
+use load::{KeyExchangeMode, Operation, Plan, Stop, Trust, probe};
+use rustls::version::{TLS12, TLS13};
+use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, SUITES, Suite, Version};
+
+use crate::scripted_server::{
+    Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, legacy_acceptor, rsa,
+    silence,
+};
+use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, told};
+
+/// Serves the object until the client closes, or asks for a close.
+fn serve(session: &mut dyn Session) -> io::Result<()> {
+    loop {
+        let request = session.request()?;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {OBJECT}\r\n\r\n");
+        session.send(head.as_bytes())?;
+        session.send(&objects::slice(0)[..OBJECT as usize])?;
+        if request.contains("Connection: close") {
+            return session.finish();
+        }
+    }
+}
+
+fn identity_of(suite: &Suite) -> &'static Identity {
+    match suite.key_exchange {
+        KeyExchange::EcdheEcdsa => ecdsa(),
+        _ => rsa(),
+    }
+}
+
+fn server_of(suite: &'static Suite) -> Server {
+    let identity = identity_of(suite);
+    if suite.mac == Mac::Aead && suite.key_exchange != KeyExchange::Rsa {
+        let config = Arc::new(config_of(identity, &[&TLS12, &TLS13]));
+        Server::start(move |stream| serve(&mut Secure::accept(stream, &config)?))
+    } else {
+        let acceptor = legacy_acceptor(identity, suite);
+        Server::start(move |stream| serve(&mut Legacy::accept(stream, &acceptor)?))
+    }
+}
+
+#[test]
+fn every_suite_is_walked_opened_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (identity, name) in [(rsa(), "rsa"), (ecdsa(), "ecdsa")] {
+        let (file, key) = (folder.path().join(name), folder.path().join(format!("{name}.key")));
+        identity.write(&file, &key).unwrap();
+    }
+    for suite in SUITES {
+        let server = server_of(suite);
+        let (name, key) = match suite.key_exchange {
+            KeyExchange::EcdheEcdsa => ("ecdsa", CertificateKey::EcdsaP256),
+            _ => ("rsa", CertificateKey::Rsa(2048)),
+        };
+        for encrypt_then_mac in [None, Some(true)] {
+            if suite.mac == Mac::Aead && encrypt_then_mac.is_some() {
+                continue;
+            }
+            let mut plan = https(server.address(), OBJECT_PATH);
+            plan.tls.suite = Some(suite);
+            plan.tls.encrypt_then_mac = encrypt_then_mac;
+            plan.tls.trust = Trust::File(folder.path().join(name));
+            let outcome = run(plan);
+            assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{suite}");
+            assert_eq!((outcome.verified.opened, outcome.verified.walked), (1, 2), "{suite}");
+            assert_eq!(outcome.verified.compared, 1);
+            assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * OBJECT, 0));
+            // One whole, and of the others the last record.
+            assert!((OBJECT..2 * OBJECT).contains(&outcome.bytes.opened), "{suite}");
+            let [(negotiated, 1)] = outcome.negotiated[..] else {
+                panic!("{:?}", outcome.negotiated)
+            };
+            assert_eq!((negotiated.suite, negotiated.version), (suite, suite.version()));
+            assert_eq!(negotiated.certificate_key, Some(key), "{suite}");
+            assert_eq!(negotiated.encrypt_then_mac, encrypt_then_mac == Some(true));
+            let is_ephemeral = suite.key_exchange != KeyExchange::Rsa;
+            assert_eq!(negotiated.group.is_some(), is_ephemeral, "{suite}");
+            assert_eq!(negotiated.signature_scheme.is_some(), is_ephemeral, "{suite}");
+            assert!(!negotiated.resumed);
+        }
+    }
+}
+
+#[test]
+fn every_group_with_either_kind_of_key_exchange() {
+    for version in [Version::Tls12, Version::Tls13] {
+        let config = Arc::new(config_of(ecdsa(), &[&TLS12, &TLS13]));
+        let server = Server::start(move |stream| serve(&mut Secure::accept(stream, &config)?));
+        for group in Group::ALL {
+            for mode in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
+                let mut plan = https(server.address(), OBJECT_PATH);
+                plan.tls.version = Some(version);
+                plan.tls.group = Some(group);
+                plan.tls.key_exchange = Some(mode);
+                plan.operation = Operation::OneRequestPerConnection;
+                let outcome = run(plan.clone());
+                assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group} {mode}");
+                let [(negotiated, count)] = outcome.negotiated[..] else {
+                    panic!("{:?}", outcome.negotiated)
+                };
+                assert_eq!((negotiated.version, negotiated.group), (version, Some(group)));
+                assert!(count >= 3);
+                assert_eq!(probe(&plan).unwrap(), Some(negotiated));
+            }
+        }
+    }
+}
+
+/// A load on all CPUs that there are.
+fn wide(plan: Plan, operations: u64) -> Plan {
+    Plan {
+        cpus: CpuList::allowed().unwrap(),
+        connections: 6,
+        stop: Stop::Operations(operations),
+        ..plan
+    }
+}
+
+#[test]
+fn handshakes_are_as_many_as_the_server_finished() {
+    let finished = Arc::new(AtomicU64::new(0));
+    let server = Server::start({
+        let (finished, config) = (finished.clone(), config());
+        move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            finished.fetch_add(1, SeqCst);
+            let _ = https.request();
+            https.finish()
+        }
+    });
+    let mut plan = wide(https(server.address(), "/"), 100);
+    plan.operation = Operation::Handshakes;
+    plan.verify = one_in(1);
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (100, vec![]));
+    assert!((100..=106).contains(&finished.load(SeqCst)), "{finished:?}");
+    assert!((100..=106).contains(&outcome.verified.signatures));
+    let counted: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    assert!((100..=106).contains(&counted));
+    assert_eq!(outcome.bytes.body, 0);
+}
+
+#[test]
+fn requests_share_connections_or_have_their_own() {
+    for (operation, most_connections) in
+        [(Operation::Requests, 6), (Operation::OneRequestPerConnection, 46)]
+    {
+        let requests = Arc::new(AtomicU64::new(0));
+        let count = |serve: fn(TcpStream, &AtomicU64) -> io::Result<()>| {
+            let requests = requests.clone();
+            move |stream| serve(stream, &requests)
+        };
+        let server =
+            Server::start(count(|stream, requests| serve(&mut Counting(Plain(stream), requests))));
+        let mut plan = wide(http(server.address(), OBJECT_PATH), 40);
+        plan.operation = operation;
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{operation}");
+        // Under way at the end were at most six more.
+        assert!((40..=46).contains(&requests.load(SeqCst)), "{operation}: {requests:?}");
+        assert!(server.connections() <= most_connections, "{operation}");
+        assert!(operation == Operation::Requests || server.connections() >= 40);
+        assert_eq!(outcome.latencies.whole.len(), 40);
+    }
+}
+
+/// Counts requests.
+struct Counting<'a, S>(S, &'a AtomicU64);
+
+impl<S: Session> Session for Counting<'_, S> {
+    fn request(&mut self) -> io::Result<String> {
+        let request = self.0.request()?;
+        self.1.fetch_add(1, SeqCst);
+        Ok(request)
+    }
+
+    fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.0.records(content)
+    }
+
+    fn close_notify(&mut self) -> io::Result<Vec<u8>> {
+        self.0.close_notify()
+    }
+
+    fn stream(&mut self) -> &mut TcpStream {
+        self.0.stream()
+    }
+}
+
+#[test]
+fn the_number_of_operations_is_exact_on_all_cpus() {
+    let config = config();
+    let server = Server::start(move |stream| serve(&mut Secure::accept(stream, &config)?));
+    for operations in [1, 2, 7, 60] {
+        let outcome = run(wide(https(server.address(), OBJECT_PATH), operations));
+        assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]));
+        // Bodies under way at the end count as far as they are proven, so there may be more.
+        assert!(outcome.bytes.body >= operations * OBJECT, "{}", told(&outcome));
+        assert!(!outcome.interrupted);
+    }
+}
+
+#[test]
+fn a_server_that_closes_after_each_response_is_no_failure() {
+    let server = Server::start(|stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")?;
+        finish(&mut http.0)
+    });
+    let outcome = run(http(server.address(), "/"));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]));
+    assert!((3..=4).contains(&server.connections()));
+
+    // Nor is one that announces a close and does not keep its word, once the response is there.
+    let server = Server::start(|stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")?;
+        silence(&mut http.0)
+    });
+    let outcome = run(http(server.address(), "/"));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]));
+}

@@ -1,0 +1,105 @@
+//! The load engine against servers of every behaviour, through its public calls: what is honest
+//! counts, what is not ends as its kind of error, and all of it ends.
+
+mod handshakes;
+mod honest;
+mod records;
+mod responses;
+mod scripted_server;
+mod tcp;
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use load::{
+    Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url,
+};
+use units::Nanos;
+
+/// No load of a test runs longer.
+const WATCHDOG: Duration = Duration::from_secs(20);
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// The object of most tests: 16 records and more than one read.
+const OBJECT: u64 = 256 << 10;
+const OBJECT_PATH: &str = "/bytes/256KiB";
+
+/// Three operations over TLS on one connection; the first response is opened whole, the others are
+/// walked.
+fn https(address: SocketAddr, path: &str) -> Plan {
+    plan(Url::at(true, address, path), address)
+}
+
+/// The same over plain HTTP.
+fn http(address: SocketAddr, path: &str) -> Plan {
+    plan(Url::at(false, address, path), address)
+}
+
+fn plan(url: Url, address: SocketAddr) -> Plan {
+    Plan {
+        url,
+        address,
+        tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
+        operation: Operation::Requests,
+        connections: 1,
+        cpus: first_cpu(),
+        stop: Stop::Operations(3),
+        receive: Receive::Walk,
+        verify: one_in(1000),
+        timeout: Nanos(8000 * MILLISECOND),
+    }
+}
+
+fn first_cpu() -> CpuList {
+    CpuList::from(CpuList::allowed().unwrap().as_slice()[0])
+}
+
+fn one_in(k: u32) -> OneIn {
+    OneIn(NonZeroU32::new(k).unwrap())
+}
+
+/// Runs a load to its end, which must come.
+fn run(plan: Plan) -> Outcome {
+    let engine = Engine::start(plan).unwrap();
+    let deadline = Instant::now() + WATCHDOG;
+    while !engine.is_finished() {
+        if Instant::now() > deadline {
+            engine.stop();
+            panic!("no end after {WATCHDOG:?}: {}", told(&engine.join()));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    engine.join()
+}
+
+/// The kinds of failures, in order, with their counts.
+fn kinds(outcome: &Outcome) -> Vec<(ErrorKind, u64)> {
+    outcome.failures.iter().map(|(kind, count, _)| (kind, count)).collect()
+}
+
+/// The outcome without its histograms.
+fn told(outcome: &Outcome) -> String {
+    let Outcome { completed, in_flight, failures, bytes, negotiated, verified, .. } = outcome;
+    format!(
+        "{completed} completed, {in_flight} in flight, {failures:?} {bytes:?} {negotiated:?} {verified:?}"
+    )
+}
+
+/// All three operations of a plan fail in this way.
+#[track_caller]
+fn assert_fails(plan: Plan, kind: ErrorKind) {
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(kind, 3)]), "{}", told(&outcome));
+    assert_eq!(outcome.bytes.body, 0, "bytes of failed operations were counted");
+}
+
+/// All three operations of a plan complete, with bodies of this length.
+#[track_caller]
+fn assert_completes(plan: Plan, body: u64) {
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", told(&outcome));
+    assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * body, 0));
+}

@@ -1,0 +1,391 @@
+//! Servers whose records are not what they should be: the walk, and opening everything.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use load::{ErrorKind, Plan, Receive, Stop};
+use rustls::version::TLS12;
+use tls::Suite;
+use units::Nanos;
+
+use crate::scripted_server::{
+    ALERT, Craft, DATA, HANDSHAKE, Legacy, Secure, Server, Session, config, config_of, finish,
+    legacy_acceptor, rsa, silence,
+};
+use crate::{
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, one_in, run,
+    told,
+};
+
+type Accept = Arc<dyn Fn(TcpStream) -> io::Result<Box<dyn Session>> + Send + Sync>;
+
+/// TLS 1.3 and TLS 1.2 through rustls, and CBC through OpenSSL, with the suite to ask for.
+fn stacks() -> [(Accept, Option<&'static Suite>); 3] {
+    let tls13 = config();
+    let tls12 = Arc::new(config_of(rsa(), &[&TLS12]));
+    let suite = Suite::parse("AES128-SHA").unwrap();
+    let legacy = legacy_acceptor(rsa(), suite);
+    [
+        (Arc::new(move |stream| Ok(Box::new(Secure::accept(stream, &tls13)?))), None),
+        (Arc::new(move |stream| Ok(Box::new(Secure::accept(stream, &tls12)?))), None),
+        (Arc::new(move |stream| Ok(Box::new(Legacy::accept(stream, &legacy)?))), Some(suite)),
+    ]
+}
+
+fn head() -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {OBJECT}\r\n\r\n")
+}
+
+fn body() -> &'static [u8] {
+    &objects::slice(0)[..OBJECT as usize]
+}
+
+/// Sends the object, honestly the first time and `edit`ed from then on: record 0 is the head, 1
+/// to 16 are the body. Behind an edited one it closes without a word, or says no more.
+fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
+    let count = AtomicUsize::new(0);
+    Server::start(move |stream| {
+        let mut session = accept(stream)?;
+        loop {
+            session.request()?;
+            let mut records = session.records(head().as_bytes())?;
+            // One after another: in one call, OpenSSL may choose other sizes.
+            for piece in body().chunks(1 << 14) {
+                records.extend(session.records(piece)?);
+            }
+            assert_eq!(records.len(), 17);
+            let is_honest = count.fetch_add(1, SeqCst) == 0;
+            if !is_honest {
+                edit(&mut records);
+            }
+            session.stream().write_all(&records.concat())?;
+            if !is_honest && closes {
+                return finish(session.stream());
+            }
+        }
+    })
+}
+
+/// How a walk takes the edit, behind an honest response, and how opening all takes it.
+#[track_caller]
+fn assert_edit(
+    edit: fn(&mut Vec<Vec<u8>>),
+    closes: bool,
+    walked: Option<ErrorKind>,
+    opened: ErrorKind,
+) {
+    for (accept, suite) in stacks() {
+        let outcome_of = |adjust: fn(&mut Plan)| {
+            let server = edited(accept.clone(), edit, closes);
+            let mut plan = https(server.address(), OBJECT_PATH);
+            plan.tls.suite = suite;
+            adjust(&mut plan);
+            let outcome = run(plan);
+            assert_eq!(outcome.bytes.body, outcome.completed * OBJECT, "{suite:?}");
+            (outcome.completed, kinds(&outcome))
+        };
+        let expected = walked.map_or((3, vec![]), |kind| (1, vec![(kind, 2)]));
+        assert_eq!(outcome_of(|_| {}), expected, "walked, {suite:?}");
+        let expected = (1, vec![(opened, 2)]);
+        let decrypt: fn(&mut Plan) = |plan| plan.receive = Receive::Decrypt;
+        assert_eq!(outcome_of(decrypt), expected, "decrypted, {suite:?}");
+        assert_eq!(outcome_of(|plan| plan.verify = one_in(1)), expected, "verified, {suite:?}");
+    }
+}
+
+const LOST: ErrorKind = ErrorKind::UnverifiableRecord;
+
+#[test]
+fn a_corrupted_first_record() {
+    assert_edit(|records| records[0][30] ^= 1, true, Some(LOST), LOST);
+}
+
+#[test]
+fn a_corrupted_last_record() {
+    assert_edit(|records| records[16][9000] ^= 1, true, Some(LOST), LOST);
+}
+
+#[test]
+fn a_middle_record_repeated() {
+    assert_edit(|records| records.insert(7, records[7].clone()), true, Some(LOST), LOST);
+}
+
+#[test]
+fn a_middle_record_in_place_of_the_last() {
+    assert_edit(|records| records[16] = records[7].clone(), true, Some(LOST), LOST);
+}
+
+#[test]
+fn a_middle_record_missing() {
+    // A walk waits for what is missing, and the end of the stream comes.
+    let short = Some(ErrorKind::ShortBody);
+    assert_edit(|records| drop(records.remove(7)), true, short, LOST);
+}
+
+#[test]
+fn the_last_record_missing() {
+    let short = ErrorKind::ShortBody;
+    assert_edit(|records| drop(records.pop()), true, Some(short), short);
+}
+
+#[test]
+fn a_missing_record_and_silence() {
+    let (accept, _) = stacks().into_iter().next().unwrap();
+    let server = edited(accept, |records| drop(records.remove(7)), false);
+    let mut plan = https(server.address(), OBJECT_PATH);
+    plan.timeout = Nanos(700 * MILLISECOND);
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::Stall, 2)]));
+    assert_eq!((outcome.bytes.body, outcome.bytes.unproven > 0), (OBJECT, true));
+}
+
+/// What a walk takes for right by design: `receive = decrypt` and `verify = 1/1` see it.
+mod unseen_by_a_walk {
+    use super::*;
+
+    #[test]
+    fn two_middle_records_swapped() {
+        assert_edit(|records| records.swap(5, 6), false, None, LOST);
+    }
+
+    #[test]
+    fn a_corrupted_middle_record() {
+        assert_edit(|records| records[7][5000] ^= 1, false, None, LOST);
+    }
+}
+
+/// A server of TLS 1.3 that answers every request by hand.
+fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static) -> Server {
+    let config = config();
+    Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        https.request()?;
+        let mut craft = https.craft()?;
+        answer(&mut craft)?;
+        silence(&mut craft.stream)
+    })
+}
+
+/// One response a connection, so that each can be crafted from the handshake's keys.
+fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
+    let mut plan = https(server.address(), path);
+    plan.operation = load::Operation::OneRequestPerConnection;
+    plan.receive = receive;
+    plan
+}
+
+const CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 262144\r\n\r\n";
+
+fn send_object(
+    craft: &mut Craft,
+    between: impl Fn(&mut Craft, usize) -> io::Result<()>,
+) -> io::Result<()> {
+    craft.send(DATA, CLOSE.as_bytes(), 0)?;
+    for (i, piece) in body().chunks(10_000).enumerate() {
+        between(craft, i)?;
+        craft.send(DATA, piece, 0)?;
+    }
+    craft.send(ALERT, &[1, 0], 0)?;
+    craft.stream.shutdown(std::net::Shutdown::Write)
+}
+
+#[test]
+fn empty_records_between_others() {
+    let server = crafted(|craft| {
+        send_object(craft, |craft, i| (0..i).try_for_each(|_| craft.send(DATA, &[], 0)))
+    });
+    for receive in [Receive::Walk, Receive::Decrypt] {
+        assert_completes(one_request(&server, OBJECT_PATH, receive), OBJECT);
+    }
+}
+
+#[test]
+fn tickets_before_the_response() {
+    let mut config = config_of(rsa(), &[&rustls::version::TLS13]);
+    config.send_tls13_tickets = 60;
+    let config = Arc::new(config);
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        loop {
+            https.request()?;
+            https.send(head().as_bytes())?;
+            https.send(body())?;
+        }
+    });
+    assert_completes(https(server.address(), OBJECT_PATH), OBJECT);
+    let mut plan = https(server.address(), "/");
+    plan.operation = load::Operation::Handshakes;
+    assert_completes(plan, 0);
+}
+
+#[test]
+fn padding_that_a_walk_cannot_see() {
+    let server = crafted(|craft| {
+        craft.send(DATA, CLOSE.as_bytes(), 7)?;
+        for piece in body().chunks(10_000) {
+            craft.send(DATA, piece, 300)?;
+        }
+        craft.send(ALERT, &[1, 0], 0)?;
+        craft.stream.shutdown(std::net::Shutdown::Write)
+    });
+    let walk = Plan { verify: one_in(1000), ..one_request(&server, OBJECT_PATH, Receive::Walk) };
+    let outcome = run(walk);
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_completes(one_request(&server, OBJECT_PATH, Receive::Decrypt), OBJECT);
+}
+
+#[test]
+fn a_key_update_within_a_body() {
+    let count = AtomicUsize::new(0);
+    let server = Server::start({
+        let config = config();
+        move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            loop {
+                https.request()?;
+                https.send(head().as_bytes())?;
+                let (first, second) = body().split_at(100_000);
+                https.send(first)?;
+                if count.fetch_add(1, SeqCst) > 0 {
+                    https.update_key()?;
+                }
+                https.send(second)?;
+            }
+        }
+    });
+    let outcome = run(https(server.address(), OBJECT_PATH));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    let mut plan = https(server.address(), OBJECT_PATH);
+    plan.receive = Receive::Decrypt;
+    assert_fails(plan, LOST);
+}
+
+#[test]
+fn alerts_and_garbage_between_records() {
+    let cases: [(fn(&mut Craft) -> io::Result<()>, ErrorKind); 6] = [
+        (|craft| craft.send(ALERT, &[2, 80], 0), ErrorKind::Alert),
+        (|craft| craft.stream.write_all(&[21, 3, 3, 0, 2, 2, 40]), ErrorKind::Alert),
+        (|craft| craft.stream.write_all(&[23, 3, 3, 0xff, 0xff, 0]), LOST),
+        (|craft| craft.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"), LOST),
+        (|craft| craft.send(99, b"what is this", 0), LOST),
+        (|craft| craft.send(HANDSHAKE, &[24, 0, 0, 1, 0], 0), LOST),
+    ];
+    for (misbehave, kind) in cases {
+        for position in [0, 3] {
+            let server = crafted(move |craft| {
+                for i in 0..=position {
+                    match i {
+                        _ if i == position => misbehave(craft)?,
+                        0 => craft.send(DATA, CLOSE.as_bytes(), 0)?,
+                        i => craft.send(DATA, &body()[(i - 1) * 10_000..i * 10_000], 0)?,
+                    }
+                }
+                Ok(())
+            });
+            assert_fails(one_request(&server, OBJECT_PATH, Receive::Decrypt), kind);
+        }
+    }
+}
+
+#[test]
+fn wrong_content_in_the_first_record() {
+    for (accept, suite) in stacks() {
+        let server = Server::start(move |stream| {
+            let mut session = accept(stream)?;
+            session.request()?;
+            let mut content = [head().as_bytes(), body()].concat();
+            content[100] ^= 1;
+            session.send(&content)?;
+            session.finish()
+        });
+        let mut plan = https(server.address(), OBJECT_PATH);
+        plan.tls.suite = suite;
+        assert_fails(plan, ErrorKind::Content);
+    }
+}
+
+#[test]
+fn wrong_content_in_each_record_but_the_first() {
+    let count = AtomicUsize::new(0);
+    let (accept, _) = stacks().into_iter().next().unwrap();
+    let server = Server::start(move |stream| {
+        let mut session = accept(stream)?;
+        loop {
+            session.request()?;
+            let mut content = [head().as_bytes(), body()].concat();
+            if count.fetch_add(1, SeqCst) > 0 {
+                content[50_000..].fill(0);
+            }
+            session.send(&content)?;
+        }
+    });
+    // Whether the content or the count of bytes is wrong, a walk cannot tell.
+    let outcome = run(https(server.address(), OBJECT_PATH));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    let mut plan = https(server.address(), OBJECT_PATH);
+    plan.verify = one_in(1);
+    assert_fails(plan, ErrorKind::Content);
+}
+
+#[test]
+fn one_byte_at_a_time() {
+    const SIZE: usize = 1500;
+    for (accept, suite) in stacks() {
+        let server = Server::start(move |stream| {
+            let mut session = accept(stream)?;
+            loop {
+                session.request()?;
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
+                let mut bytes = session.records(head.as_bytes())?.concat();
+                for piece in body()[..SIZE].chunks(400) {
+                    bytes.extend(session.records(piece)?.concat());
+                }
+                for byte in bytes {
+                    session.stream().write_all(&[byte])?;
+                }
+            }
+        });
+        let mut plan = https(server.address(), "/bytes/1500B");
+        plan.tls.suite = suite;
+        assert_completes(plan, SIZE as u64);
+    }
+}
+
+#[test]
+fn a_trickle_is_neither_a_response_nor_a_stall() {
+    for whole in [false, true] {
+        let server = crafted(|craft| {
+            craft.send(DATA, CLOSE.as_bytes(), 0)?;
+            for byte in craft.seal(DATA, &body()[..16_000], 0) {
+                craft.stream.write_all(&[byte])?;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Ok(())
+        });
+        let mut plan = https(server.address(), OBJECT_PATH);
+        plan.verify = one_in(if whole { 1 } else { 1000 });
+        plan.timeout = Nanos(500 * MILLISECOND);
+        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1200 * MILLISECOND) };
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
+        assert_eq!(outcome.bytes.body, 0);
+    }
+}
+
+#[test]
+fn records_without_end_and_without_content() {
+    for (kind, content) in [(DATA, &[][..]), (HANDSHAKE, &[4, 0, 0, 1, 9])] {
+        let server = crafted(move |craft| {
+            loop {
+                craft.send(kind, content, 0)?;
+            }
+        });
+        let mut plan = https(server.address(), OBJECT_PATH);
+        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(300 * MILLISECOND) };
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
+    }
+}

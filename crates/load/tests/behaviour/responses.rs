@@ -1,0 +1,261 @@
+//! Servers whose responses are not what they should be, over plain HTTP and over TLS.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use load::{ErrorKind, Operation, Plan};
+use units::Nanos;
+
+use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
+use crate::{
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, http, https, kinds, one_in,
+    run, told,
+};
+
+type Script = dyn Fn(&mut dyn Session) -> io::Result<()> + Send + Sync;
+
+/// The same script behind plain HTTP and behind TLS, each with a plan of this path.
+fn both(
+    path: &str,
+    script: impl Fn(&mut dyn Session) -> io::Result<()> + Send + Sync + 'static,
+) -> [(Server, Plan); 2] {
+    let script: Arc<Script> = Arc::new(script);
+    let plain = Server::start({
+        let script = script.clone();
+        move |stream: TcpStream| script(&mut Plain(stream))
+    });
+    let config = config();
+    let secure = Server::start(move |stream| script(&mut Secure::accept(stream, &config)?));
+    let (http, https) = (http(plain.address(), path), https(secure.address(), path));
+    [(plain, http), (secure, https)]
+}
+
+/// Answers every request with this text and keeps the connection.
+fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+    let text = text.into();
+    both(path, move |session| {
+        loop {
+            session.request()?;
+            session.send(&text)?;
+        }
+    })
+}
+
+/// Answers one request with this text, then announces its close and closes.
+fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+    let text = text.into();
+    both(path, move |session| {
+        session.request()?;
+        session.send(&text)?;
+        session.finish()
+    })
+}
+
+#[track_caller]
+fn assert_both_fail(servers: [(Server, Plan); 2], kind: ErrorKind) {
+    for (_server, plan) in servers {
+        assert_fails(plan, kind);
+    }
+}
+
+#[track_caller]
+fn assert_both_complete(servers: [(Server, Plan); 2], body: u64) {
+    for (_server, plan) in servers {
+        assert_completes(plan, body);
+    }
+}
+
+fn head(length: u64) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
+}
+
+fn object(size: u64) -> &'static [u8] {
+    &objects::slice(0)[..size as usize]
+}
+
+/// A response with this promise and this much of the stream behind it.
+fn response(promised: u64, sent: u64) -> Vec<u8> {
+    [head(promised).as_bytes(), object(sent)].concat()
+}
+
+#[test]
+fn statuses_without_success() {
+    for text in [
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nlost",
+        "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 503 Service Unavailable\r\n\r\n",
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/2 200\r\n\r\n",
+        "220 mail ESMTP ready\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+    ] {
+        assert_both_fail(keeping("/", text), ErrorKind::Status);
+    }
+}
+
+#[test]
+fn bodies_of_every_framing() {
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n0\r\n\r\n";
+    assert_both_complete(keeping("/", chunked), 4);
+    let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    assert_both_complete(keeping("/", interim), 2);
+    assert_both_complete(keeping("/", "HTTP/1.1 204 No Content\r\n\r\n"), 0);
+    assert_both_complete(keeping("/", head(0)), 0);
+    assert_both_complete(closing("/", "HTTP/1.0 200 OK\r\n\r\nuntil the close"), 15);
+    assert_both_complete(keeping(OBJECT_PATH, response(OBJECT, OBJECT)), OBJECT);
+}
+
+#[test]
+fn a_chunked_object() {
+    let mut text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    for chunk in object(OBJECT).chunks(30_000) {
+        text.extend(format!("{:x}\r\n", chunk.len()).bytes());
+        text.extend(chunk);
+        text.extend(b"\r\n");
+    }
+    text.extend(b"0\r\n\r\n");
+    assert_both_complete(keeping(OBJECT_PATH, text), OBJECT);
+}
+
+#[test]
+fn no_length_and_no_close_notify() {
+    let [(_server, plain), (_secure, secure)] = both("/", |session| {
+        session.request()?;
+        session.send(b"HTTP/1.0 200 OK\r\n\r\nuntil the close")?;
+        finish(session.stream())
+    });
+    assert_completes(plain, 15);
+    // Over TLS, anybody could have cut it.
+    assert_fails(secure, ErrorKind::ShortBody);
+}
+
+#[test]
+fn bodies_shorter_than_promised() {
+    for sent in [0, 1, 20_000, OBJECT - 1] {
+        assert_both_fail(closing(OBJECT_PATH, response(OBJECT, sent)), ErrorKind::ShortBody);
+    }
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n";
+    assert_both_fail(closing("/", chunked), ErrorKind::ShortBody);
+}
+
+#[test]
+fn objects_of_another_size() {
+    assert_both_fail(keeping(OBJECT_PATH, response(OBJECT - 1, OBJECT - 1)), ErrorKind::ShortBody);
+    assert_both_fail(keeping(OBJECT_PATH, response(OBJECT + 1, OBJECT + 1)), ErrorKind::LongBody);
+    assert_both_fail(keeping(OBJECT_PATH, head(0)), ErrorKind::ShortBody);
+}
+
+#[test]
+fn bodies_longer_than_promised() {
+    // In one piece with the response it is seen at once.
+    assert_both_fail(keeping("/bytes/1000B", response(1000, 1001)), ErrorKind::LongBody);
+    assert_both_fail(keeping("/", response(1000, 2000)), ErrorKind::LongBody);
+    // Behind a longer one it is found where the next response should begin, if not before; and
+    // whether a walk counted wrong, it cannot tell.
+    for (_server, mut plan) in keeping(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        plan.stop = load::Stop::Operations(6);
+        let outcome = run(plan);
+        let kinds = [ErrorKind::LongBody, ErrorKind::Status, ErrorKind::UnverifiableRecord];
+        let expected: u64 = kinds.iter().map(|kind| outcome.failures.count(*kind)).sum();
+        let failed = outcome.failures.total();
+        assert!(failed >= 3 && expected == failed, "{}", told(&outcome));
+        assert_eq!(outcome.bytes.body, outcome.completed * OBJECT);
+    }
+    // With one request a connection nothing may follow.
+    for (_server, mut plan) in closing(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        plan.operation = Operation::OneRequestPerConnection;
+        plan.verify = one_in(1);
+        assert_fails(plan, ErrorKind::LongBody);
+    }
+}
+
+#[test]
+fn content_that_is_not_the_objects() {
+    let mut text = response(OBJECT, OBJECT);
+    text[100] ^= 1;
+    assert_both_fail(keeping(OBJECT_PATH, text), ErrorKind::Content);
+    // Of a plain body only what is read is compared: every response with verify = 1/1.
+    let mut text = response(OBJECT, OBJECT);
+    text[200_000] ^= 1;
+    for (_server, mut plan) in keeping(OBJECT_PATH, text) {
+        plan.verify = one_in(1);
+        assert_fails(plan, ErrorKind::Content);
+    }
+}
+
+#[test]
+fn closes_before_the_response_is_there() {
+    assert_both_fail(closing("/", ""), ErrorKind::EarlyClose);
+    assert_both_fail(closing("/", "HTTP/1.1 200 OK\r\nContent-Le"), ErrorKind::EarlyClose);
+}
+
+#[test]
+fn stalls_within_the_response() {
+    for text in
+        [b"HTTP/1.1 200 OK\r\nContent-Le".to_vec(), response(OBJECT, 0), response(OBJECT, 99_999)]
+    {
+        let servers = both(OBJECT_PATH, move |session| {
+            session.request()?;
+            session.send(&text)?;
+            silence(session.stream())
+        });
+        for (_server, mut plan) in servers {
+            plan.timeout = Nanos(500 * MILLISECOND);
+            assert_fails(plan, ErrorKind::Stall);
+        }
+    }
+}
+
+#[test]
+fn resets_within_the_body() {
+    let servers = both(OBJECT_PATH, |session| {
+        session.request()?;
+        session.send(&response(OBJECT, 100_000))?;
+        reset(session.stream())
+    });
+    assert_both_fail(servers, ErrorKind::Reset);
+}
+
+#[test]
+fn what_was_right_before_a_failure_counts() {
+    let count = AtomicUsize::new(0);
+    let servers = both(OBJECT_PATH, move |session| {
+        loop {
+            session.request()?;
+            if count.fetch_add(1, SeqCst) % 5 == 4 {
+                session.send(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")?;
+            } else {
+                session.send(&response(OBJECT, OBJECT))?;
+            }
+        }
+    });
+    for (_server, mut plan) in servers {
+        plan.stop = load::Stop::Operations(5);
+        let outcome = run(plan);
+        // The counter is shared, so which of five fails differs between the two.
+        assert_eq!((outcome.completed, kinds(&outcome)), (4, vec![(ErrorKind::Status, 1)]));
+        assert_eq!(outcome.bytes.body, 4 * OBJECT);
+    }
+}
+
+#[test]
+fn a_pause_longer_than_the_low_water_mark_is_kept() {
+    const SIZE: u64 = 1 << 20;
+    let servers = both("/bytes/1MiB", |session| {
+        loop {
+            session.request()?;
+            let text = response(SIZE, SIZE);
+            let (first, second) = text.split_at(text.len() / 2);
+            session.send(first)?;
+            std::thread::sleep(Duration::from_millis(600));
+            session.send(second)?;
+        }
+    });
+    for (_server, mut plan) in servers {
+        plan.timeout = Nanos(4000 * MILLISECOND);
+        assert_completes(plan, SIZE);
+    }
+}

@@ -1,0 +1,96 @@
+//! TLS 1.2 through OpenSSL: the CBC and static-RSA suites, which rustls does not serve.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+use openssl::pkey::PKey;
+use openssl::ssl::{Ssl, SslContext, SslMethod, SslOptions, SslStream, SslVersion};
+use openssl::x509::X509;
+use tls::{Identity, Suite};
+
+use super::{Session, split};
+
+/// A server of one suite of TLS 1.2.
+pub fn legacy_acceptor(identity: &Identity, suite: &Suite) -> SslContext {
+    let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
+    builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
+    builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name)).unwrap();
+    builder.set_options(SslOptions::NO_TICKET);
+    builder.set_certificate(&X509::from_pem(&identity.certificate_pem).unwrap()).unwrap();
+    builder.set_private_key(&PKey::private_key_from_pem(&identity.key_pem).unwrap()).unwrap();
+    builder.build()
+}
+
+/// A connection whose handshake has ended.
+pub struct Legacy(SslStream<Tap>);
+
+impl Legacy {
+    pub fn accept(stream: TcpStream, context: &SslContext) -> io::Result<Self> {
+        let ssl = Ssl::new(context)?;
+        let mut stream = SslStream::new(ssl, Tap { stream, held: None })?;
+        stream.accept().map_err(io::Error::other)?;
+        Ok(Self(stream))
+    }
+
+    /// What OpenSSL sends while `write` runs.
+    fn held(
+        &mut self,
+        write: impl FnOnce(&mut SslStream<Tap>) -> io::Result<()>,
+    ) -> io::Result<Vec<u8>> {
+        self.0.get_mut().held = Some(Vec::new());
+        let written = write(&mut self.0);
+        let held = self.0.get_mut().held.take().unwrap_or_default();
+        written.map(|()| held)
+    }
+}
+
+impl Session for Legacy {
+    fn request(&mut self) -> io::Result<String> {
+        let mut text = Vec::new();
+        let mut piece = [0; 1000];
+        while !text.ends_with(b"\r\n\r\n") {
+            match self.0.read(&mut piece)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => text.extend_from_slice(&piece[..count]),
+            }
+        }
+        String::from_utf8(text).map_err(io::Error::other)
+    }
+
+    fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.held(|stream| stream.write_all(content)).map(|bytes| split(&bytes))
+    }
+
+    fn close_notify(&mut self) -> io::Result<Vec<u8>> {
+        self.held(|stream| stream.shutdown().map(drop).map_err(io::Error::other))
+    }
+
+    fn stream(&mut self) -> &mut TcpStream {
+        &mut self.0.get_mut().stream
+    }
+}
+
+/// A stream whose outgoing bytes can be held back.
+struct Tap {
+    stream: TcpStream,
+    held: Option<Vec<u8>>,
+}
+
+impl Read for Tap {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Tap {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.held {
+            Some(held) => held.write(bytes),
+            None => self.stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

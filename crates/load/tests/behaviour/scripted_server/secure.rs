@@ -1,0 +1,167 @@
+//! TLS through rustls: all of TLS 1.3, and the ECDHE AEAD suites of TLS 1.2.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::ring::{default_provider, sign::any_supported_type};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, Signer, SigningKey};
+use rustls::{
+    Error, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+    SupportedProtocolVersion,
+};
+use tls::{CertificateKey, Identity};
+
+use super::{Craft, Session, split};
+
+/// An RSA identity, made once.
+pub fn rsa() -> &'static Identity {
+    static IDENTITY: OnceLock<Identity> = OnceLock::new();
+    IDENTITY.get_or_init(|| Identity::generate(CertificateKey::Rsa(2048)).unwrap())
+}
+
+/// An ECDSA identity, made once.
+pub fn ecdsa() -> &'static Identity {
+    static IDENTITY: OnceLock<Identity> = OnceLock::new();
+    IDENTITY.get_or_init(|| Identity::generate(CertificateKey::EcdsaP256).unwrap())
+}
+
+/// An honest server's configuration.
+pub fn config_of(
+    identity: &Identity,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ServerConfig {
+    with_key(versions, certified(identity, |key| key))
+}
+
+/// TLS 1.3 with an ECDSA key.
+pub fn config() -> Arc<ServerConfig> {
+    Arc::new(config_of(ecdsa(), &[&rustls::version::TLS13]))
+}
+
+/// A configuration whose key signs something else than the handshake.
+pub fn forged(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
+    let key = certified(ecdsa(), |key| Arc::new(Forged(key)));
+    Arc::new(with_key(&[version], key))
+}
+
+fn with_key(versions: &[&'static SupportedProtocolVersion], key: CertifiedKey) -> ServerConfig {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Only(Arc::new(key))));
+    config.enable_secret_extraction = true;
+    config
+}
+
+fn certified(
+    identity: &Identity,
+    wrap: impl FnOnce(Arc<dyn SigningKey>) -> Arc<dyn SigningKey>,
+) -> CertifiedKey {
+    let chain = CertificateDer::pem_slice_iter(&identity.certificate_pem)
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let key = PrivateKeyDer::from_pem_slice(&identity.key_pem).unwrap();
+    CertifiedKey::new(chain, wrap(any_supported_type(&key).unwrap()))
+}
+
+#[derive(Debug)]
+struct Only(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Only {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+/// A key that signs, well-formed, something else than it is given.
+#[derive(Debug)]
+struct Forged<T>(T);
+
+impl SigningKey for Forged<Arc<dyn SigningKey>> {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        Some(Box::new(Forged(self.0.choose_scheme(offered)?)))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.0.algorithm()
+    }
+}
+
+impl Signer for Forged<Box<dyn Signer>> {
+    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+        self.0.sign(b"something else")
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.0.scheme()
+    }
+}
+
+/// A connection whose handshake has ended.
+pub struct Secure {
+    connection: ServerConnection,
+    stream: TcpStream,
+}
+
+impl Secure {
+    /// Makes the handshake, to its end on both sides.
+    pub fn accept(mut stream: TcpStream, config: &Arc<ServerConfig>) -> io::Result<Self> {
+        let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+        connection.set_buffer_limit(None);
+        connection.complete_io(&mut stream)?;
+        Ok(Self { connection, stream })
+    }
+
+    /// Sends a KeyUpdate with what is sent next, and changes the key.
+    pub fn update_key(&mut self) -> io::Result<()> {
+        self.connection.refresh_traffic_keys().map_err(io::Error::other)
+    }
+
+    /// Takes the keys out, to seal records by hand.
+    pub fn craft(self) -> io::Result<Craft> {
+        let secrets = self.connection.dangerous_extract_secrets().map_err(io::Error::other)?;
+        Craft::new(secrets.tx, self.stream)
+    }
+}
+
+impl Session for Secure {
+    fn request(&mut self) -> io::Result<String> {
+        let mut text = Vec::new();
+        let mut piece = [0; 1000];
+        while !text.ends_with(b"\r\n\r\n") {
+            match self.connection.reader().read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => text.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.connection.read_tls(&mut self.stream)?;
+                    self.connection.process_new_packets().map_err(io::Error::other)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        String::from_utf8(text).map_err(io::Error::other)
+    }
+
+    fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.connection.writer().write_all(content)?;
+        let mut sealed = Vec::new();
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut sealed)?;
+        }
+        Ok(split(&sealed))
+    }
+
+    fn close_notify(&mut self) -> io::Result<Vec<u8>> {
+        self.connection.send_close_notify();
+        Ok(self.records(&[])?.concat())
+    }
+
+    fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+}

@@ -1,0 +1,151 @@
+//! From what was seen in a trial to its line in the journal.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use load::Outcome;
+use observe::{CoreShares, CpuSeries};
+
+use crate::evidence::{Evidence, Facts};
+use crate::line::{ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA};
+use crate::reading::Readings;
+use crate::receipt::Receipt;
+use crate::trial::{STEP, Trial};
+use crate::verdict::{Limit, Verdict};
+use crate::warning::Warning;
+
+/// How many steps the record of a window's CPU time has at most.
+const SERIES_STEPS: u32 = 10;
+
+impl Trial {
+    /// The line of this trial.
+    pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
+        let shares = observed.shares();
+        let evidence = Evidence::of(&Facts {
+            outcome,
+            connections: self.plan.connections,
+            readings: &observed.readings,
+            shares: &shares,
+            server_cpus: self.server_cpus.as_ref(),
+            client_cpus: &self.plan.cpus,
+        });
+        let receipt = Receipt::of(&self.plan, self.certificate_key, outcome);
+        let verdict = Verdict::of(evidence);
+        let operations = Operations {
+            completed: outcome.completed,
+            in_flight: outcome.in_flight,
+            ..Operations::from(&outcome.failures)
+        };
+        let seconds = outcome.window.seconds();
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        Line {
+            schema: SCHEMA,
+            place: None,
+            valid: receipt.mismatch.is_empty()
+                && observed.target_error.is_none()
+                && verdict.limit != Limit::Errors
+                && outcome.completed > 0,
+            interrupted: outcome.interrupted,
+            started_unix_ms: observed.started_unix_ms,
+            window_ns: outcome.window.0,
+            bytes: ByteCounts {
+                body: outcome.bytes.body,
+                decrypted: outcome.bytes.opened,
+                unproven: outcome.bytes.unproven,
+            },
+            rate_per_s: per_second(outcome.completed as f64),
+            goodput_bps: per_second(outcome.bytes.body as f64 * 8.0).round() as u64,
+            cpu_ns: cpu_times(&observed.readings, outcome),
+            core_hz: observed.core_hz,
+            latency_ns: LatencyNs::from(&outcome.latencies),
+            cpu_share: self.series(&observed),
+            warnings: Warning::of(
+                self.neighbours,
+                &verdict,
+                &operations,
+                self.plan.connections,
+                observed.core_hz,
+            ),
+            operations,
+            receipt,
+            verdict,
+            target_error: observed.target_error,
+        }
+    }
+
+    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
+    /// known.
+    fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
+        let Some(series) = &observed.series else { return Vec::new() };
+        let window = observed.ended.saturating_duration_since(observed.started);
+        let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
+        let step = window / steps;
+        let is_of_interest = |cpu: &usize| match &self.server_cpus {
+            Some(server) => {
+                server.as_slice().contains(cpu) || self.plan.cpus.as_slice().contains(cpu)
+            }
+            None => true,
+        };
+        let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
+        for i in 0..steps {
+            let from = observed.started + step * i;
+            for (cpu, shares) in series.shares(from, from + step) {
+                if is_of_interest(&cpu) {
+                    let core = all.entry(cpu).or_default();
+                    core.cpu = cpu;
+                    core.push(step, &shares);
+                }
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+impl CoreSeries {
+    fn push(&mut self, step: Duration, shares: &CoreShares) {
+        let rounded = |share: f64| (share * 1e3).round() / 1e3;
+        self.step_ns.push(u64::try_from(step.as_nanos()).unwrap_or(u64::MAX));
+        self.user.push(rounded(shares.user));
+        self.system.push(rounded(shares.system));
+        self.softirq.push(rounded(shares.softirq + shares.irq));
+        self.steal.push(rounded(shares.steal));
+        self.idle.push(rounded(shares.idle));
+    }
+}
+
+/// What was seen beside the load.
+pub(crate) struct Observed {
+    pub(crate) started_unix_ms: u64,
+    pub(crate) started: Instant,
+    pub(crate) ended: Instant,
+    pub(crate) readings: Readings,
+    pub(crate) series: Option<CpuSeries>,
+    pub(crate) core_hz: CoreHz,
+    pub(crate) target_error: Option<String>,
+}
+
+impl Observed {
+    fn shares(&self) -> BTreeMap<usize, CoreShares> {
+        self.series
+            .as_ref()
+            .map(|series| series.shares(self.started, self.ended))
+            .unwrap_or_default()
+    }
+}
+
+fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
+    let window = outcome.window;
+    let server = readings.server();
+    let client = readings.threads();
+    let waited = client.as_ref().and_then(|usages| {
+        usages.iter().map(|usage| usage.waiting_within(window).map(|time| time.0)).sum()
+    });
+    CpuTimes {
+        server: server.map(|usage| usage.on_cpu_within(window).0),
+        client: client.map(|usages| usages.iter().map(|usage| usage.on_cpu_within(window).0).sum()),
+        server_run_queue_wait: server
+            .and_then(|usage| usage.waiting_within(window))
+            .map(|time| time.0),
+        client_run_queue_wait: waited,
+    }
+}

@@ -1,0 +1,125 @@
+//! A verdict in words: what limited the trial, by which figures, and what to do.
+
+use units::{percent, thousands};
+
+use crate::evidence::Evidence;
+use crate::verdict::{CLIENT_WAITING, Limit, NOISE, Verdict};
+
+impl Verdict {
+    /// What limited the trial and by which figures, in a sentence without its full stop.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors if e.completed == 0 => {
+                format!("no operation completed, {} failed", thousands(e.failed))
+            }
+            Limit::Errors => format!(
+                "{} of the operations failed ({} of {})",
+                percent(e.failed_share.unwrap_or_default()),
+                thousands(e.failed),
+                thousands(e.failed + e.completed)
+            ),
+            Limit::Descriptors => format!(
+                "the client had no file descriptor left for {} connections",
+                thousands(e.descriptors_lacking)
+            ),
+            Limit::Ports => format!(
+                "the client had no port left for {} connections",
+                thousands(e.ports_lacking)
+            ),
+            Limit::AcceptQueue => format!(
+                "the server's accept queue overflowed {} times, which cost the connections {} of \
+                 their time",
+                thousands(e.listen_overflows.unwrap_or_default()),
+                percent(e.accept_queue_loss.unwrap_or_default())
+            ),
+            Limit::ClientCpu => {
+                let waiting = match e.client_waiting {
+                    Some(share) if share >= CLIENT_WAITING => {
+                        format!(", {} of it waiting while others ran on its CPU", percent(share))
+                    }
+                    _ => String::new(),
+                };
+                format!(
+                    "the client's CPU: its busiest load thread was {} busy{waiting}; {}",
+                    percent(e.client_busy.unwrap_or_default()),
+                    server_in_words(e)
+                )
+            }
+            Limit::ServerCpu => {
+                format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
+            }
+            Limit::Noise => format!("noise: {}", noise_in_words(e)),
+            Limit::Unknown => {
+                format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
+            }
+        }
+    }
+
+    /// What to do for a better or a higher figure, in a sentence without its full stop.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors => "read the first error of each kind, and the server's log",
+            Limit::Descriptors => "raise the limit (ulimit -n), or use fewer connections (-c)",
+            Limit::Ports => {
+                "use fewer connections (-c), wait a minute until closed ones leave TIME_WAIT, or \
+                 widen net.ipv4.ip_local_port_range"
+            }
+            Limit::AcceptQueue => {
+                "raise the server's backlog and net.core.somaxconn, or use fewer connections (-c)"
+            }
+            Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
+                "do not take this as the server's maximum; stop the other work on the client's \
+                 CPUs, or give the client other CPUs (--cpus)"
+            }
+            Limit::ClientCpu => {
+                "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::ServerCpu => {
+                "this is the server's maximum here; more needs more CPUs or less work a request"
+            }
+            Limit::Noise => "measure again when nothing else runs on these CPUs",
+            Limit::Unknown if e.server_busy.is_none() => {
+                "tell which process the server is (--server-pid), so that its CPU time is counted"
+            }
+            Limit::Unknown => {
+                "offer more load with more connections (-c); if the rate stays, the server waits \
+                 for something else than CPU, or has fewer threads than CPUs"
+            }
+        }
+    }
+}
+
+fn server_in_words(e: &Evidence) -> String {
+    match (e.server_busy, e.server_cpus_idle) {
+        (None, _) => "how busy the server was is not known".to_owned(),
+        (Some(busy), Some(idle)) => {
+            format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle))
+        }
+        (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
+    }
+}
+
+fn client_in_words(e: &Evidence) -> String {
+    match e.client_busy {
+        Some(busy) => format!("the client's busiest thread was {} busy", percent(busy)),
+        None => "how busy the client was is not known".to_owned(),
+    }
+}
+
+fn noise_in_words(e: &Evidence) -> String {
+    let mut parts = Vec::new();
+    if let Some(share) = e.foreign.filter(|share| *share >= NOISE) {
+        parts.push(format!(
+            "other programs used {} of the server's or the client's CPUs",
+            percent(share)
+        ));
+    }
+    if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
+        parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
+    }
+    parts.join(", and ")
+}
