@@ -214,7 +214,9 @@ fn a_trial_is_one_line_of_json() {
     ]));
     assert!(line.valid && !line.interrupted && line.place.is_none());
     assert!(line.operations.completed > 0 && line.rate_per_s > 0.0, "{:?}", line.operations);
-    assert!(line.bytes.body >= line.operations.completed << 20 && line.goodput_bps > 0);
+    // The first one on each connection may have begun in the warm-up.
+    let begun_in_the_window = line.operations.completed.saturating_sub(64);
+    assert!(line.bytes.body >= begun_in_the_window << 20 && line.goodput_bps > 0);
     assert!(line.cpu_ns.server.unwrap() > 0 && line.cpu_ns.client.unwrap() > 0);
     assert!(line.latency_ns.p50 <= line.latency_ns.max && line.latency_ns.p50.is_some());
     assert!(line.verdict.evidence.server_busy.is_some() && !line.cpu_share.is_empty());

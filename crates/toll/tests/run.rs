@@ -35,16 +35,40 @@ fn result_folder(out: &Path) -> PathBuf {
     folders[0].clone()
 }
 
-/// Command lines of processes that name `folder`, as those of the servers do.
-fn processes_of(folder: &Path) -> Vec<String> {
+/// Numbers and command lines of processes that name `folder`, as those of the servers do.
+fn processes_of(folder: &Path) -> Vec<(String, String)> {
     let folder = folder.to_str().unwrap();
+    let command_line = |entry: std::fs::DirEntry| {
+        let bytes = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let pid = entry.file_name().into_string().ok()?;
+        Some((pid, String::from_utf8_lossy(&bytes).replace('\0', " ")))
+    };
     std::fs::read_dir("/proc")
         .unwrap()
         .flatten()
-        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
-        .map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "))
-        .filter(|command| command.contains(folder))
+        .filter_map(command_line)
+        .filter(|(_, command)| command.contains(folder))
         .collect()
+}
+
+/// Starts the study for a person, and returns when the first trials have ended.
+fn start_quick(out: &Path, deadline: Instant) -> Child {
+    let mut run =
+        toll(&["quick"], out).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let trials = || -> usize {
+        let Ok(mut folders) = std::fs::read_dir(out) else { return 0 };
+        let journal = folders.next().map(|entry| entry.unwrap().path().join("journal.jsonl"));
+        journal.and_then(|path| Journal::read(&path).ok()).map_or(0, |lines| lines.len())
+    };
+    while trials() < 2 {
+        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none());
+        sleep(Duration::from_millis(20));
+    }
+    run
+}
+
+fn kill(signal: &str, pid: &str) {
+    assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
 }
 
 fn has_nginx() -> bool {
@@ -91,34 +115,44 @@ fn quick_measures_every_cell_and_leaves_a_journal_and_nothing_else() {
     let machine = std::fs::read(folder.join("machine.json")).unwrap();
     assert!(serde_json::from_slice::<observe::Machine>(&machine).is_ok());
     assert!(folder.join("logs/embedded").is_dir());
-    assert_eq!(processes_of(out.path()), [""; 0]);
+    assert_eq!(processes_of(out.path()), []);
 }
 
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_stops_the_servers() {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let out = tempfile::tempdir().unwrap();
-    let mut run =
-        toll(&["quick"], out.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + LIMIT;
-    let trials = || -> usize {
-        let Ok(mut folders) = std::fs::read_dir(out.path()) else { return 0 };
-        let journal = folders.next().map(|entry| entry.unwrap().path().join("journal.jsonl"));
-        journal.and_then(|path| Journal::read(&path).ok()).map_or(0, |lines| lines.len())
-    };
-    while trials() < 2 {
-        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(20));
-    }
-    let killed = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    let run = start_quick(out.path(), deadline);
+    // The run itself and its servers.
+    assert!(processes_of(out.path()).len() > 1);
+    kill("-INT", &run.id().to_string());
     let output = finish(run, deadline);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{said}{}", text(&output.stderr));
     assert!(said.contains("limited by ") && said.contains("Medians of the rounds"), "{said}");
     let lines = Journal::read(&result_folder(out.path()).join("journal.jsonl")).unwrap();
     assert!((2..3 * expected_cells().len()).contains(&lines.len()));
-    assert_eq!(processes_of(out.path()), [""; 0]);
+    assert_eq!(processes_of(out.path()), []);
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_with_what_was_measured() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let out = tempfile::tempdir().unwrap();
+    let deadline = Instant::now() + LIMIT;
+    let run = start_quick(out.path(), deadline);
+    let processes = processes_of(out.path());
+    let (pid, _) = processes.iter().find(|(_, command)| command.contains(" serve ")).unwrap();
+    kill("-KILL", pid);
+    let output = finish(run, deadline);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.starts_with("toll: embedded died (signal: 9 (SIGKILL))"), "{said}");
+    let folder = result_folder(out.path());
+    assert!(said.contains(folder.to_str().unwrap()) && said.lines().count() == 1, "{said}");
+    assert!(Journal::read(&folder.join("journal.jsonl")).unwrap().len() >= 2);
+    assert_eq!(processes_of(out.path()), []);
 }
 
 /// Waits for the end of a process that writes little.

@@ -1,17 +1,19 @@
 //! Servers that misbehave in the handshake.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use load::{ErrorKind, Operation, Plan, TlsPlan, Trust};
 use rustls::version::{TLS12, TLS13};
 use tls::{Group, Suite, Version};
+use units::Nanos;
 
 use crate::scripted_server::{
     Legacy, Secure, Server, Session, config, config_of, ecdsa, finish, forged, legacy_acceptor,
     read_record, rsa, silence,
 };
-use crate::{assert_fails, https, kinds, one_in, run};
+use crate::{MILLISECOND, assert_completes, assert_fails, https, kinds, one_in, run};
 
 /// Both client libraries: rustls, and OpenSSL for a CBC suite.
 const SUITES: [&str; 2] = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA"];
@@ -80,7 +82,8 @@ fn a_close_within_the_handshake() {
     let hello = server_hello(0xc02f, &[], &[]);
     let server = answering(&hello[..40]);
     assert_both_fail(&server, ErrorKind::EarlyClose);
-    assert_fails(https(answering([]).address(), "/"), ErrorKind::EarlyClose);
+    let server = answering([]);
+    assert_fails(https(server.address(), "/"), ErrorKind::EarlyClose);
 }
 
 #[test]
@@ -97,8 +100,8 @@ fn an_abbreviated_handshake_that_resumes_nothing() {
         for session in [&[][..], &[5; 32]] {
             let hello = server_hello(suite, session, &[0xff, 1, 0, 1, 0]);
             let flight = [hello, record(20, &[1]), record(22, &[9; 40])].concat();
-            let plan = with_suite(https(answering(flight).address(), "/"), name);
-            assert_fails(plan, ErrorKind::Handshake);
+            let server = answering(flight);
+            assert_fails(with_suite(https(server.address(), "/"), name), ErrorKind::Handshake);
         }
     }
 }
@@ -218,28 +221,61 @@ fn a_handshake_and_then_nothing() {
         move |stream| silence(Secure::accept(stream, &config)?.stream())
     });
     let mut plan = https(silent.address(), "/");
-    plan.timeout = units::Nanos(400 * crate::MILLISECOND);
-    assert_fails(plan.clone(), ErrorKind::Stall);
-    // Neither is the close of a handshake answered; only the stream's end is noticed.
-    plan.operation = Operation::Handshakes;
-    let outcome = run(plan);
-    assert_eq!(outcome.completed + outcome.failures.total(), 3);
+    plan.timeout = Nanos(400 * MILLISECOND);
+    assert_fails(plan, ErrorKind::Stall);
 }
 
 #[test]
-fn a_flight_whose_finish_nobody_awaits() {
-    // The server never reads the client's Finished, so no handshake has ended.
-    let config = config();
-    let server = Server::start(move |mut stream| {
-        let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
-        connection.read_tls(&mut stream)?;
-        connection.process_new_packets().map_err(std::io::Error::other)?;
-        while connection.wants_write() {
-            connection.write_tls(&mut stream)?;
+fn a_close_that_is_not_answered() {
+    let server = Server::start({
+        let config = config();
+        move |stream| {
+            let _held = Secure::accept(stream, &config)?;
+            std::thread::sleep(Duration::from_secs(3));
+            Ok(())
         }
-        finish(&mut stream)
     });
     let mut plan = https(server.address(), "/");
     plan.operation = Operation::Handshakes;
-    assert_fails(plan, ErrorKind::EarlyClose);
+    plan.timeout = Nanos(400 * MILLISECOND);
+    assert_fails(plan, ErrorKind::Stall);
+}
+
+#[test]
+fn a_close_without_close_notify_ends_a_handshake() {
+    // nginx closes so, with TLS 1.2 and 1.3.
+    for version in [&TLS13, &TLS12] {
+        let config = Arc::new(config_of(ecdsa(), &[version]));
+        let server =
+            Server::start(move |stream| silence(Secure::accept(stream, &config)?.stream()));
+        let mut plan = https(server.address(), "/");
+        plan.operation = Operation::Handshakes;
+        assert_completes(plan, 0);
+    }
+}
+
+#[test]
+fn a_server_that_never_reads_the_clients_finished() {
+    for (version, expected) in [
+        // The server's Finished is missing.
+        (&TLS12, (0, vec![(ErrorKind::EarlyClose, 3)])),
+        // By design this counts: only the close tells that the server got the client's Finished,
+        // and this one closes as nginx does.
+        (&TLS13, (3, vec![])),
+    ] {
+        let config = Arc::new(config_of(ecdsa(), &[version]));
+        let server = Server::start(move |mut stream| {
+            let mut connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            connection.read_tls(&mut stream)?;
+            connection.process_new_packets().map_err(io::Error::other)?;
+            while connection.wants_write() {
+                connection.write_tls(&mut stream)?;
+            }
+            finish(&mut stream)
+        });
+        let mut plan = https(server.address(), "/");
+        plan.operation = Operation::Handshakes;
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome)), expected);
+    }
 }

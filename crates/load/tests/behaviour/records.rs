@@ -265,7 +265,8 @@ fn a_key_update_within_a_body() {
 
 #[test]
 fn alerts_and_garbage_between_records() {
-    let cases: [(fn(&mut Craft) -> io::Result<()>, ErrorKind); 6] = [
+    type Misbehaviour = fn(&mut Craft) -> io::Result<()>;
+    let cases: [(Misbehaviour, ErrorKind); 6] = [
         (|craft| craft.send(ALERT, &[2, 80], 0), ErrorKind::Alert),
         (|craft| craft.stream.write_all(&[21, 3, 3, 0, 2, 2, 40]), ErrorKind::Alert),
         (|craft| craft.stream.write_all(&[23, 3, 3, 0xff, 0xff, 0]), LOST),
@@ -388,4 +389,32 @@ fn records_without_end_and_without_content() {
         let outcome = run(plan);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
     }
+}
+
+#[test]
+fn a_pause_within_a_record_does_not_set_a_mark_that_is_never_reached() {
+    const SIZE: usize = 48 << 10;
+    let server = Server::start({
+        let config = config();
+        move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            loop {
+                https.request()?;
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
+                https.send(head.as_bytes())?;
+                let body = https.records(&body()[..SIZE])?.concat();
+                let (first, second) = body.split_at(10_000);
+                https.stream().write_all(first)?;
+                std::thread::sleep(Duration::from_millis(40));
+                https.stream().write_all(second)?;
+            }
+        }
+    });
+    let mut plan = https(server.address(), "/bytes/48KiB");
+    // Shorter than the time after which a mark is lowered. A busy machine may need longer than
+    // this for some, but a mark beyond what is to come would fail all.
+    plan.timeout = Nanos(150 * MILLISECOND);
+    plan.stop = Stop::Operations(20);
+    let outcome = run(plan);
+    assert!(outcome.completed >= 10, "{}", told(&outcome));
 }

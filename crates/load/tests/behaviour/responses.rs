@@ -203,7 +203,7 @@ fn stalls_within_the_response() {
             silence(session.stream())
         });
         for (_server, mut plan) in servers {
-            plan.timeout = Nanos(500 * MILLISECOND);
+            plan.timeout = Nanos(250 * MILLISECOND);
             assert_fails(plan, ErrorKind::Stall);
         }
     }
@@ -242,20 +242,27 @@ fn what_was_right_before_a_failure_counts() {
 }
 
 #[test]
-fn a_pause_longer_than_the_low_water_mark_is_kept() {
+fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
     const SIZE: u64 = 1 << 20;
+    const PAUSES: [u64; 4] = [250, 250, 600, 250];
     let servers = both("/bytes/1MiB", |session| {
         loop {
             session.request()?;
             let text = response(SIZE, SIZE);
-            let (first, second) = text.split_at(text.len() / 2);
-            session.send(first)?;
-            std::thread::sleep(Duration::from_millis(600));
-            session.send(second)?;
+            let mut pieces = text.chunks(text.len().div_ceil(PAUSES.len() + 1));
+            session.send(pieces.next().unwrap_or_default())?;
+            for (piece, pause) in pieces.zip(PAUSES) {
+                std::thread::sleep(Duration::from_millis(pause));
+                session.send(piece)?;
+            }
         }
     });
     for (_server, mut plan) in servers {
-        plan.timeout = Nanos(4000 * MILLISECOND);
-        assert_completes(plan, SIZE);
+        // Longer than each pause, shorter than all: what is there must be taken in between.
+        plan.timeout = Nanos(1000 * MILLISECOND);
+        plan.stop = load::Stop::Operations(2);
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]));
+        assert_eq!(outcome.bytes.body, 2 * SIZE);
     }
 }

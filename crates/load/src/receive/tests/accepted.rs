@@ -1,0 +1,130 @@
+//! What completes, with the right counts.
+
+use super::*;
+
+#[test]
+fn an_object_is_walked_or_opened_whole() {
+    each(|layer, whole| {
+        let end = edited(layer, whole, |_| {});
+        let opened = match (layer, whole) {
+            (_, true) => SIZE as u64,
+            // What is read with the head.
+            (Layer::Plain, false) => (ONE_RECORD - head(SIZE).len()) as u64,
+            (_, false) => 4096,
+        };
+        let compared = opened == SIZE as u64;
+        let completed = Completed { body: SIZE as u64, opened, compared, closes: false };
+        assert_eq!(end, Ok(End::Complete(completed)), "{layer:?}");
+    });
+}
+
+#[test]
+fn bodies_of_every_framing() {
+    let texts: [(&[&[u8]], u64); 7] = [
+        (&[b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"], 0),
+        (&[b"HTTP/1.1 204 No Content\r\n\r\n"], 0),
+        (&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"], 3),
+        (&[b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\nContent-Length: 3\r\n\r\n", b"", b"abc"], 3),
+        (
+            &[
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWi",
+                b"ki\r\n",
+                b"5\r\npedia\r\n0\r\n",
+                b"Expires: never\r\n\r\n",
+            ],
+            9,
+        ),
+        (
+            &[
+                b"HTTP/1.1 100 Continue\r\n\r\n",
+                b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n",
+                b"\r\nab",
+            ],
+            2,
+        ),
+        (&[b"HTTP/1.1 200", b" OK\r\nContent-Len", b"gth: 1\r", b"\n\r", b"\na"], 1),
+    ];
+    each(|layer, whole| {
+        for (texts, length) in texts {
+            let end = sent(layer, whole, Expectation::Anything, texts);
+            assert_eq!(body_of(end), Ok(length), "{layer:?} {texts:?}");
+        }
+    });
+}
+
+#[test]
+fn the_end_of_the_stream_ends_a_body_where_only_the_server_can_have_ended_it() {
+    const TEXT: &[u8] = b"HTTP/1.0 200 OK\r\n\r\nuntil the close";
+    each(|layer, whole| {
+        let mut peer = layer.peer();
+        let mut bytes = peer.data(TEXT);
+        let cut = receive(layer, whole, Expectation::Anything, &bytes);
+        if layer == Layer::Plain {
+            let Ok(End::Complete(completed)) = cut else { panic!("{cut:?}") };
+            assert!(completed.body == 15 && completed.closes);
+            return;
+        }
+        assert_eq!(cut.unwrap_err().kind, ErrorKind::ShortBody, "{layer:?}");
+
+        bytes.extend(peer.record(content_type::ALERT, &[1, 0]));
+        let mut reception = layer.reception();
+        reception.expect(Expectation::Anything, whole);
+        assert_eq!(Line::new(&bytes, AT_ONCE).run(&mut reception), Ok(End::Closed));
+        let ended = reception.end();
+        assert!(
+            matches!(ended, Ok(Given::Complete(Completed { body: 15, closes: true, .. }))),
+            "{layer:?}: {ended:?}"
+        );
+    });
+}
+
+#[test]
+fn what_servers_send_beside_data_is_passed_over() {
+    each_protected(|layer, whole| {
+        let mut peer = layer.peer();
+        let mut bytes = Vec::new();
+        // TLS 1.3 tickets, any number and several in a record; HelloRequest in TLS 1.2.
+        let beside: &[u8] =
+            if layer.is_tls12() { &[0, 0, 0, 0] } else { &[4, 0, 0, 1, 9, 4, 0, 0, 0] };
+        for _ in 0..50 {
+            bytes.extend(peer.record(content_type::HANDSHAKE, beside));
+            bytes.extend(peer.data(&[]));
+        }
+        bytes.extend(peer.data(&head(4)));
+        bytes.extend(peer.record(content_type::HANDSHAKE, beside));
+        bytes.extend(peer.data(&object(4)));
+        let end = receive(layer, whole, Expectation::Object(4), &bytes);
+        assert_eq!(body_of(end.map_err(|failure| failure.kind)), Ok(4), "{layer:?}");
+    });
+}
+
+#[test]
+fn padded_records_are_opened_to_their_content() {
+    let mut peer = Layer::Tls13Gcm.peer();
+    let mut bytes = Vec::new();
+    for text in [head(8192), object(8192)] {
+        // Content, its type, then zeros, of which the last takes the type's usual place.
+        let padded = [&text[..], &[content_type::APPLICATION_DATA], &[0; 99]].concat();
+        bytes.extend(peer.record(0, &padded));
+    }
+    let end = receive(Layer::Tls13Gcm, true, Expectation::Object(8192), &bytes);
+    assert_eq!(body_of(end.map_err(|failure| failure.kind)), Ok(8192));
+}
+
+#[test]
+fn a_proof_comes_with_the_next_record() {
+    for layer in Layer::protected() {
+        let records = response(layer);
+        let (before, behind) = records.split_at(3);
+        let mut reception = layer.reception();
+        reception.expect(Expectation::Object(SIZE as u64), false);
+        let bytes = before.concat();
+        assert_eq!(Line::new(&bytes, AT_ONCE).run(&mut reception), Ok(End::Starved));
+        reception.ask_proof();
+        assert!(!reception.is_proven());
+        assert_eq!((reception.body(), reception.opened()), (8192, 0));
+        assert_eq!(Line::new(&behind[0], AT_ONCE).run(&mut reception), Ok(End::Starved));
+        assert!(reception.is_proven(), "{layer:?}");
+        assert_eq!((reception.body(), reception.opened()), (12_288, 4096));
+    }
+}

@@ -1,0 +1,283 @@
+//! What must end as a failure, and of which kind.
+
+use super::*;
+
+const LOST: Result<End, ErrorKind> = Err(ErrorKind::UnverifiableRecord);
+
+#[test]
+fn a_flipped_byte_in_the_first_or_last_record() {
+    each_protected(|layer, whole| {
+        for i in [0, 5] {
+            for at in [HEADER, 40, usize::MAX] {
+                let end = edited(layer, whole, |records| {
+                    let at = at.min(records[i].len() - 1);
+                    records[i][at] ^= 0x10;
+                });
+                assert_eq!(end, LOST, "{layer:?} {whole} byte {at} of record {i}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_flipped_byte_in_a_plain_body_that_is_read() {
+    let end = edited(Layer::Plain, true, |texts| texts[3][7] ^= 1);
+    assert_eq!(end, Err(ErrorKind::Content));
+}
+
+#[test]
+fn records_repeated_or_replayed() {
+    each_protected(|layer, whole| {
+        for i in 1..5 {
+            let repeated = edited(layer, whole, |records| records.insert(i, records[i].clone()));
+            assert_eq!(repeated, LOST, "{layer:?} {whole} record {i} twice");
+            let replayed = edited(layer, whole, |records| records[5] = records[i].clone());
+            assert_eq!(replayed, LOST, "{layer:?} {whole} record {i} as the last");
+        }
+        let swapped = edited(layer, whole, |records| records.swap(4, 5));
+        assert_eq!(swapped, LOST, "{layer:?} {whole} the last two swapped");
+    });
+}
+
+#[test]
+fn records_that_are_missing() {
+    each_protected(|layer, whole| {
+        for i in 0..6 {
+            let end = edited(layer, whole, |records| drop(records.remove(i)));
+            // A walk without its last bytes only waits; what comes is the end of the stream.
+            let expected = if i == 5 || !whole && i > 0 { Err(ErrorKind::ShortBody) } else { LOST };
+            assert_eq!(end, expected, "{layer:?} {whole} without record {i}");
+            // With another response behind, the count comes out but the places do not.
+            let mut peer_goes_on = response(layer);
+            let gone = peer_goes_on.remove(i);
+            peer_goes_on.extend(response(layer));
+            let end =
+                receive(layer, whole, Expectation::Object(SIZE as u64), &peer_goes_on.concat());
+            let kind = end.map_err(|failure| failure.kind);
+            assert_eq!(kind, LOST, "{layer:?} {whole} without {} bytes", gone.len());
+        }
+    });
+}
+
+#[test]
+fn a_last_record_sent_twice_is_none_of_the_next_response() {
+    each_protected(|layer, whole| {
+        let mut records = response(layer);
+        records.push(records[5].clone());
+        let bytes = records.concat();
+        let mut reception = layer.reception();
+        let mut line = Line::new(&bytes, AT_ONCE);
+        reception.expect(Expectation::Object(SIZE as u64), whole);
+        assert!(matches!(line.run(&mut reception), Ok(End::Complete(_))));
+        reception.expect(Expectation::Object(SIZE as u64), whole);
+        let failure = line.run(&mut reception).unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::UnverifiableRecord, "{layer:?}");
+    });
+}
+
+#[test]
+fn bodies_of_another_length_than_the_object() {
+    each(|layer, whole| {
+        for (length, kind) in [(SIZE - 1, ErrorKind::ShortBody), (SIZE + 1, ErrorKind::LongBody)] {
+            let texts = [head(length), object(length)];
+            let texts = texts.each_ref().map(Vec::as_slice);
+            let expectation = Expectation::Object(SIZE as u64);
+            let promised = sent(layer, whole, expectation, &texts);
+            assert_eq!(promised, Err(kind), "{layer:?} {whole} {length}");
+        }
+    });
+}
+
+#[test]
+fn bodies_shorter_than_promised() {
+    each(|layer, whole| {
+        for length in [0, 1, 4096, SIZE - 1] {
+            let mut peer = layer.peer();
+            let mut records = vec![peer.data(&head(SIZE))];
+            records.extend(peer.records(&object(length), &[length / 2]));
+            if layer != Layer::Plain {
+                records.push(peer.record(content_type::ALERT, &[1, 0]));
+            }
+            let bytes = records.concat();
+            let mut reception = layer.reception();
+            reception.expect(Expectation::Object(SIZE as u64), whole);
+            let end = match Line::new(&bytes, AT_ONCE).run(&mut reception) {
+                Ok(End::Starved | End::Closed) => reception.end().map(|_| ()),
+                other => panic!("{layer:?} {whole} {length}: {other:?}"),
+            };
+            assert_eq!(end.unwrap_err().kind, ErrorKind::ShortBody, "{layer:?} {length}");
+        }
+    });
+}
+
+#[test]
+fn bodies_longer_than_promised() {
+    each(|layer, whole| {
+        let texts: [&[u8]; 2] = [&head(100), &object(101)];
+        let end = sent(layer, whole, Expectation::Object(100), &texts);
+        assert_eq!(end, Err(ErrorKind::LongBody), "{layer:?} {whole}");
+    });
+}
+
+#[test]
+fn data_where_no_response_is_expected() {
+    each(|layer, _| {
+        let mut reception = layer.reception();
+        let bytes = layer.peer().data(b"HTTP/1.1 200 OK\r\n\r\n");
+        let failure = Line::new(&bytes, AT_ONCE).run(&mut reception).unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::LongBody, "{layer:?}");
+    });
+}
+
+#[test]
+fn content_that_is_not_the_objects() {
+    each(|layer, whole| {
+        let mut wrong = object(SIZE);
+        wrong[10] ^= 1;
+        let first = [&head(SIZE)[..], &wrong[..100]].concat();
+        let texts = [&first, &wrong[100..8192], &wrong[8192..]];
+        let end = sent(layer, whole, Expectation::Object(SIZE as u64), &texts);
+        assert_eq!(end, Err(ErrorKind::Content), "{layer:?} {whole}");
+    });
+}
+
+#[test]
+fn content_that_does_not_fit_behind_what_was_dropped() {
+    for layer in Layer::protected() {
+        let mut wrong = object(SIZE);
+        wrong[SIZE - 10] ^= 1;
+        let texts = [&head(SIZE), &wrong[..8192], &wrong[8192..16_384], &wrong[16_384..]];
+        let expectation = Expectation::Object(SIZE as u64);
+        // Whether the content or the count of bytes is wrong, a walk cannot tell.
+        assert_eq!(sent(layer, false, expectation, &texts), LOST, "{layer:?}");
+        assert_eq!(sent(layer, true, expectation, &texts), Err(ErrorKind::Content));
+    }
+}
+
+#[test]
+fn what_is_dropped_and_is_no_data() {
+    // In TLS 1.3 all records look like data from outside: a ticket, a KeyUpdate and padding
+    // are counted, and the count does not come out.
+    let padding = [&object(4096)[..], &[content_type::APPLICATION_DATA], &[0; 9]].concat();
+    let strangers: [(u8, &[u8], usize); 3] = [
+        (content_type::HANDSHAKE, &[4, 0, 0, 1, 9], 0),
+        (content_type::HANDSHAKE, &[24, 0, 0, 1, 0], 0),
+        (0, &padding, 4096),
+    ];
+    for layer in [Layer::Tls13Gcm, Layer::Tls13ChaCha20] {
+        for (kind, content, holds) in strangers {
+            for expectation in [Expectation::Object(SIZE as u64), Expectation::Anything] {
+                let mut peer = layer.peer();
+                let mut bytes = peer.data(&head(SIZE));
+                bytes.extend(peer.record(kind, content));
+                bytes.extend(peer.records(&object(SIZE)[holds..], &[4096; 5]).concat());
+                let end = receive(layer, false, expectation, &bytes);
+                assert_eq!(end.map_err(|failure| failure.kind), LOST, "{layer:?} {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_update_before_the_body_or_in_an_opened_one() {
+    for layer in [Layer::Tls13Gcm, Layer::Tls13ChaCha20] {
+        for (whole, before) in [(false, 0), (true, 0), (true, 3)] {
+            let mut peer = layer.peer();
+            let mut texts = vec![head(SIZE)];
+            texts.extend(object(SIZE).chunks(4096).map(<[u8]>::to_vec));
+            let mut bytes = Vec::new();
+            for (i, text) in texts.iter().enumerate() {
+                if i == before {
+                    bytes.extend(peer.record(content_type::HANDSHAKE, &[24, 0, 0, 1, 0]));
+                }
+                bytes.extend(peer.data(text));
+            }
+            let end = receive(layer, whole, Expectation::Object(SIZE as u64), &bytes);
+            assert_eq!(end.map_err(|failure| failure.kind), LOST, "{layer:?} {before}");
+        }
+    }
+}
+
+#[test]
+fn alerts() {
+    each_protected(|layer, whole| {
+        for before in [0, 2] {
+            let mut peer = layer.peer();
+            let mut bytes = Vec::new();
+            for i in 0..=before {
+                if i == before {
+                    bytes.extend(peer.record(content_type::ALERT, &[2, 80]));
+                } else if i == 0 {
+                    bytes.extend(peer.data(&head(SIZE)));
+                } else {
+                    bytes.extend(peer.data(&object(4096)));
+                }
+            }
+            let end = receive(layer, whole, Expectation::Object(SIZE as u64), &bytes);
+            // A walk through TLS 1.3 sees only that nothing follows it.
+            let is_hidden = before > 0 && !whole && !layer.is_tls12();
+            let kind = if is_hidden { ErrorKind::ShortBody } else { ErrorKind::Alert };
+            assert_eq!(end.unwrap_err().kind, kind, "{layer:?} {whole} {before}");
+        }
+    });
+}
+
+#[test]
+fn bytes_that_are_no_protected_record() {
+    let cases: [(&[u8], ErrorKind); 6] = [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", ErrorKind::UnverifiableRecord),
+        // Longer than any version allows.
+        (&[23, 3, 3, 0x48, 1, 0, 0], ErrorKind::UnverifiableRecord),
+        (&[23, 3, 3, 0xff, 0xff, 0, 0], ErrorKind::UnverifiableRecord),
+        // Shorter than its own authentication.
+        (&[23, 3, 3, 0, 3, 1, 2, 3], ErrorKind::UnverifiableRecord),
+        (&[20, 3, 3, 0, 1, 1], ErrorKind::UnverifiableRecord),
+        (&[21, 3, 3, 0, 2, 2, 40], ErrorKind::Alert),
+    ];
+    each_protected(|layer, whole| {
+        for (bytes, kind) in cases {
+            let failure = receive(layer, whole, Expectation::Anything, bytes).unwrap_err();
+            assert_eq!(failure.kind, kind, "{layer:?} {bytes:?}");
+            // In the middle of a body too.
+            let bytes = [&response(layer)[..2].concat(), bytes].concat();
+            let failure = receive(layer, whole, Expectation::Anything, &bytes).unwrap_err();
+            assert_eq!(failure.kind, kind, "{layer:?} {bytes:?}");
+        }
+    });
+}
+
+#[test]
+fn heads_that_are_no_success() {
+    let heads: [&[u8]; 9] = [
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 500 Oops\r\n\r\n",
+        b"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"\x00\x01garbage\r\n\r\n",
+    ];
+    each(|layer, whole| {
+        for head in heads {
+            let end = sent(layer, whole, Expectation::Anything, &[head]);
+            assert_eq!(end, Err(ErrorKind::Status), "{layer:?} {head:?}");
+        }
+        let endless = [b'a'; 9000];
+        let texts: Vec<&[u8]> =
+            [&b"HTTP/1.1 200 OK\r\nX: "[..]].into_iter().chain([&endless[..]; 9]).collect();
+        let end = sent(layer, whole, Expectation::Anything, &texts);
+        assert_eq!(end, Err(ErrorKind::Status), "{layer:?} an endless head");
+    });
+}
+
+#[test]
+fn an_end_before_the_response() {
+    each(|layer, whole| {
+        for text in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-"] {
+            let end = sent(layer, whole, Expectation::Anything, &[text]);
+            assert_eq!(end, Err(ErrorKind::EarlyClose), "{layer:?} {text:?}");
+        }
+    });
+}
