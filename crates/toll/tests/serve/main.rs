@@ -1,0 +1,8 @@
+//! `toll serve` under the clients of the field: curl, wrk, ab, h2load, `openssl s_client`, and
+//! clients that misbehave.
+
+mod clients;
+mod life;
+mod peers;
+mod server;
+mod tls;
