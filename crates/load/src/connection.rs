@@ -188,6 +188,9 @@ impl Connection {
                 let now = context.now();
                 context.recorder.failed(context.window, now, failure);
                 if let Some(open) = self.open.take() {
+                    if let Phase::Receiving { reception, .. } = &open.phase {
+                        reception.has_failed();
+                    }
                     context.recorder.unproven(open.counted.window_body);
                 }
                 After::BackOff
@@ -271,7 +274,7 @@ impl Open {
     ) -> Result<After, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.times.start, Some(&established));
-        let reception = Reception::tls(established.opener);
+        let reception = Reception::tls(established.opener, context.lengths.clone());
         let mut sealer = established.sealer;
         if context.plan.operation == Operation::Handshakes {
             const CLOSE_NOTIFY: [u8; 2] = [1, 0];

@@ -12,7 +12,7 @@ use units::Bytes;
 
 use crate::connection::{After, Connection};
 use crate::handshake::Client;
-use crate::receive::{Expectation, READ_AHEAD};
+use crate::receive::{Expectation, Lengths, READ_AHEAD};
 use crate::recorder::{Recorder, Window};
 use crate::socket::Socket;
 use crate::{Operation, Plan};
@@ -64,6 +64,8 @@ pub(crate) struct Context<'a> {
     pub(crate) scratch: &'a mut [u8],
     pub(crate) request: &'a [u8],
     pub(crate) expectation: Expectation,
+    /// What is known of the lengths of the server's records.
+    pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
     /// Whether the window is over and only proofs are awaited.
@@ -140,6 +142,7 @@ pub(crate) fn run(share: &Share<'_>, client: Option<&dyn Client>) -> io::Result<
             Some(Bytes(size)) => Expectation::Object(size),
             None => Expectation::Anything,
         },
+        lengths: Lengths::default(),
         mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
         is_winding_up: false,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,

@@ -10,15 +10,21 @@
 //! one. What a walk cannot see: the content of dropped records, two of them swapped, and TLS 1.3
 //! padding within them. Where the count does not come out, the response fails as
 //! [`ErrorKind::UnverifiableRecord`].
+//!
+//! Where a server has shown that it sends records of one length, several are dropped at a time
+//! (see `stride`): the last record's sequence number proves their number all the same.
 
 mod chunks;
 mod response;
+mod stride;
 
 pub(crate) use response::{Completed, Expectation};
+pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};
 use crate::record::{HEADER, Header, Opener, content_type};
 use response::Response;
+use stride::{Dropped, Middle, Stride};
 
 /// The most that is read ahead while a response's head is awaited or a whole body is read: enough
 /// for any record, so that a small response costs one read.
@@ -60,12 +66,16 @@ pub(crate) struct Reception {
     is_closed: bool,
     /// Body bytes of dropped records of the response under way.
     dropped: u64,
+    /// The records that were dropped.
+    middle: Middle,
+    /// Whether records were dropped of which no header was read.
+    has_strided: bool,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 enum Framing {
     Plain,
-    Tls { opener: Opener, step: Step },
+    Tls { opener: Opener, step: Step, lengths: Lengths },
 }
 
 /// Where in a record the reception stands.
@@ -82,6 +92,8 @@ enum Step {
     Tail {
         length: usize,
     },
+    /// Several records are to be dropped.
+    Pass(Stride),
 }
 
 /// Whether the bytes received so far shall be, and are, proven to be in their place.
@@ -98,9 +110,10 @@ impl Reception {
         Self::new(Framing::Plain)
     }
 
-    /// Receives records from the one that `opener` expects.
-    pub(crate) fn tls(opener: Opener) -> Self {
-        Self::new(Framing::Tls { opener, step: Step::Header })
+    /// Receives records from the one that `opener` expects; what its thread knows of their
+    /// lengths is in `lengths`.
+    pub(crate) fn tls(opener: Opener, lengths: Lengths) -> Self {
+        Self::new(Framing::Tls { opener, step: Step::Header, lengths })
     }
 
     fn new(framing: Framing) -> Self {
@@ -111,6 +124,8 @@ impl Reception {
             proof: Proof::NotAsked,
             is_closed: false,
             dropped: 0,
+            middle: Middle::Empty,
+            has_strided: false,
         }
     }
 
@@ -119,6 +134,8 @@ impl Reception {
         self.response = Some(Response::new(expectation));
         self.whole = whole;
         self.dropped = 0;
+        self.middle = Middle::Empty;
+        self.has_strided = false;
     }
 
     /// Body bytes of the response under way that have arrived.
@@ -147,16 +164,19 @@ impl Reception {
         let Some(body) = self.body_left() else { return 0 };
         let to_come = match &self.framing {
             Framing::Plain => body,
-            Framing::Tls { opener, step } => {
-                // What the record under way lacks, and the body bytes that it cannot hold.
-                let (lacking, length) = match *step {
-                    Step::Header => (0, None),
-                    Step::Open(header) => (header.length, Some(header.length)),
-                    Step::Drop { left, length } => (left + opener.tail(), Some(length)),
-                    Step::Tail { length } => (opener.tail(), Some(length)),
+            Framing::Tls { opener, step, .. } => {
+                let holds = |length| opener.most_plaintext(length).unwrap_or(0) as u64;
+                // What the records under way lack, and the body bytes that they cannot exceed.
+                let (lacking, held) = match *step {
+                    Step::Header => (0, 0),
+                    Step::Open(header) => (header.length as u64, holds(header.length)),
+                    Step::Drop { left, length } => ((left + opener.tail()) as u64, holds(length)),
+                    Step::Tail { length } => (opener.tail() as u64, holds(length)),
+                    Step::Pass(stride) => {
+                        (stride.left(), stride.records() * stride.record.plaintext)
+                    }
                 };
-                let held = length.and_then(|length| opener.most_plaintext(length)).unwrap_or(0);
-                lacking as u64 + body.saturating_sub(held as u64)
+                lacking + body.saturating_sub(held)
             }
         };
         to_come.saturating_sub(in_hand as u64)
@@ -164,12 +184,18 @@ impl Reception {
 
     /// From now on the next record is opened, which proves those before it.
     pub(crate) fn ask_proof(&mut self) {
-        if self.proof == Proof::NotAsked {
-            self.proof = match self.framing {
-                Framing::Plain => Proof::Given,
-                Framing::Tls { .. } => Proof::Asked,
-            };
+        if self.proof != Proof::NotAsked {
+            return;
         }
+        self.proof = match &mut self.framing {
+            Framing::Plain => Proof::Given,
+            Framing::Tls { step, .. } => {
+                if let Step::Pass(stride) = *step {
+                    *step = stride.cut().map_or(Step::Header, Step::Pass);
+                }
+                Proof::Asked
+            }
+        };
     }
 
     /// Whether a record was opened since the proof was asked.
@@ -187,12 +213,13 @@ impl Reception {
                 _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
                 _ => Want::Read { min: 1, max: ONE_RECORD },
             },
-            Framing::Tls { opener, step } => {
+            Framing::Tls { opener, step, .. } => {
                 let (min, behind) = match step {
                     Step::Header => (HEADER, 0),
                     Step::Open(header) => (header.length, 0),
                     Step::Drop { left, .. } => return Want::Skip(*left as u64),
                     Step::Tail { .. } => (opener.tail(), HEADER),
+                    Step::Pass(stride) => return Want::Skip(stride.left()),
                 };
                 let max = match (dropping, self.whole) {
                     (true, _) => min + behind,
@@ -213,19 +240,29 @@ impl Reception {
                 self.dropped += count;
                 self.complete_if_done()
             }
-            Framing::Tls { opener, step } => {
-                if let Step::Drop { left, length } = step {
-                    *left = left.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
-                    if *left == 0 {
-                        let length = *length;
-                        if opener.tail() == 0 {
+            Framing::Tls { opener, step, .. } => {
+                match *step {
+                    Step::Drop { left, length } => {
+                        let left =
+                            left.saturating_sub(usize::try_from(count).unwrap_or(usize::MAX));
+                        if left > 0 {
+                            *step = Step::Drop { left, length };
+                        } else if opener.tail() > 0 {
+                            *step = Step::Tail { length };
+                        } else {
                             *step = Step::Header;
                             let plaintext = opener.most_plaintext(length).unwrap_or(0) as u64;
-                            self.dropped_record(plaintext);
-                        } else {
-                            *step = Step::Tail { length };
+                            self.dropped_record(Dropped { length, plaintext });
                         }
                     }
+                    Step::Pass(stride) => {
+                        let (records, rest) = stride.pass(count);
+                        *step = rest.map_or(Step::Header, Step::Pass);
+                        for _ in 0..records {
+                            self.dropped_record(stride.record);
+                        }
+                    }
+                    Step::Header | Step::Open(_) | Step::Tail { .. } => {}
                 }
                 Ok(Given::More)
             }
@@ -235,7 +272,7 @@ impl Reception {
     /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
     /// is left over belongs to what comes next.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        let Framing::Tls { opener, step } = &mut self.framing else {
+        let Framing::Tls { opener, step, .. } = &mut self.framing else {
             return Ok((bytes.len(), self.plaintext(bytes)?));
         };
         match *step {
@@ -276,11 +313,21 @@ impl Reception {
                     .plaintext_by_tail(length, &bytes[..tail])
                     .ok_or_else(|| lost("a record whose padding is longer than itself"))?;
                 *step = Step::Header;
-                self.dropped_record(plaintext as u64);
+                self.dropped_record(Dropped { length, plaintext: plaintext as u64 });
                 Ok((tail, Given::More))
             }
             // Bytes in hand are dropped by `skipped`.
-            Step::Drop { .. } => Ok((0, Given::More)),
+            Step::Drop { .. } | Step::Pass(_) => Ok((0, Given::More)),
+        }
+    }
+
+    /// The response under way has failed: if records were dropped of which no header was read, the
+    /// reason may be that they had other lengths, so that is not assumed again.
+    pub(crate) fn has_failed(&self) {
+        if let Framing::Tls { lengths, .. } = &self.framing
+            && self.has_strided
+        {
+            lengths.forget();
         }
     }
 
@@ -300,34 +347,43 @@ impl Reception {
     }
 
     /// What to do with the record behind this header.
-    fn after_header(&self, header: Header) -> Result<Step, Failure> {
-        let Framing::Tls { opener, .. } = &self.framing else { return Ok(Step::Header) };
+    fn after_header(&mut self, header: Header) -> Result<Step, Failure> {
+        let Framing::Tls { opener, lengths, .. } = &self.framing else { return Ok(Step::Header) };
         let Some(most) = opener.most_plaintext(header.length) else {
             if header.content_type == content_type::ALERT && header.length == 2 {
                 return Err(Failure::new(ErrorKind::Alert, "an alert without encryption"));
             }
             return Err(lost("a record too short for its own authentication"));
         };
+        let left = self.body_left().unwrap_or(0);
         let droppable = header.content_type == content_type::APPLICATION_DATA
             && !self.whole
             && self.proof != Proof::Asked
             // What may hold the last byte of the body is opened.
-            && self.body_left().is_some_and(|left| (most as u64) < left);
+            && (most as u64) < left;
+        if !droppable {
+            return Ok(Step::Open(header));
+        }
         let length = header.length;
+        if let Some(stride) = lengths.stride(length, left) {
+            self.has_strided = true;
+            return Ok(Step::Pass(stride));
+        }
         Ok(match length.checked_sub(opener.tail()) {
-            Some(0) if droppable => Step::Tail { length },
-            Some(left) if droppable => Step::Drop { left, length },
-            _ => Step::Open(header),
+            Some(0) => Step::Tail { length },
+            Some(left) => Step::Drop { left, length },
+            None => Step::Open(header),
         })
     }
 
-    fn dropped_record(&mut self, plaintext: u64) {
+    fn dropped_record(&mut self, record: Dropped) {
         if let Framing::Tls { opener, .. } = &mut self.framing {
             opener.pass();
         }
-        self.dropped += plaintext;
+        self.middle.add(record);
+        self.dropped += record.plaintext;
         if let Some(response) = &mut self.response {
-            response.drop_body(plaintext);
+            response.drop_body(record.plaintext);
         }
     }
 
@@ -356,6 +412,9 @@ impl Reception {
         completed.opened = completed.body - self.dropped;
         completed.compared &= self.dropped == 0;
         self.response = None;
+        if let Framing::Tls { lengths, .. } = &self.framing {
+            lengths.learn(self.middle);
+        }
         Ok(Given::Complete(completed))
     }
 }

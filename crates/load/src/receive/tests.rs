@@ -4,6 +4,7 @@ mod accepted;
 mod line;
 mod properties;
 mod refused;
+mod strides;
 mod unseen_by_a_walk;
 
 use self::line::{End, Layer, Line, head, object, plaintext_at_most};

@@ -5,7 +5,7 @@ use objects::slice;
 use tls::{Cipher, Suite};
 
 use crate::failure::Failure;
-use crate::receive::{Completed, Given, Reception, Want};
+use crate::receive::{Completed, Given, Lengths, Reception, Want};
 use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, Side, content_type, tls12_keys};
 
 /// The first sequence number of every line here: some records were handshake's.
@@ -65,7 +65,7 @@ impl Layer {
     pub(super) fn reception(self) -> Reception {
         match self {
             Self::Plain => Reception::plain(),
-            _ => Reception::tls(self.opener()),
+            _ => Reception::tls(self.opener(), Lengths::default()),
         }
     }
 

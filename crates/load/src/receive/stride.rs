@@ -1,0 +1,205 @@
+//! Records of equal length, passed several at a time.
+//!
+//! Reading each header costs a system call, and dropping what follows another. A server that sent
+//! the middle of its last responses in records of one length is taken to go on so: then a header
+//! stands for the records behind it too. Where that proves wrong, the response fails as unverifiable,
+//! and from then on the thread reads each header again.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::record::HEADER;
+
+/// The most records that are passed at a time: few enough for progress to be told, and for the
+/// proof at the window's end to come soon.
+const MOST: u64 = 16;
+
+/// How many responses in a row must have had records of one length.
+const LEARNED_FROM: u32 = 4;
+
+/// A dropped record: the length of its protected body, and of the plaintext in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dropped {
+    pub(super) length: usize,
+    pub(super) plaintext: u64,
+}
+
+impl Dropped {
+    fn on_the_wire(self) -> u64 {
+        (HEADER + self.length) as u64
+    }
+}
+
+/// What a thread knows of the lengths of its server's records; shared by its connections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lengths(Rc<Cell<Knowledge>>);
+
+#[derive(Debug, Clone, Copy)]
+enum Knowledge {
+    /// So many responses in a row had records like this one.
+    Learning {
+        last: Option<Dropped>,
+        responses: u32,
+    },
+    Regular(Dropped),
+    Irregular,
+}
+
+impl Default for Knowledge {
+    fn default() -> Self {
+        Self::Learning { last: None, responses: 0 }
+    }
+}
+
+/// The dropped records of one response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Middle {
+    Empty,
+    Equal(Dropped),
+    Mixed,
+}
+
+impl Middle {
+    pub(super) fn add(&mut self, record: Dropped) {
+        *self = match *self {
+            Self::Empty => Self::Equal(record),
+            Self::Equal(other) if other == record => Self::Equal(other),
+            Self::Equal(_) | Self::Mixed => Self::Mixed,
+        };
+    }
+}
+
+impl Lengths {
+    /// A response came to its end with these records dropped.
+    pub(super) fn learn(&self, middle: Middle) {
+        let knowledge = match (self.0.get(), middle) {
+            (known, Middle::Empty) => known,
+            (Knowledge::Irregular, _) | (_, Middle::Mixed) => Knowledge::Irregular,
+            (Knowledge::Regular(record), Middle::Equal(other)) if record == other => {
+                Knowledge::Regular(record)
+            }
+            (Knowledge::Regular(_), Middle::Equal(_)) => Knowledge::Irregular,
+            (Knowledge::Learning { last, responses }, Middle::Equal(record)) => {
+                let responses = if last == Some(record) { responses + 1 } else { 1 };
+                match responses {
+                    LEARNED_FROM.. => Knowledge::Regular(record),
+                    _ => Knowledge::Learning { last: Some(record), responses },
+                }
+            }
+        };
+        self.0.set(knowledge);
+    }
+
+    /// The server's records are not what they were taken for.
+    pub(super) fn forget(&self) {
+        self.0.set(Knowledge::Irregular);
+    }
+
+    /// The records that a header with this length stands for, where `left` bytes of the body are to
+    /// come: none of them can hold the last byte.
+    pub(super) fn stride(&self, length: usize, left: u64) -> Option<Stride> {
+        let Knowledge::Regular(record) = self.0.get() else { return None };
+        if record.length != length || record.plaintext == 0 {
+            return None;
+        }
+        let records = (left.saturating_sub(1) / record.plaintext).min(MOST);
+        let wire = (records * record.on_the_wire()).checked_sub(HEADER as u64)?;
+        (records > 1).then_some(Stride { record, left: wire })
+    }
+}
+
+/// Records that are being passed; the header of the first has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stride {
+    pub(super) record: Dropped,
+    /// Bytes on the wire that are still to be dropped; more than 0.
+    left: u64,
+}
+
+impl Stride {
+    pub(super) fn left(self) -> u64 {
+        self.left
+    }
+
+    /// Records that have not passed whole.
+    pub(super) fn records(self) -> u64 {
+        self.left.div_ceil(self.record.on_the_wire())
+    }
+
+    /// Takes dropped bytes: how many records have passed with them, and what is left.
+    pub(super) fn pass(self, count: u64) -> (u64, Option<Self>) {
+        let rest = Self { left: self.left.saturating_sub(count), ..self };
+        (self.records() - rest.records(), (rest.left > 0).then_some(rest))
+    }
+
+    /// Only to the end of the record under way; `None` where that is here.
+    pub(super) fn cut(self) -> Option<Self> {
+        let under_way = self.left - (self.records() - 1) * self.record.on_the_wire();
+        (under_way < self.record.on_the_wire()).then_some(Self { left: under_way, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RECORD: Dropped = Dropped { length: 1017, plaintext: 1000 };
+
+    fn regular() -> Lengths {
+        let lengths = Lengths::default();
+        for _ in 0..LEARNED_FROM {
+            assert_eq!(lengths.stride(RECORD.length, 1 << 20), None);
+            lengths.learn(Middle::Equal(RECORD));
+        }
+        lengths
+    }
+
+    #[test]
+    fn a_length_is_learned_from_several_responses_and_forgotten_at_the_first_doubt() {
+        let other = Dropped { plaintext: 999, ..RECORD };
+        for doubt in [Middle::Mixed, Middle::Equal(other)] {
+            let lengths = regular();
+            lengths.learn(Middle::Empty);
+            assert!(lengths.stride(RECORD.length, 1 << 20).is_some());
+            assert_eq!(lengths.stride(RECORD.length + 1, 1 << 20), None);
+            lengths.learn(doubt);
+            (0..9).for_each(|_| lengths.learn(Middle::Equal(RECORD)));
+            assert_eq!(lengths.stride(RECORD.length, 1 << 20), None);
+        }
+    }
+
+    #[test]
+    fn the_last_byte_of_a_body_is_never_passed() {
+        let lengths = regular();
+        let records = |left| lengths.stride(RECORD.length, left).map(Stride::records);
+        assert_eq!(records(0), None);
+        assert_eq!(records(2000), None);
+        assert_eq!(records(2001), Some(2));
+        assert_eq!(records(3000), Some(2));
+        assert_eq!(records(1 << 30), Some(MOST));
+    }
+
+    proptest! {
+        #[test]
+        fn records_pass_when_their_last_byte_does(counts in proptest::collection::vec(1u64..3000, 0..40)) {
+            let mut stride = regular().stride(RECORD.length, 1 << 30);
+            let (mut passed, mut bytes) = (0, 0);
+            for count in counts {
+                let Some(under_way) = stride else { break };
+                let count = count.min(under_way.left());
+                bytes += count;
+                let (records, rest) = under_way.pass(count);
+                passed += records;
+                stride = rest;
+                prop_assert_eq!(passed, (bytes + 5) / 1022);
+                if let Some(cut) = rest.and_then(Stride::cut) {
+                    prop_assert_eq!(cut.records(), 1);
+                    prop_assert_eq!((bytes + cut.left() + 5) % 1022, 0);
+                } else if rest.is_some() {
+                    prop_assert_eq!((bytes + 5) % 1022, 0);
+                }
+            }
+        }
+    }
+}

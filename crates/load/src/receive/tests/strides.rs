@@ -1,0 +1,121 @@
+//! Records of one length are passed several at a time, and what then goes wrong is never a success.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const RECORD: usize = 1024;
+const BODY: usize = 21 * RECORD + 100;
+
+/// The records of a response: its head, then the body in records of these sizes.
+fn records(peer: &mut line::Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
+    let mut all = vec![peer.data(&head(BODY))];
+    all.extend(peer.records(&object(BODY), sizes));
+    all
+}
+
+const REGULAR: [usize; 21] = [RECORD; 21];
+
+/// A reception, and its peer, after enough responses to have learned the length of the records.
+fn learned(layer: Layer, lengths: &Lengths) -> (Reception, line::Peer) {
+    let mut reception = Reception::tls(layer.opener(), lengths.clone());
+    let mut peer = layer.peer();
+    for _ in 0..4 {
+        let bytes = records(&mut peer, &REGULAR).concat();
+        assert_eq!(body(&mut reception, &bytes), Ok(Some(BODY as u64)));
+    }
+    (reception, peer)
+}
+
+/// The body's length, if these bytes complete one.
+fn body(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKind> {
+    reception.expect(Expectation::Object(BODY as u64), false);
+    let end = Line::new(bytes, &[700]).run(reception);
+    if end.is_err() || end == Ok(End::Starved) {
+        reception.has_failed();
+    }
+    match end.map_err(|failure| failure.kind)? {
+        End::Complete(completed) => Ok(Some(completed.body)),
+        End::Closed | End::Starved => Ok(None),
+    }
+}
+
+#[test]
+fn one_header_stands_for_sixteen_records() {
+    for layer in Layer::protected() {
+        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let records = records(&mut peer, &REGULAR);
+        let bytes = records.concat();
+        let (first, rest) = bytes.split_at(records[0].len() + HEADER);
+
+        reception.expect(Expectation::Object(BODY as u64), false);
+        assert_eq!(Line::new(first, AT_ONCE).run(&mut reception).unwrap(), End::Starved);
+        let sixteen = 16 * records[1].len() - HEADER;
+        assert_eq!(reception.want(), Want::Skip(sixteen as u64), "{layer:?}");
+
+        // Progress is told record by record, and a proof cuts the rest off.
+        reception.skipped(3 * records[1].len() as u64).unwrap();
+        assert_eq!(reception.body(), 3 * RECORD as u64);
+        reception.ask_proof();
+        assert_eq!(reception.want(), Want::Skip((records[1].len() - HEADER) as u64));
+        let behind = &rest[3 * records[1].len()..];
+        let end = Line::new(behind, AT_ONCE).honest().run(&mut reception).unwrap();
+        assert!(matches!(end, End::Complete(Completed { body, .. }) if body == BODY as u64));
+        assert!(reception.is_proven());
+    }
+}
+
+#[test]
+fn a_record_too_many_or_too_few_is_no_success_and_ends_the_trust() {
+    for layer in Layer::protected() {
+        for damage in [
+            (|records| drop(records.remove(9))) as fn(&mut Vec<Vec<u8>>),
+            |records| records.insert(9, records[8].clone()),
+            |records| records.swap(9, 22),
+        ] {
+            let lengths = Lengths::default();
+            let (mut reception, mut peer) = learned(layer, &lengths);
+            let mut damaged = records(&mut peer, &REGULAR);
+            damage(&mut damaged);
+            let end = body(&mut reception, &damaged.concat());
+            assert!(
+                matches!(end, Ok(None) | Err(ErrorKind::UnverifiableRecord)),
+                "{layer:?}: {end:?}"
+            );
+
+            let mut reception = Reception::tls(layer.opener(), lengths);
+            let records = records(&mut layer.peer(), &REGULAR);
+            let first = [&records[0][..], &records[1][..HEADER]].concat();
+            reception.expect(Expectation::Object(BODY as u64), false);
+            assert_eq!(Line::new(&first, AT_ONCE).run(&mut reception).unwrap(), End::Starved);
+            assert!(matches!(reception.want(), Want::Skip(count) if count <= RECORD as u64 + 80));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn another_cut_is_counted_exactly_or_refused_and_then_walked(
+        which in 1..Layer::ALL.len(),
+        sizes in proptest::collection::vec(prop_oneof![Just(RECORD), 0usize..3000], 0..24),
+    ) {
+        let layer = Layer::ALL[which];
+        let lengths = Lengths::default();
+        let (mut reception, mut peer) = learned(layer, &lengths);
+        let end = body(&mut reception, &records(&mut peer, &sizes).concat());
+        prop_assert!(
+            matches!(end, Ok(None) | Err(ErrorKind::UnverifiableRecord))
+                || end == Ok(Some(BODY as u64)),
+            "{:?}", end
+        );
+        // Trusted once more at most: where this one came out right, the next may not.
+        let mut last = end;
+        for _ in 0..2 {
+            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            last = body(&mut reception, &records(&mut layer.peer(), &sizes).concat());
+        }
+        prop_assert_eq!(last, Ok(Some(BODY as u64)));
+    }
+}
