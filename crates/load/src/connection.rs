@@ -70,8 +70,6 @@ enum Ending {
     Handshake,
     /// It ended at this time with this response.
     Response { at: u64, completed: Completed },
-    /// Nothing: it was recorded when it ended.
-    Recorded,
 }
 
 /// Body bytes of one response: all so far, and those of them within the window.
@@ -156,6 +154,10 @@ impl Connection {
                 return self.open.is_some();
             }
         }
+        if matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. }) {
+            // All of the response has come; only the server's close is missing.
+            open.closed(context);
+        }
         self.close(context);
         false
     }
@@ -201,10 +203,7 @@ impl Connection {
 
 impl Open {
     fn is_operating(&self) -> bool {
-        !matches!(
-            self.phase,
-            Phase::Closing { ending: Ending::Response { .. } | Ending::Recorded, .. }
-        )
+        !matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
     }
 
     fn ready(&mut self, context: &mut Context<'_>) -> Result<After, Failure> {
@@ -229,7 +228,8 @@ impl Open {
             None => {
                 context.recorder.connected(context.window, now, self.times.start, None);
                 self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
-                self.request(context, now)?;
+                let is_sampled = context.next_is_sampled();
+                self.request(context, now, is_sampled)?;
                 Ok(After::Wait)
             }
             Some(client) => {
@@ -286,13 +286,19 @@ impl Open {
             self.phase = Phase::Closing { reception, ending: Ending::Handshake };
         } else {
             self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
-            self.request(context, now)?;
+            let is_sampled = context.next_is_sampled();
+            self.request(context, now, is_sampled)?;
         }
         if self.received.is_empty() { Ok(After::Wait) } else { self.receive(context) }
     }
 
-    /// Sends a request and expects its response.
-    fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
+    /// Sends a request and expects its response, which is opened whole where it is sampled.
+    fn request(
+        &mut self,
+        context: &mut Context<'_>,
+        now: u64,
+        is_sampled: bool,
+    ) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
         match sealer {
             None => self.unsent.extend_from_slice(context.request),
@@ -300,7 +306,7 @@ impl Open {
                 .seal(content_type::APPLICATION_DATA, context.request, &mut self.unsent)
                 .ok_or_else(unsealed)?,
         }
-        let is_whole = context.next_is_whole() || context.plan.receive == Receive::Decrypt;
+        let is_whole = is_sampled || context.plan.receive == Receive::Decrypt;
         reception.expect(context.expectation, is_whole);
         self.counted = Counted::default();
         self.progress = now;
@@ -431,13 +437,7 @@ impl Open {
             return Ok(After::Restart);
         }
         if is_last {
-            let ending = if context.plan.operation == Operation::Requests {
-                self.prove(context);
-                context.recorder.completed(context.window, now, self.times, Some(completed));
-                Ending::Recorded
-            } else {
-                Ending::Response { at: now, completed }
-            };
+            let ending = Ending::Response { at: now, completed };
             let phase = std::mem::replace(&mut self.phase, Phase::Connecting);
             if let Phase::Receiving { reception, .. } = phase {
                 self.phase = Phase::Closing { reception, ending };
@@ -451,8 +451,16 @@ impl Open {
             return Ok(After::Restart);
         }
         self.times = Times { start: now, first_byte: None };
-        self.request(context, now)?;
-        // What came behind the response is a ticket or too much; either is seen with what follows.
+        let is_sampled = context.next_is_sampled();
+        if is_sampled || !self.received.is_empty() {
+            // What has come unasked is a ticket, a close, or too much. To look costs a system call,
+            // so without bytes in hand it is done for the sampled responses only.
+            let after = self.receive(context)?;
+            if after != After::Wait {
+                return Ok(after);
+            }
+        }
+        self.request(context, now, is_sampled)?;
         Ok(After::Wait)
     }
 
@@ -486,17 +494,14 @@ impl Open {
                 self.prove(context);
                 context.recorder.completed(context.window, at, self.times, Some(completed));
             }
-            Ending::Recorded => {}
         }
         After::Restart
     }
 
     fn check_time(&mut self, context: &mut Context<'_>) -> Result<After, Failure> {
         let idle = context.now().saturating_sub(self.progress);
-        if matches!(
-            self.phase,
-            Phase::Closing { ending: Ending::Response { .. } | Ending::Recorded, .. }
-        ) && idle > CLOSE_LIMIT
+        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
+            && idle > CLOSE_LIMIT
         {
             return Ok(self.closed(context));
         }

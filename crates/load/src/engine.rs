@@ -13,7 +13,7 @@ use units::Nanos;
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::outcome::Outcome;
-use crate::plan::{Plan, PlanError, Stop};
+use crate::plan::{LONGEST, Plan, PlanError, Stop};
 use crate::recorder::{Recorder, Window};
 use crate::worker::{self, Counters, Share};
 
@@ -129,10 +129,12 @@ impl Engine {
         let window = Arc::new(Window::new(plan.stop));
         let plan = Arc::new(plan);
         let mut threads = Vec::with_capacity(thread_count);
+        let mut starts = Vec::with_capacity(thread_count);
         for (thread, (connections, client)) in shares.zip(clients).enumerate() {
             let cpu = plan.cpus.as_slice()[thread];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
+            let (start, is_started) = mpsc::channel();
             let handle = {
                 let (plan, window, counters) = (plan.clone(), window.clone(), counters.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
@@ -140,7 +142,8 @@ impl Engine {
                     let is_pinned = pinned.is_ok();
                     // Fails only where nobody waits for it any more.
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
-                    if !is_pinned {
+                    // Nobody sends before all are pinned; where one is not, none ever does.
+                    if !is_pinned || is_started.recv().is_err() {
                         return Ok(Recorder::default());
                     }
                     let counters = &counters;
@@ -157,13 +160,12 @@ impl Engine {
                     .map_err(failed)?;
                 Ok(Thread { handle, id: id.as_raw_nonzero().get(), counters })
             });
-            match started {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    window.close(0);
-                    return Err(error);
-                }
-            }
+            threads.push(started?);
+            starts.push(start);
+        }
+        for start in starts {
+            // Fails only where the thread is gone, which `join` tells.
+            let _ = start.send(());
         }
         Ok(Self { window, base, threads })
     }
@@ -172,7 +174,7 @@ impl Engine {
     /// number of operations has a window of a day at most.
     #[must_use]
     pub fn window(&self) -> (Instant, Instant) {
-        let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(86_400_000_000_000));
+        let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(LONGEST.0));
         (at(self.window.start()), at(self.window.end()))
     }
 
@@ -204,8 +206,7 @@ impl Engine {
     }
 
     /// Waits for the end of the load, which comes at most about a second after its window's, and
-    /// gathers what was recorded. A thread that the system failed counts its connections as
-    /// `descriptors` failures.
+    /// gathers what was recorded.
     #[must_use]
     pub fn join(self) -> Outcome {
         let mut all = Recorder::default();

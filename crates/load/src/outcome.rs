@@ -26,6 +26,9 @@ pub struct Outcome {
     pub negotiated: Vec<(Negotiated, u64)>,
     /// What was verified, and how.
     pub verified: Verified,
+    /// Why load threads ended before their time, one entry each. What they had done is missing from
+    /// all figures here, so a load with an entry has no valid rate.
+    pub lost: Vec<String>,
 }
 
 /// Bytes that arrived within the window.

@@ -40,7 +40,8 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// A connection with a full handshake and no request. It counts when the server has answered
-    /// the client's close: it has then accepted the client's Finished.
+    /// the client's close without an alert or a reset. In TLS 1.3 a server that closes without
+    /// having read the client's Finished cannot be told apart.
     Handshakes,
     /// A connection, its handshake, one request with `Connection: close`, the whole response.
     OneRequestPerConnection,
@@ -128,6 +129,9 @@ pub(crate) enum Stack {
 #[error("{0}")]
 pub struct PlanError(pub(crate) String);
 
+/// The longest load, a day.
+pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
+
 impl Plan {
     /// # Errors
     /// Where parts of the plan contradict each other.
@@ -138,6 +142,11 @@ impl Plan {
         }
         if let Stop::After { duration: Nanos(0), .. } = self.stop {
             return error("a window of 0s measures nothing; give a duration such as 10s".into());
+        }
+        if let Stop::After { warmup, duration } = self.stop
+            && warmup.0.saturating_add(duration.0) > LONGEST.0
+        {
+            return error(format!("a load lasts {LONGEST} at most; give a shorter duration"));
         }
         if self.timeout == Nanos(0) {
             return error("a time limit of 0s fails everything; give one such as 10s".into());

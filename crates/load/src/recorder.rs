@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use units::Nanos;
 
-use crate::failure::{ErrorKind, Failure};
+use crate::failure::Failure;
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{ByteCounts, Latencies, Outcome, Verified};
 use crate::receive::Completed;
@@ -96,6 +96,7 @@ pub(crate) struct Recorder {
     latencies: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
+    lost: Vec<String>,
 }
 
 impl Recorder {
@@ -180,6 +181,7 @@ impl Recorder {
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
+        self.lost.extend(other.lost);
         self.verified.signatures += other.verified.signatures;
         self.verified.walked += other.verified.walked;
         self.verified.opened += other.verified.opened;
@@ -188,7 +190,7 @@ impl Recorder {
 
     /// A thread is gone with all that it recorded.
     pub(crate) fn lost_thread(&mut self, why: &str) {
-        self.failures.add(Failure::new(ErrorKind::Descriptors, why));
+        self.lost.push(why.to_owned());
     }
 
     pub(crate) fn into_outcome(self, window: &Window) -> Outcome {
@@ -202,6 +204,7 @@ impl Recorder {
             latencies: self.latencies,
             negotiated: self.negotiated,
             verified: self.verified,
+            lost: self.lost,
         }
     }
 }
@@ -221,6 +224,7 @@ fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, cou
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::ErrorKind;
     use proptest::prelude::*;
 
     fn window(warmup: u64, duration: u64) -> Window {

@@ -88,10 +88,10 @@ impl Context<'_> {
     }
 
     /// Whether the next response is one of those that are opened whole: the first, then one in K.
-    pub(crate) fn next_is_whole(&mut self) -> bool {
-        let is_whole = self.responses.is_multiple_of(self.plan.verify.0.get());
+    pub(crate) fn next_is_sampled(&mut self) -> bool {
+        let is_sampled = self.responses.is_multiple_of(self.plan.verify.0.get());
         self.responses = self.responses.wrapping_add(1);
-        is_whole
+        is_sampled
     }
 
     pub(crate) fn watch(

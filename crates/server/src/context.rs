@@ -11,9 +11,6 @@ use tls::{CertificateKey, Identity, KeyExchange, Suite, Version};
 
 use crate::{RecordSize, ServerError, Settings};
 
-/// `SSL_OP_NO_ENCRYPT_THEN_MAC`, which the openssl crate does not name.
-const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
-
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
 
@@ -55,7 +52,7 @@ pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslConte
         | SslOptions::NO_RENEGOTIATION
         | SslOptions::CIPHER_SERVER_PREFERENCE
         | SslOptions::IGNORE_UNEXPECTED_EOF;
-    options.set(NO_ENCRYPT_THEN_MAC, !settings.encrypt_then_mac);
+    options.set(tls::NO_ENCRYPT_THEN_MAC, !settings.encrypt_then_mac);
     context.set_options(options);
     // One recv takes what is there instead of one for each header and one for each body.
     context.set_read_ahead(true);

@@ -21,6 +21,11 @@ pub use version::Version;
 #[error("{0}")]
 pub struct NameError(String);
 
+/// OpenSSL's option `SSL_OP_NO_ENCRYPT_THEN_MAC` (RFC 7366 is neither offered nor agreed to), which
+/// its bindings have no name for.
+pub const NO_ENCRYPT_THEN_MAC: openssl::ssl::SslOptions =
+    openssl::ssl::SslOptions::from_bits_retain(1 << 19);
+
 /// The version of the OpenSSL library that this process runs with, such as
 /// `OpenSSL 3.0.22 25 Aug 2026`.
 #[must_use]

@@ -23,9 +23,6 @@ use crate::failure::{ErrorKind, Failure};
 use crate::plan::{PlanError, TlsPlan, Trust};
 use crate::record::{Opener, Sealer, Side, tls12_keys};
 
-/// `SSL_OP_NO_ENCRYPT_THEN_MAC`, which the bindings have no name for.
-const NO_ENCRYPT_THEN_MAC: SslOptions = SslOptions::from_bits_retain(1 << 19);
-
 pub(super) struct OpenSslClient {
     context: SslContext,
     host: String,
@@ -77,7 +74,7 @@ fn context(plan: &TlsPlan, suite: &Suite, roots: Vec<X509>) -> Result<SslContext
     builder.set_options(SslOptions::NO_TICKET);
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     if plan.encrypt_then_mac != Some(true) {
-        builder.set_options(NO_ENCRYPT_THEN_MAC);
+        builder.set_options(tls::NO_ENCRYPT_THEN_MAC);
     }
     match &plan.trust {
         Trust::Anyone => builder.set_verify(SslVerifyMode::NONE),

@@ -176,7 +176,8 @@ impl Reception {
                         (stride.left(), stride.records() * stride.record.plaintext)
                     }
                 };
-                lacking + body.saturating_sub(held)
+                // A peer may promise more than there can be.
+                body.saturating_sub(held).saturating_add(lacking)
             }
         };
         to_come.saturating_sub(in_hand as u64)
@@ -412,6 +413,7 @@ impl Reception {
         completed.opened = completed.body - self.dropped;
         completed.compared &= self.dropped == 0;
         self.response = None;
+        self.dropped = 0;
         if let Framing::Tls { lengths, .. } = &self.framing {
             lengths.learn(self.middle);
         }

@@ -15,7 +15,7 @@ use crate::record::HEADER;
 const MOST: u64 = 16;
 
 /// How many responses in a row must have had records of one length.
-const LEARNED_FROM: u32 = 4;
+pub(super) const LEARNED_FROM: u32 = 16;
 
 /// A dropped record: the length of its protected body, and of the plaintext in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

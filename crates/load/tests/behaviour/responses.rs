@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Operation, Plan};
+use load::{ErrorKind, Operation, Plan, Stop};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
@@ -264,5 +264,44 @@ fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
         let outcome = run(plan);
         assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]));
         assert_eq!(outcome.bytes.body, 2 * SIZE);
+    }
+}
+
+/// The second answer stands ready before the next request is sent; taken for its answer it would
+/// double the rate.
+#[test]
+fn answers_that_nobody_asked_for_are_found_and_counted_as_too_much() {
+    let servers = both(OBJECT_PATH, |session| {
+        loop {
+            session.request()?;
+            session.send(&response(OBJECT, OBJECT))?;
+            session.send(&response(OBJECT, OBJECT))?;
+        }
+    });
+    for (_server, mut plan) in servers {
+        plan.verify = one_in(4);
+        plan.stop = Stop::Operations(100);
+        let outcome = run(plan);
+        let too_long = outcome.failures.count(ErrorKind::LongBody);
+        assert!(too_long > 0, "{}", told(&outcome));
+        assert_eq!(too_long, outcome.failures.total(), "{}", told(&outcome));
+    }
+}
+
+#[test]
+fn a_response_counts_whose_server_has_not_closed_by_the_windows_end() {
+    let servers = both(OBJECT_PATH, |session| {
+        session.request()?;
+        session.send(&response(OBJECT, OBJECT))?;
+        silence(session.stream())
+    });
+    for (_server, mut plan) in servers {
+        plan.operation = Operation::OneRequestPerConnection;
+        plan.connections = 4;
+        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600 * MILLISECOND) };
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", told(&outcome));
+        assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (4 * OBJECT, 0));
+        assert_eq!(kinds(&outcome), []);
     }
 }

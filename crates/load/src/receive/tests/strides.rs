@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::receive::stride::LEARNED_FROM;
 
 const RECORD: usize = 1024;
 const BODY: usize = 21 * RECORD + 100;
@@ -20,7 +21,7 @@ const REGULAR: [usize; 21] = [RECORD; 21];
 fn learned(layer: Layer, lengths: &Lengths) -> (Reception, line::Peer) {
     let mut reception = Reception::tls(layer.opener(), lengths.clone());
     let mut peer = layer.peer();
-    for _ in 0..4 {
+    for _ in 0..LEARNED_FROM {
         let bytes = records(&mut peer, &REGULAR).concat();
         assert_eq!(body(&mut reception, &bytes), Ok(Some(BODY as u64)));
     }
