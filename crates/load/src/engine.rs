@@ -97,7 +97,9 @@ pub enum ProbeError {
         mend: &'static str,
     },
     /// It neither ended nor failed.
-    #[error("{url} at {address}: no answer within {limit}; is this the right port?")]
+    #[error(
+        "{url} at {address}: no answer within {limit}; is the server busy, or is this not the right port?"
+    )]
     NoAnswer {
         /// What was asked for.
         url: String,
@@ -263,9 +265,10 @@ fn mend(kind: ErrorKind) -> &'static str {
         ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
         ErrorKind::Status => "give the path of an object that the server has",
         ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
-            "paths below /bytes/ are for toll's generated objects; rename what is none"
+            "what the server sends is not what it promises, or not the generated object that a path \
+             below /bytes/ stands for"
         }
-        ErrorKind::Stall => "is this the right port?",
+        ErrorKind::Stall => "is the server busy, or is this not the right port?",
         ErrorKind::UnverifiableRecord => "try --receive decrypt",
     }
 }

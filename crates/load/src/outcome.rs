@@ -57,7 +57,7 @@ pub struct Latencies {
 /// What was verified within the window, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Handshakes whose signature was verified.
+    /// Handshakes whose signature was verified, warm-up included, as in [`Outcome::negotiated`].
     pub signatures: u64,
     /// Responses whose first and last record were opened, the rest dropped.
     pub walked: u64,

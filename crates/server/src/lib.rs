@@ -54,14 +54,15 @@ impl Server {
     /// or folder, a CPU that is not there.
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         settings.cpus.check_allowed().map_err(ServerError::Cpus)?;
-        let identity = settings.certificate.load()?;
-        let context = context::build(&settings, &identity)?;
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
         let tls = Listeners::bind(settings.listen, threads)?;
         let plain =
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
+        // After the ports are known to be free, for making a key may take seconds.
+        let identity = settings.certificate.load()?;
+        let context = context::build(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             std::fs::write(path, &identity.certificate_pem)
                 .map_err(|source| ServerError::WriteCertificate { path: path.clone(), source })?;

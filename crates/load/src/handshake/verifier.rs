@@ -3,11 +3,20 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::rsa::Padding;
+use openssl::sign::{RsaPssSaltlen, Verifier};
+use openssl::x509::X509;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
+};
 use tls::CertificateKey;
 
 /// Verifies every certificate, but the same one only once; verifies one signature in K; notes what
@@ -22,6 +31,44 @@ pub(super) struct SamplingVerifier {
     scheme: AtomicU32,
     is_verified: AtomicBool,
     last: Mutex<Option<Known>>,
+}
+
+/// One of rustls's two ways to verify a handshake's signature.
+type Verify = fn(
+    &[u8],
+    &CertificateDer<'_>,
+    &DigitallySignedStruct,
+    &WebPkiSupportedAlgorithms,
+) -> Result<HandshakeSignatureValid, Error>;
+
+/// Through OpenSSL: ring verifies RSA from 2048 bits on, and shorter keys are measured too.
+fn verify_short_rsa(
+    message: &[u8],
+    cert: &CertificateDer<'_>,
+    dss: &DigitallySignedStruct,
+) -> Result<HandshakeSignatureValid, Error> {
+    let (digest, is_pss) = match dss.scheme {
+        SignatureScheme::RSA_PKCS1_SHA256 => (MessageDigest::sha256(), false),
+        SignatureScheme::RSA_PKCS1_SHA384 => (MessageDigest::sha384(), false),
+        SignatureScheme::RSA_PKCS1_SHA512 => (MessageDigest::sha512(), false),
+        SignatureScheme::RSA_PSS_SHA256 => (MessageDigest::sha256(), true),
+        SignatureScheme::RSA_PSS_SHA384 => (MessageDigest::sha384(), true),
+        SignatureScheme::RSA_PSS_SHA512 => (MessageDigest::sha512(), true),
+        _ => return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into()),
+    };
+    let is_valid = || -> Result<bool, ErrorStack> {
+        let key = X509::from_der(cert)?.public_key()?;
+        let mut verifier = Verifier::new(digest, &key)?;
+        if is_pss {
+            verifier.set_rsa_padding(Padding::PKCS1_PSS)?;
+            verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
+        }
+        verifier.verify_oneshot(dss.signature(), message)
+    };
+    match is_valid() {
+        Ok(true) => Ok(HandshakeSignatureValid::assertion()),
+        Ok(false) | Err(_) => Err(CertificateError::BadSignature.into()),
+    }
 }
 
 /// A certificate that was accepted.
@@ -77,6 +124,23 @@ impl SamplingVerifier {
         })
     }
 
+    fn verify(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+        verify: Verify,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        if !self.note(dss) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match last.as_ref().and_then(|known| known.key) {
+            Some(CertificateKey::Rsa(..2048)) => verify_short_rsa(message, cert, dss),
+            _ => verify(message, cert, dss, &self.provider.signature_verification_algorithms),
+        }
+    }
+
     fn note(&self, dss: &DigitallySignedStruct) -> bool {
         self.scheme.store(u32::from(u16::from(dss.scheme)), Relaxed);
         let is_sampled = self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get());
@@ -102,7 +166,7 @@ impl ServerCertVerifier for SamplingVerifier {
             chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)?;
         }
         let key = CertificateKey::of_certificate(end_entity);
-        if key.is_none() && openssl::x509::X509::from_der(end_entity).is_err() {
+        if key.is_none() && X509::from_der(end_entity).is_err() {
             return Err(CertificateError::BadEncoding.into());
         }
         *last = Some(Known { leaf: end_entity.to_vec(), key });
@@ -115,11 +179,7 @@ impl ServerCertVerifier for SamplingVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if !self.note(dss) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, cert, dss, algorithms)
+        self.verify(message, cert, dss, verify_tls12_signature)
     }
 
     fn verify_tls13_signature(
@@ -128,11 +188,7 @@ impl ServerCertVerifier for SamplingVerifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if !self.note(dss) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, cert, dss, algorithms)
+        self.verify(message, cert, dss, verify_tls13_signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

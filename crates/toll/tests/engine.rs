@@ -1,0 +1,121 @@
+//! The load engine on the real servers: every way to receive, and every kind of operation.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use cpus::CpuList;
+use load::{Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use targets::{Embedded, Kind, Nginx, Objects, Running, Settings};
+use tempfile::TempDir;
+use tls::{CertificateKey, Suite, Version};
+use units::{Bytes, Nanos};
+
+const OBJECT: Bytes = Bytes(1 << 20);
+const OPERATIONS: u64 = 40;
+const SUITES: [&str; 4] =
+    ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA"];
+
+fn kinds() -> [Kind; 2] {
+    let program = Some(env!("CARGO_BIN_EXE_toll").into());
+    [Kind::Embedded(Embedded { program, ..Embedded::default() }), Kind::Nginx(Nginx::default())]
+}
+
+fn start(kind: &Kind, key: CertificateKey, folder: &TempDir) -> Running {
+    let objects = Objects::make(&[OBJECT], folder.path()).unwrap();
+    let settings = Settings {
+        certificate_key: key,
+        suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
+        encrypt_then_mac: false,
+        tickets: false,
+        session_cache: false,
+        ..Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+    };
+    targets::start(kind, &settings, folder.path()).unwrap()
+}
+
+fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Plan {
+    let address = if suite.is_some() { server.https() } else { server.http() };
+    Plan {
+        url: Url::at(suite.is_some(), address, &objects::path(OBJECT)),
+        address,
+        tls: TlsPlan {
+            suite: suite.map(|name| Suite::parse(name).unwrap()),
+            trust: Trust::File(server.certificate().to_owned()),
+            ..TlsPlan::any()
+        },
+        operation,
+        connections: 4,
+        cpus: CpuList::allowed().unwrap(),
+        stop: Stop::Operations(OPERATIONS),
+        receive,
+        verify: OneIn(NonZeroU32::new(8).unwrap()),
+        timeout: Nanos(20_000_000_000),
+    }
+}
+
+fn run(plan: Plan) -> Outcome {
+    Engine::start(plan).unwrap().join()
+}
+
+#[test]
+fn both_servers_are_loaded_in_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in kinds() {
+        let server = start(&kind, CertificateKey::Rsa(2048), &folder);
+        let ways = SUITES.map(Some).into_iter().chain([None]).flat_map(|suite| {
+            [Operation::Requests, Operation::OneRequestPerConnection].into_iter().flat_map(
+                move |operation| {
+                    [Receive::Walk, Receive::Decrypt].map(|receive| (suite, operation, receive))
+                },
+            )
+        });
+        for (suite, operation, receive) in ways {
+            let way = format!("{} {suite:?} {operation} {receive}", server.name());
+            let outcome = run(plan(&server, suite, operation, receive));
+            assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
+            assert_eq!(outcome.completed, OPERATIONS, "{way}");
+            assert!(outcome.bytes.body >= OPERATIONS * OBJECT.0, "{way}");
+            assert!(outcome.verified.compared > 0, "{way}");
+            assert_eq!(outcome.verified.walked == 0, receive == Receive::Decrypt, "{way}");
+            for (negotiated, _) in &outcome.negotiated {
+                assert_eq!(Some(negotiated.suite), suite.and_then(|name| Suite::parse(name).ok()));
+                assert!(!negotiated.encrypt_then_mac && !negotiated.resumed, "{way}");
+                assert_eq!(negotiated.certificate_key, Some(CertificateKey::Rsa(2048)), "{way}");
+            }
+        }
+    }
+}
+
+#[test]
+fn handshakes_are_full_with_every_kind_of_key() {
+    for key in [
+        CertificateKey::Rsa(1024),
+        CertificateKey::Rsa(2048),
+        CertificateKey::EcdsaP256,
+        CertificateKey::EcdsaP384,
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let [embedded, _] = kinds();
+        let objects = Objects::make(&[OBJECT], folder.path()).unwrap();
+        let settings = Settings {
+            certificate_key: key,
+            ..Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+        };
+        let server = targets::start(&embedded, &settings, folder.path()).unwrap();
+        for version in [Version::Tls12, Version::Tls13] {
+            let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
+            plan.tls = TlsPlan { version: Some(version), trust: Trust::Anyone, ..TlsPlan::any() };
+            plan.verify = OneIn(NonZeroU32::MIN);
+            let outcome = run(plan);
+            let way = format!("{key} {version}");
+            assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
+            assert_eq!(outcome.completed, OPERATIONS, "{way}");
+            assert!(outcome.verified.signatures >= OPERATIONS, "{way}");
+            assert!(outcome.negotiated.iter().all(|(negotiated, _)| {
+                !negotiated.resumed
+                    && negotiated.version == version
+                    && negotiated.certificate_key == Some(key)
+            }));
+        }
+    }
+}
