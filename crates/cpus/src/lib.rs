@@ -48,6 +48,12 @@ impl CpuList {
         (!rest.is_empty()).then_some(Self(rest))
     }
 
+    /// The first `n` CPUs of this list, at least one; all where there are fewer.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        Self(self.0.iter().copied().take(n.max(1)).collect())
+    }
+
     /// An error naming the first CPU of this list that this process may not use.
     ///
     /// # Errors
@@ -145,6 +151,14 @@ mod tests {
         assert_eq!(list.as_slice(), [0, 2, 3, 4, 5]);
         assert_eq!(list.to_string(), "0,2-5");
         assert_eq!(CpuList::from(7).to_string(), "7");
+    }
+
+    #[test]
+    fn the_first_are_the_lowest_and_never_none() {
+        let list: CpuList = "0,2-5".parse().unwrap();
+        for (n, first) in [(0, "0"), (1, "0"), (3, "0,2-3"), (5, "0,2-5"), (9, "0,2-5")] {
+            assert_eq!(list.first(n).to_string(), first);
+        }
     }
 
     #[test]

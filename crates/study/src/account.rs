@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use load::Outcome;
-use observe::{CoreShares, CpuSeries};
+use observe::{CoreShares, CpuSeries, ObserveError};
 
 use crate::evidence::{Evidence, Facts};
 use crate::line::{ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA};
-use crate::reading::Readings;
+use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
 use crate::verdict::{Limit, Verdict};
@@ -24,6 +24,7 @@ impl Trial {
         let evidence = Evidence::of(&Facts {
             outcome,
             connections: self.plan.connections,
+            is_server_here: self.is_server_here(),
             readings: &observed.readings,
             shares: &shares,
             server_cpus: self.server_cpus.as_ref(),
@@ -36,6 +37,16 @@ impl Trial {
             in_flight: outcome.in_flight,
             ..Operations::from(&outcome.failures)
         };
+        let load_error = lost_in_words(&outcome.lost);
+        let mut warnings = Warning::of(
+            self.neighbours,
+            &verdict,
+            &operations,
+            self.plan.connections,
+            observed.core_hz,
+        );
+        warnings.extend(observed.server_change.map(Warning::processes_changed));
+        warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         let seconds = outcome.window.seconds();
         let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         Line {
@@ -43,6 +54,7 @@ impl Trial {
             place: None,
             valid: receipt.mismatch.is_empty()
                 && observed.target_error.is_none()
+                && load_error.is_none()
                 && verdict.limit != Limit::Errors
                 && outcome.completed > 0,
             interrupted: outcome.interrupted,
@@ -59,24 +71,24 @@ impl Trial {
             core_hz: observed.core_hz,
             latency_ns: LatencyNs::from(&outcome.latencies),
             cpu_share: self.series(&observed),
-            warnings: Warning::of(
-                self.neighbours,
-                &verdict,
-                &operations,
-                self.plan.connections,
-                observed.core_hz,
-            ),
+            warnings,
             operations,
             receipt,
             verdict,
             target_error: observed.target_error,
+            load_error,
         }
+    }
+
+    /// Whether the counters of this machine are those of the server's too.
+    fn is_server_here(&self) -> bool {
+        self.server_cpus.is_some() || self.plan.address.ip().to_canonical().is_loopback()
     }
 
     /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
     /// known.
     fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
-        let Some(series) = &observed.series else { return Vec::new() };
+        let Ok(series) = &observed.series else { return Vec::new() };
         let window = observed.ended.saturating_duration_since(observed.started);
         let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
         let step = window / steps;
@@ -119,7 +131,8 @@ pub(crate) struct Observed {
     pub(crate) started: Instant,
     pub(crate) ended: Instant,
     pub(crate) readings: Readings,
-    pub(crate) series: Option<CpuSeries>,
+    pub(crate) server_change: Option<ProcessesChanged>,
+    pub(crate) series: Result<CpuSeries, ObserveError>,
     pub(crate) core_hz: CoreHz,
     pub(crate) target_error: Option<String>,
 }
@@ -130,6 +143,15 @@ impl Observed {
             .as_ref()
             .map(|series| series.shares(self.started, self.ended))
             .unwrap_or_default()
+    }
+}
+
+/// Why load threads ended before their time, where any did.
+fn lost_in_words(lost: &[String]) -> Option<String> {
+    match lost {
+        [] => None,
+        [why] => Some(format!("a load thread ended early: {why}")),
+        [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
     }
 }
 
@@ -147,5 +169,28 @@ fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
             .and_then(|usage| usage.waiting_within(window))
             .map(|time| time.0),
         client_run_queue_wait: waited,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use crate::warning::Neighbours;
+    use cpus::CpuList;
+
+    #[test]
+    fn this_machines_counters_are_not_those_of_a_server_elsewhere() {
+        let is_here = |address: &str, server_cpus: Option<usize>| {
+            let mut plan = plan("https://localhost/");
+            plan.address = address.parse().unwrap();
+            let server_cpus = server_cpus.map(CpuList::from);
+            let neighbours = Neighbours::Apart;
+            Trial { plan, certificate_key: None, server_cpus, neighbours }.is_server_here()
+        };
+        assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));
+        assert!(is_here("[::ffff:127.0.0.1]:443", None));
+        assert!(!is_here("192.0.2.1:443", None));
+        assert!(is_here("192.0.2.1:443", Some(0)));
     }
 }

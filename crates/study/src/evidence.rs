@@ -27,7 +27,7 @@ pub struct Evidence {
     /// Connections that could not be made because the client had no port left.
     #[serde(skip_serializing_if = "is_zero")]
     pub ports_lacking: u64,
-    /// How often an accept queue of this machine overflowed.
+    /// How often an accept queue of this machine overflowed, where the server runs on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_overflows: Option<u64>,
     /// The share of the connections' time that those overflows cost, at one second each.
@@ -68,6 +68,8 @@ fn is_zero(count: &u64) -> bool {
 pub(crate) struct Facts<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) connections: usize,
+    /// Whether the server runs on this machine, so that its accept queue is among those counted.
+    pub(crate) is_server_here: bool,
     pub(crate) readings: &'a Readings,
     /// What each CPU did over the window, where that is known.
     pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
@@ -96,7 +98,7 @@ impl Evidence {
             failed_share: (ended > 0).then(|| rounded(failed as f64 / ended as f64)),
             descriptors_lacking: outcome.failures.count(ErrorKind::Descriptors),
             ports_lacking: outcome.failures.count(ErrorKind::Ports),
-            listen_overflows: readings.listen_overflows(),
+            listen_overflows: facts.listen_overflows(),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
@@ -113,9 +115,14 @@ impl Evidence {
 }
 
 impl Facts<'_> {
+    /// Those of this machine say nothing of a server elsewhere.
+    fn listen_overflows(&self) -> Option<u64> {
+        self.is_server_here.then(|| self.readings.listen_overflows())?
+    }
+
     fn accept_queue_loss(&self) -> Option<f64> {
         let time_of_all = self.outcome.window.seconds() * self.connections as f64;
-        let lost = self.readings.listen_overflows()? as f64 * SYN_RETRANSMISSION.seconds();
+        let lost = self.listen_overflows()? as f64 * SYN_RETRANSMISSION.seconds();
         (time_of_all > 0.0).then(|| lost / time_of_all)
     }
 
@@ -219,6 +226,7 @@ mod tests {
         Evidence::of(&Facts {
             outcome: &outcome(1000),
             connections: 64,
+            is_server_here: server.is_some(),
             readings,
             shares: &cores.into_iter().enumerate().collect(),
             server_cpus: server,
@@ -261,6 +269,8 @@ mod tests {
         let found = evidence(&readings(None, 120, 0), cores, None, &client);
         assert_eq!((found.server_busy, found.server_cpus_idle, found.foreign), (None, None, None));
         assert_eq!(found.client_busy, Some(0.2));
+        // Nor does an accept queue of this machine tell of it.
+        assert_eq!((found.listen_overflows, found.accept_queue_loss), (None, None));
     }
 
     #[test]

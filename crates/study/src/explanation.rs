@@ -35,17 +35,16 @@ impl Verdict {
                 percent(e.accept_queue_loss.unwrap_or_default())
             ),
             Limit::ClientCpu => {
-                let waiting = match e.client_waiting {
-                    Some(share) if share >= CLIENT_WAITING => {
-                        format!(", {} of it waiting while others ran on its CPU", percent(share))
-                    }
-                    _ => String::new(),
+                let busy = e.client_busy.unwrap_or_default();
+                let busy = match e.client_waiting {
+                    Some(waiting) if waiting >= CLIENT_WAITING => format!(
+                        "ran {} and waited {} of the time, while others ran on its CPU",
+                        percent(busy - waiting),
+                        percent(waiting)
+                    ),
+                    _ => format!("was {} busy", percent(busy)),
                 };
-                format!(
-                    "the client's CPU: its busiest load thread was {} busy{waiting}; {}",
-                    percent(e.client_busy.unwrap_or_default()),
-                    server_in_words(e)
-                )
+                format!("the client's CPU: its busiest load thread {busy}; {}", server_in_words(e))
             }
             Limit::ServerCpu => {
                 format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
@@ -83,7 +82,8 @@ impl Verdict {
             }
             Limit::Noise => "measure again when nothing else runs on these CPUs",
             Limit::Unknown if e.server_busy.is_none() => {
-                "tell which process the server is (--server-pid), so that its CPU time is counted"
+                "tell which process the server is (--server-pid), and let it keep its processes, so \
+                 that its CPU time is counted"
             }
             Limit::Unknown => {
                 "offer more load with more connections (-c); if the rate stays, the server waits \

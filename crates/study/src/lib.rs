@@ -35,7 +35,7 @@ pub use line::{
 };
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
-pub use reading::{Reading, Readings, TaskReading, Usage};
+pub use reading::{ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
 pub use results::{Results, ResultsError};
 pub use server_cpus::server_cpus;

@@ -24,7 +24,7 @@ pub struct Line {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Whether the figures are what was asked for: something completed, nothing was negotiated
-    /// otherwise than asked, and the target lived to the end.
+    /// otherwise than asked, and the target and all load threads lived to the end.
     pub valid: bool,
     /// Whether it was stopped before its planned end. The figures are those until then.
     pub interrupted: bool,
@@ -57,6 +57,9 @@ pub struct Line {
     /// Why the target could not go on, where it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_error: Option<String>,
+    /// Why load threads ended early, where any did: what they measured is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_error: Option<String>,
 }
 
 /// Where a trial stands in its study.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use observe::{CpuSeries, NetCounters, ObserveError, ProcessTree, Sampler, ThreadCpu};
 
-use crate::reading::{Reading, TaskReading};
+use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::warning::Neighbours;
 
 /// What a trial needs of a machine. Tests have one that stands still.
@@ -18,19 +18,33 @@ pub trait Machine {
     fn sleep_until(&self, instant: Instant);
     /// The frequency of a core now, in cycles a second, if that can be measured.
     fn core_hz(&self, cpu: usize) -> Option<u64>;
+    /// Looks which processes the server has now; readings are of these until the next look.
+    fn find_server(&mut self);
+    /// How the server's processes differ from those that [`find_server`](Self::find_server) found;
+    /// `None` where they do not, and where there is no server.
+    fn server_change(&self) -> Option<ProcessesChanged>;
     /// Reads CPU times and counters; `threads` are kernel ids of threads of this process.
     fn read(&self, threads: &[i32]) -> Reading;
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
-    /// Ends the record; `None` where there is none.
-    fn take_series(&mut self) -> Option<CpuSeries>;
+    /// Ends the record.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn take_series(&mut self) -> Result<CpuSeries, ObserveError>;
 }
 
 /// The machine that toll runs on, with the process tree of the server if it runs here too.
 #[derive(Debug, Default)]
 pub struct ThisMachine {
-    server: Option<ProcessTree>,
-    sampler: Option<Sampler>,
+    server: Option<Server>,
+    sampler: Option<Result<Sampler, ObserveError>>,
+}
+
+#[derive(Debug)]
+struct Server {
+    pid: u32,
+    tree: ProcessTree,
 }
 
 impl ThisMachine {
@@ -40,12 +54,13 @@ impl ThisMachine {
         Self::default()
     }
 
-    /// With a server that is the process `pid` and its descendants as they are now.
+    /// With a server that is the process `pid` and its descendants.
     ///
     /// # Errors
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
-        Ok(Self { server: Some(ProcessTree::find(pid)?), sampler: None })
+        let server = Server { pid, tree: ProcessTree::find(pid)? };
+        Ok(Self { server: Some(server), sampler: None })
     }
 }
 
@@ -68,6 +83,22 @@ impl Machine for ThisMachine {
         observe::core_hz(cpu).ok().map(|hertz| hertz.0.round() as u64)
     }
 
+    fn find_server(&mut self) {
+        if let Some(server) = &mut self.server {
+            // A server that is gone keeps its last tree, of which nothing can be read any more.
+            if let Ok(tree) = ProcessTree::find(server.pid) {
+                server.tree = tree;
+            }
+        }
+    }
+
+    fn server_change(&self) -> Option<ProcessesChanged> {
+        let server = self.server.as_ref()?;
+        let now = ProcessTree::find(server.pid).ok()?;
+        (now != server.tree)
+            .then(|| ProcessesChanged { before: server.tree.pids().len(), after: now.pids().len() })
+    }
+
     fn read(&self, threads: &[i32]) -> Reading {
         // The threads first: they may be about to end.
         let threads = threads
@@ -77,9 +108,9 @@ impl Machine for ThisMachine {
                 Some(TaskReading { at: Instant::now(), on_cpu: cpu.on_cpu, waiting: cpu.waiting })
             })
             .collect();
-        let server = self.server.as_ref().and_then(|tree| {
+        let server = self.server.as_ref().and_then(|server| {
             let at = Instant::now();
-            let cpu = tree.read().ok()?;
+            let cpu = server.tree.read().ok()?;
             Some(TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting })
         });
         let listen_overflows =
@@ -88,11 +119,12 @@ impl Machine for ThisMachine {
     }
 
     fn start_series(&mut self, interval: Duration) {
-        self.sampler = Sampler::start(interval).ok();
+        self.sampler = Some(Sampler::start(interval));
     }
 
-    fn take_series(&mut self) -> Option<CpuSeries> {
-        self.sampler.take()?.stop().ok()
+    fn take_series(&mut self) -> Result<CpuSeries, ObserveError> {
+        let not_started = || Err(ObserveError::Sampler("it was not started".to_owned()));
+        self.sampler.take().unwrap_or_else(not_started)?.stop()
     }
 }
 
@@ -119,5 +151,60 @@ pub fn neighbours(server: &CpuList, client: &CpuList) -> Neighbours {
         Neighbours::Siblings
     } else {
         Neighbours::Apart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Child, Command, Stdio};
+
+    /// A shell that forks once for a line on its input, and ends with its child when that closes.
+    struct Forking(Child);
+
+    impl Forking {
+        fn start() -> Self {
+            let script = "exec 3<&0; read a; (read b <&3) & read c";
+            Self(Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap())
+        }
+
+        fn fork(&mut self) {
+            self.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        }
+    }
+
+    impl Drop for Forking {
+        fn drop(&mut self) {
+            drop(self.0.stdin.take());
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_forked_after_the_look_is_a_change() {
+        let mut server = Forking::start();
+        let mut machine = ThisMachine::with_server(server.0.id()).unwrap();
+        machine.find_server();
+        assert_eq!(machine.server_change(), None);
+        server.fork();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let change = loop {
+            if let Some(change) = machine.server_change() {
+                break change;
+            }
+            assert!(Instant::now() < deadline, "it does not fork");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(change, ProcessesChanged { before: 1, after: 2 });
+        machine.find_server();
+        assert_eq!(machine.server_change(), None);
+        assert!(machine.read(&[]).server.is_some());
+    }
+
+    #[test]
+    fn a_record_that_was_not_begun_says_so() {
+        let error = ThisMachine::without_server().take_series().unwrap_err();
+        assert!(error.to_string().contains("it was not started"), "{error}");
     }
 }

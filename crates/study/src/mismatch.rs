@@ -7,6 +7,7 @@ use std::fmt;
 
 use load::{Negotiated, Operation, Outcome, Plan, Receive};
 use serde::{Deserialize, Serialize};
+use tls::KeyExchange;
 
 use crate::receipt::{Asked, Obtained};
 
@@ -40,37 +41,56 @@ pub(crate) fn mismatches(
 ) -> Vec<Mismatch> {
     let mut mismatch = Vec::new();
     if plan.url.is_tls() {
-        compare_names(asked, obtained, &mut mismatch);
+        compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(plan, outcome, &mut mismatch);
     }
     compare_verification(plan, outcome, &mut mismatch);
     mismatch
 }
 
-/// Names that are not the one that was asked for, each with its count.
-fn compare_names(asked: &Asked, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
-    for (what, asked, obtained) in [
-        ("tls", &asked.tls, &obtained.tls),
-        ("suite", &asked.suite, &obtained.suite),
-        ("group", &asked.group, &obtained.group),
-        ("certificate_key", &asked.certificate_key, &obtained.certificate_key),
+/// Names that are not the one that was asked for, each with its count, and handshakes without a
+/// name: every handshake must have had the one that was asked for.
+fn compare_names(
+    outcome: &Outcome,
+    asked: &Asked,
+    obtained: &Obtained,
+    mismatch: &mut Vec<Mismatch>,
+) {
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
+    let all = count(|_| true);
+    // With static RSA there is no group.
+    let with_group = count(|kind| kind.suite.key_exchange != KeyExchange::Rsa);
+    for (what, asked, obtained, handshakes) in [
+        ("tls", &asked.tls, &obtained.tls, all),
+        ("suite", &asked.suite, &obtained.suite, all),
+        ("group", &asked.group, &obtained.group, with_group),
+        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, all),
     ] {
         let Some(asked) = asked else { continue };
-        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
+        let mut differs = |name: &str, count: u64| {
             mismatch.push(Mismatch {
                 what: what.to_owned(),
                 asked: asked.clone(),
-                obtained: format!("{name} in {}", handshakes_in_words(*count)),
+                obtained: format!("{name} in {}", handshakes_in_words(count)),
             });
+        };
+        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
+            differs(name, *count);
+        }
+        let nameless = handshakes.saturating_sub(obtained.values().sum());
+        if nameless > 0 {
+            differs("none that toll knows", nameless);
         }
     }
 }
 
+fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
+    outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
+}
+
 /// Kinds of handshakes, and how many there must have been.
 fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
-    let count = |is: fn(&Negotiated) -> bool| -> u64 {
-        outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
-    };
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
     let mut differs = |what: &str, asked: &str, obtained: String| {
         mismatch.push(Mismatch { what: what.to_owned(), asked: asked.to_owned(), obtained });
     };
@@ -237,6 +257,32 @@ mod tests {
                 outcome.negotiated[0].0.certificate_key = Some(CertificateKey::Rsa(2048));
             }),
             ["certificate_key: asked ecdsa:p256, got rsa:2048 in 64 handshakes"]
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_absent_is_not_the_one_that_was_asked_for() {
+        assert_eq!(
+            mismatches(|_, outcome| outcome.negotiated[0].0.group = None),
+            ["group: asked x25519, got none that toll knows in 64 handshakes"]
+        );
+        assert_eq!(
+            mismatches(|_, outcome| {
+                let other = Negotiated { certificate_key: None, ..negotiated() };
+                outcome.negotiated.push((other, 3));
+            }),
+            ["certificate_key: asked ecdsa:p256, got none that toll knows in 3 handshakes"]
+        );
+        // With static RSA there is no group to ask for.
+        assert!(
+            mismatches(|plan, outcome| {
+                plan.tls.version = Some(Version::Tls12);
+                plan.tls.suite = Some(suite("AES128-SHA"));
+                let kind = &mut outcome.negotiated[0].0;
+                (kind.version, kind.suite) = (Version::Tls12, suite("AES128-SHA"));
+                kind.group = None;
+            })
+            .is_empty()
         );
     }
 

@@ -22,7 +22,7 @@ use crate::machine::{ThisMachine, neighbours};
 use crate::order::interleaved;
 use crate::results::{Results, ResultsError};
 use crate::trial::{Hooks, Moment, Trial};
-use crate::warning::Neighbours;
+use crate::warning::{Neighbours, Warning};
 
 const SERVERS: [&str; 2] = ["embedded", "nginx"];
 const SUITE: &str = "TLS_AES_128_GCM_SHA256";
@@ -77,6 +77,8 @@ pub struct Cell {
 pub enum Event<'a> {
     /// A server is not installed; the sentence says how to get it.
     Skipped(&'a TargetError),
+    /// The served objects are not in memory; the sentence says why, and where they are.
+    ObjectsOnDisk(&'a str),
     /// A server answers.
     Started(&'a Running),
     /// A trial goes on.
@@ -103,7 +105,8 @@ pub struct Measured {
     pub interrupted: bool,
 }
 
-/// Why a run could not begin, or go on.
+/// Why a run could not begin, or go on. Each trial that was done has been told of as
+/// [`Event::Finished`].
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A server could not be started; nothing was measured.
@@ -127,14 +130,6 @@ pub enum RunError {
     /// Another file of the results could not be written.
     #[error("{0}")]
     Results(#[from] ResultsError),
-}
-
-impl RunError {
-    /// Whether it came before the first trial.
-    #[must_use]
-    pub fn is_before_the_first_trial(&self) -> bool {
-        matches!(self, Self::Start(_) | Self::Probe(_) | Self::Results(_))
-    }
 }
 
 impl Work {
@@ -229,7 +224,11 @@ pub fn run(
 ) -> Result<Measured, RunError> {
     results.write_machine(&observe::Machine::read(&layout.all()))?;
     let neighbours = neighbours(&layout.server, &layout.client);
-    let mut servers = start(layout, results, tell)?;
+    let objects = Arc::new(Objects::make(&[OBJECT], results.folder()).map_err(RunError::Start)?);
+    if let Some(note) = objects.note() {
+        tell(Event::ObjectsOnDisk(note));
+    }
+    let mut servers = start(layout, &objects, results, tell)?;
     let mut cells = Vec::new();
     for (index, (name, server)) in servers.iter().enumerate() {
         for work in Work::ALL {
@@ -242,6 +241,7 @@ pub fn run(
     let mut run = Run {
         layout,
         neighbours,
+        on_disk: objects.note().map(Warning::objects_on_disk),
         journal: results.journal()?,
         interrupt,
         tell,
@@ -266,15 +266,15 @@ pub fn run(
 
 fn start(
     layout: &Layout,
+    objects: &Arc<Objects>,
     results: &Results,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<(&'static str, Running)>, RunError> {
-    let objects = Arc::new(Objects::make(&[OBJECT], results.folder()).map_err(RunError::Start)?);
     let settings = Settings {
         certificate_key: CERTIFICATE_KEY,
         tickets: false,
         session_cache: false,
-        ..Settings::new(layout.server.clone(), objects)
+        ..Settings::new(layout.server.clone(), Arc::clone(objects))
     };
     let mut servers = Vec::new();
     for name in SERVERS {
@@ -303,6 +303,7 @@ struct Prepared {
 struct Run<'a> {
     layout: &'a Layout,
     neighbours: Neighbours,
+    on_disk: Option<Warning>,
     journal: Journal,
     interrupt: &'a AtomicBool,
     tell: &'a mut dyn FnMut(Event<'_>),
@@ -333,7 +334,8 @@ impl Run<'_> {
             progress: &mut |moment| tell(Event::Progress { cell, done, trials, moment }),
             check_target: &mut || server.check_alive().map_err(|error| error.to_string()),
         };
-        let line = trial.run(&mut machine, &mut hooks, Engine::start).map_err(RunError::Load)?;
+        let mut line =
+            trial.run(&mut machine, &mut hooks, Engine::start).map_err(RunError::Load)?;
         if line.interrupted {
             // Shorter than the others, it could not stand beside them.
             return Ok(());
@@ -346,6 +348,7 @@ impl Run<'_> {
             round,
             order: u32::try_from(self.done).unwrap_or(u32::MAX),
         };
+        line.warnings.extend(self.on_disk.clone());
         let line = Line { place: Some(place), ..line };
         self.journal.append(&line)?;
         self.done += 1;

@@ -26,6 +26,15 @@ pub struct TaskReading {
     pub waiting: Option<Nanos>,
 }
 
+/// A server's processes at a window's end are not those at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessesChanged {
+    /// How many there were at the start.
+    pub before: usize,
+    /// How many there were at the end; it may be as many, but others.
+    pub after: usize,
+}
+
 /// What was used between two readings, a second of time: 1.0 is one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
@@ -92,6 +101,11 @@ impl Readings {
         let threads =
             later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();
         self.end = Reading { threads, ..later };
+    }
+
+    /// Drops what was read of the server: it was not of all its processes.
+    pub fn forget_server(&mut self) {
+        self.end.server = None;
     }
 
     /// The server's usage, where it is known and lived to the end.

@@ -54,5 +54,6 @@ pub(crate) fn outcome(completed: u64) -> Outcome {
             opened: completed / 64,
             compared: completed / 64,
         },
+        lost: Vec::new(),
     }
 }

@@ -116,6 +116,7 @@ impl Trial {
 
         machine.start_series(STEP);
         wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
+        machine.find_server();
         let started_unix_ms = machine.unix_ms();
         let started = machine.now();
         let mut readings = Readings::begin(machine.read(&threads));
@@ -125,13 +126,25 @@ impl Trial {
         read(machine);
         let ended = machine.now();
         load.stop();
+        let server_change = machine.server_change();
+        if server_change.is_some() {
+            readings.forget_server();
+        }
 
         let outcome = load.join();
         let series = machine.take_series();
         let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
-        let observed =
-            Observed { started_unix_ms, started, ended, readings, series, core_hz, target_error };
+        let observed = Observed {
+            started_unix_ms,
+            started,
+            ended,
+            readings,
+            server_change,
+            series,
+            core_hz,
+            target_error,
+        };
         Ok(self.line(&outcome, observed))
     }
 }
@@ -164,10 +177,11 @@ fn wait_until<M: Machine>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::{Reading, TaskReading};
+    use crate::reading::{ProcessesChanged, Reading, TaskReading};
     use crate::testing::{outcome, plan};
     use crate::verdict::Limit;
-    use observe::CpuSeries;
+    use crate::warning::WarningKind;
+    use observe::{CpuSeries, ObserveError};
     use std::cell::{Cell, RefCell};
     use std::rc::Rc;
     use units::Nanos;
@@ -190,32 +204,36 @@ mod tests {
         }
     }
 
-    struct FakeMachine(Stage);
+    struct FakeMachine {
+        stage: Stage,
+        server_change: Option<ProcessesChanged>,
+        has_series: bool,
+    }
 
     impl Machine for FakeMachine {
         fn now(&self) -> Instant {
-            self.0.base + self.0.elapsed.get()
+            self.stage.base + self.stage.elapsed.get()
         }
 
         fn unix_ms(&self) -> u64 {
-            1_000 + self.0.elapsed.get().as_millis() as u64
+            1_000 + self.stage.elapsed.get().as_millis() as u64
         }
 
         fn sleep_until(&self, instant: Instant) {
-            self.0.elapsed.set(instant - self.0.base);
+            self.stage.elapsed.set(instant - self.stage.base);
         }
 
         fn core_hz(&self, cpu: usize) -> Option<u64> {
             assert_eq!(cpu, 0);
-            self.0.note("frequency");
+            self.stage.note("frequency");
             Some(2_700_000_000)
         }
 
         /// A server that uses 99% of a CPU, and a load thread that uses 10%.
         fn read(&self, threads: &[i32]) -> Reading {
             assert_eq!(threads, [42]);
-            self.0.note("read");
-            let elapsed = self.0.elapsed.get().as_nanos() as u64;
+            self.stage.note("read");
+            let elapsed = self.stage.elapsed.get().as_nanos() as u64;
             let task = |percent: u64| {
                 let on_cpu = Nanos(elapsed / 100 * percent);
                 Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
@@ -223,14 +241,26 @@ mod tests {
             Reading { server: task(99), threads: vec![task(10)], listen_overflows: Some(5) }
         }
 
-        fn start_series(&mut self, _: Duration) {
-            self.0.note("series");
+        fn find_server(&mut self) {
+            self.stage.note("find");
         }
 
-        fn take_series(&mut self) -> Option<CpuSeries> {
+        fn server_change(&self) -> Option<ProcessesChanged> {
+            self.stage.note("find again");
+            self.server_change
+        }
+
+        fn start_series(&mut self, _: Duration) {
+            self.stage.note("series");
+        }
+
+        fn take_series(&mut self) -> Result<CpuSeries, ObserveError> {
+            if !self.has_series {
+                return Err(ObserveError::Sampler("it panicked".to_owned()));
+            }
             let ticks = observe::CoreTicks { user: 99, idle: 1, ..Default::default() };
-            Some(CpuSeries {
-                start: self.0.base,
+            Ok(CpuSeries {
+                start: self.stage.base,
                 at_ns: vec![0, 10_000_000_000],
                 cores: [(0, vec![ticks]), (1, vec![ticks]), (2, vec![ticks])].into(),
             })
@@ -240,6 +270,7 @@ mod tests {
     /// A load with 200 ms of warm-up and a window of 600 ms.
     struct FakeLoad {
         stage: Stage,
+        lost: Vec<String>,
         stopped: Cell<Option<Duration>>,
     }
 
@@ -273,13 +304,23 @@ mod tests {
             Outcome {
                 window: Nanos(window.as_nanos() as u64),
                 interrupted: end < Duration::from_millis(800),
+                lost: self.lost,
                 ..outcome(window.as_millis() as u64)
             }
         }
     }
 
-    /// Runs a trial that is interrupted at this time, and whose target says this at its end.
-    fn run(interrupt_at: Option<u64>, target: Result<(), String>) -> (Line, Stage) {
+    /// What goes otherwise than it should.
+    #[derive(Default)]
+    struct Trouble {
+        interrupt_at: Option<u64>,
+        target: Option<&'static str>,
+        server_change: Option<ProcessesChanged>,
+        lost: &'static [&'static str],
+        has_no_series: bool,
+    }
+
+    fn run(trouble: &Trouble) -> (Line, Stage) {
         let stage = Stage::new();
         let trial = Trial {
             plan: plan("https://localhost/bytes/1MiB"),
@@ -291,16 +332,26 @@ mod tests {
         let elapsed = stage.elapsed.clone();
         let line = trial
             .run(
-                &mut FakeMachine(stage.clone()),
+                &mut FakeMachine {
+                    stage: stage.clone(),
+                    server_change: trouble.server_change,
+                    has_series: !trouble.has_no_series,
+                },
                 &mut Hooks {
                     interrupt: &interrupt,
                     progress: &mut |_| {
                         let now = elapsed.get().as_millis() as u64;
-                        interrupt.store(interrupt_at.is_some_and(|at| now >= at), Relaxed);
+                        interrupt.store(trouble.interrupt_at.is_some_and(|at| now >= at), Relaxed);
                     },
-                    check_target: &mut || target.clone(),
+                    check_target: &mut || trouble.target.map_or(Ok(()), |why| Err(why.into())),
                 },
-                |_| Ok::<_, ()>(FakeLoad { stage: stage.clone(), stopped: Cell::new(None) }),
+                |_| {
+                    Ok::<_, ()>(FakeLoad {
+                        stage: stage.clone(),
+                        lost: trouble.lost.iter().map(ToString::to_string).collect(),
+                        stopped: Cell::new(None),
+                    })
+                },
             )
             .unwrap();
         (line, stage)
@@ -308,14 +359,22 @@ mod tests {
 
     #[test]
     fn everything_is_read_over_the_loads_window() {
-        let (line, stage) = run(None, Ok(()));
+        let (line, stage) = run(&Trouble::default());
         let (reads, others): (Vec<_>, Vec<_>) =
             stage.log.borrow().iter().copied().partition(|(_, what)| *what == "read");
         let reads: Vec<u64> = reads.into_iter().map(|(at, _)| at).collect();
         assert_eq!(reads, [200, 300, 400, 500, 600, 700, 798, 800, 800]);
         assert_eq!(
             others,
-            [(0, "frequency"), (0, "series"), (800, "stop"), (800, "join"), (800, "frequency"),]
+            [
+                (0, "frequency"),
+                (0, "series"),
+                (200, "find"),
+                (800, "stop"),
+                (800, "find again"),
+                (800, "join"),
+                (800, "frequency"),
+            ]
         );
         assert!(line.valid && !line.interrupted);
         assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));
@@ -329,7 +388,7 @@ mod tests {
 
     #[test]
     fn an_interrupt_keeps_what_was_measured() {
-        let (line, stage) = run(Some(500), Ok(()));
+        let (line, stage) = run(&Trouble { interrupt_at: Some(500), ..Trouble::default() });
         assert!(stage.log.borrow().contains(&(500, "stop")));
         assert!(line.interrupted && line.valid);
         assert_eq!((line.window_ns, line.rate_per_s), (300_000_000, 1000.0));
@@ -338,7 +397,7 @@ mod tests {
 
     #[test]
     fn an_interrupt_in_the_warm_up_measured_nothing() {
-        let (line, _) = run(Some(100), Ok(()));
+        let (line, _) = run(&Trouble { interrupt_at: Some(100), ..Trouble::default() });
         assert!(!line.valid);
         assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
         // A journal line of numbers, not of NaN.
@@ -350,8 +409,34 @@ mod tests {
 
     #[test]
     fn a_target_that_died_makes_the_trial_invalid() {
-        let (line, _) = run(None, Err("nginx died".to_owned()));
+        let (line, _) = run(&Trouble { target: Some("nginx died"), ..Trouble::default() });
         assert!(!line.valid);
         assert_eq!(line.target_error.as_deref(), Some("nginx died"));
+    }
+    #[test]
+    fn a_lost_load_thread_makes_the_trial_invalid() {
+        let (line, _) = run(&Trouble { lost: &["no epoll"], ..Trouble::default() });
+        assert!(!line.valid);
+        assert_eq!(line.load_error.as_deref(), Some("a load thread ended early: no epoll"));
+        let (line, _) = run(&Trouble { lost: &["no epoll", "panic"], ..Trouble::default() });
+        let expected = "2 load threads ended early, the first: no epoll";
+        assert_eq!(line.load_error.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_server_whose_processes_change_has_no_known_cpu_time() {
+        let server_change = Some(ProcessesChanged { before: 1, after: 5 });
+        let (line, _) = run(&Trouble { server_change, ..Trouble::default() });
+        assert_eq!((line.cpu_ns.server, line.verdict.evidence.server_busy), (None, None));
+        assert_eq!(line.verdict.limit, Limit::Unknown);
+        assert!(line.valid && line.warnings[0].kind == WarningKind::ProcessesChanged);
+    }
+
+    #[test]
+    fn where_cpu_by_core_cannot_be_read_that_is_told() {
+        let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
+        assert!(line.valid && line.cpu_share.is_empty());
+        assert_eq!(line.verdict.evidence.foreign, None);
+        assert_eq!(line.warnings[0].kind, WarningKind::CoresUnknown);
     }
 }

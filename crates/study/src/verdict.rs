@@ -276,7 +276,8 @@ mod tests {
             e.client_waiting = Some(0.8);
         });
         assert_eq!(verdict.limit, Limit::ClientCpu);
-        assert!(verdict.reason().contains("80.0% of it waiting while others ran on its CPU"));
+        let expected = "ran 17.0% and waited 80.0% of the time, while others ran on its CPU;";
+        assert!(verdict.reason().contains(expected), "{}", verdict.reason());
         assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
     }
 

@@ -5,7 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use units::{Hertz, percent, thousands};
 
+use observe::ObserveError;
+
 use crate::line::{CoreHz, Operations};
+use crate::reading::ProcessesChanged;
 use crate::verdict::{ERRORS, Limit, NOISE, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
@@ -42,6 +45,12 @@ pub enum WarningKind {
     FewErrors,
     /// Less completed than there are connections.
     FewOperations,
+    /// The server got or lost processes within the window.
+    ProcessesChanged,
+    /// What each CPU did is not known.
+    CoresUnknown,
+    /// The served objects lie on a disk.
+    ObjectsOnDisk,
 }
 
 /// Where server and client run, as far as it matters to what their figures mean.
@@ -77,6 +86,40 @@ impl Warning {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// Of a server whose CPU time is not known because its processes changed.
+    pub(crate) fn processes_changed(change: ProcessesChanged) -> Self {
+        let ProcessesChanged { before, after } = change;
+        Self {
+            kind: WarningKind::ProcessesChanged,
+            seen: format!(
+                "the server's processes changed within the window ({before} at its start, {after} \
+                 at its end), so its CPU time is not known"
+            ),
+            likely_cause: "it starts and ends processes with the load".into(),
+            remedy: "fix the number of its processes, or warm up longer (--warmup)".into(),
+        }
+    }
+
+    /// Of a trial of which noise and idle CPUs could not be seen.
+    pub(crate) fn cores_unknown(error: &ObserveError) -> Self {
+        Self {
+            kind: WarningKind::CoresUnknown,
+            seen: format!("CPU by core could not be read: {error}"),
+            likely_cause: "/proc/stat is hidden from this process, or of another form".into(),
+            remedy: "see with other means that nothing else runs on these CPUs".into(),
+        }
+    }
+
+    /// Of a server whose objects lie on a disk, with the words of whoever put them there.
+    pub(crate) fn objects_on_disk(note: &str) -> Self {
+        Self {
+            kind: WarningKind::ObjectsOnDisk,
+            seen: note.to_owned(),
+            likely_cause: "/dev/shm is missing, or the memory is full".into(),
+            remedy: "make room in /dev/shm, and measure again".into(),
+        }
     }
 
     fn neighbours(neighbours: Neighbours) -> Option<Self> {
@@ -219,6 +262,24 @@ mod tests {
         assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
         let few = Evidence { completed: 63, ..CALM };
         assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
+    }
+
+    #[test]
+    fn what_was_not_seen_or_not_in_memory_is_told_in_three_parts() {
+        let changed = Warning::processes_changed(ProcessesChanged { before: 1, after: 5 });
+        assert!(changed.seen.contains("(1 at its start, 5 at its end)"));
+        let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
+        assert!(unknown.seen.starts_with("CPU by core could not be read: "), "{unknown}");
+        assert!(unknown.seen.ends_with("it panicked"), "{unknown}");
+        let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
+        assert!(on_disk.to_string().starts_with("the objects lie in /var/tmp; likely: "));
+        for (warning, name) in [
+            (changed, "processes-changed"),
+            (unknown, "cores-unknown"),
+            (on_disk, "objects-on-disk"),
+        ] {
+            assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
+        }
     }
 
     #[test]

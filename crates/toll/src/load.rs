@@ -157,7 +157,8 @@ impl Arguments {
             },
             operation: self.operation,
             connections: self.connections,
-            cpus: self.client_cpus(server_cpus.as_ref())?,
+            // The load has no more threads than connections.
+            cpus: self.client_cpus(server_cpus.as_ref())?.first(self.connections),
             stop: Stop::After { warmup: self.warmup, duration: self.duration },
             receive: self.receive,
             verify: self.verify,

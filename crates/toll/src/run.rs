@@ -1,10 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
-use study::quick::{self, Cell, Event, Layout, Measured};
+use study::quick::{self, Cell, Event, Layout, Measured, RunError};
 use study::{Limit, Line, Results};
 use units::{BitsPerSecond, PerSecond};
 
@@ -90,7 +90,9 @@ impl Arguments {
         };
         say(format!("Servers run on CPU {}, the client on CPU {}.", layout.server, layout.client));
         let mut live = LiveLine::new(!self.quiet && !self.json);
+        let mut finished = 0;
         let mut tell = |event: Event<'_>| match event {
+            Event::ObjectsOnDisk(note) => say(format!("Note: {note}.")),
             Event::Skipped(why) => say(format!("Skipped: {why}.")),
             Event::Started(server) => {
                 say(format!("{}: {} answers.", server.name(), server.version()));
@@ -100,6 +102,7 @@ impl Arguments {
                 live.show(&what, &moment);
             }
             Event::Finished(line) => {
+                finished += 1;
                 live.clear();
                 // It cannot fail: the same line has just been written to the journal.
                 if self.json
@@ -109,16 +112,19 @@ impl Arguments {
                 }
             }
         };
-        quick::run(layout, results, interrupted, &mut tell).map_err(|error| {
-            if error.is_before_the_first_trial() {
-                Failure::request(error)
-            } else {
-                Failure::measurement(format!(
-                    "{error}; what was measured before is in {}",
-                    results.folder().display()
-                ))
-            }
-        })
+        quick::run(layout, results, interrupted, &mut tell)
+            .map_err(|error| failure(&error, finished, results.folder()))
+    }
+}
+
+/// Why a run ended early, of which so many trials are in the journal.
+fn failure(error: &RunError, finished: usize, folder: &Path) -> Failure {
+    match finished {
+        0 => Failure::request(error),
+        _ => Failure::measurement(format!(
+            "{error}; what was measured before is in {}",
+            folder.display()
+        )),
     }
 }
 
@@ -251,6 +257,18 @@ mod tests {
         let places: Vec<_> =
             text.lines().map(|line| line.chars().position(|c| c == 'x' || c == 'y')).collect();
         assert_eq!(places[0], places[1]);
+    }
+
+    #[test]
+    fn an_error_before_the_first_trial_is_of_the_request_and_names_no_results() {
+        let error: RunError =
+            study::Journal::create(Path::new("/dev/null/journal.jsonl")).unwrap_err().into();
+        let folder = Path::new("results/first");
+        let before = failure(&error, 0, folder);
+        assert_eq!((before.code, before.message), (2, error.to_string()));
+        let after = failure(&error, 1, folder);
+        let expected = format!("{error}; what was measured before is in results/first");
+        assert_eq!((after.code, after.message), (Failure::MEASUREMENT, expected));
     }
 
     #[test]

@@ -2,19 +2,15 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, ServerError, Settings};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Nanos;
 
-use crate::Failure;
+use crate::{Failure, interrupt};
 
 /// Serve objects over HTTPS and HTTP: the server under test that toll brings along.
 ///
@@ -100,7 +96,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
     let json = arguments.json;
-    let stop = stop_on_signals()?;
+    let stop = interrupt::flag()?;
     let server = Server::bind(arguments.settings()?).map_err(Failure::request)?;
     announce(&server, json);
     server.run(&stop).map_err(Failure::measurement)?;
@@ -144,18 +140,6 @@ impl Arguments {
             timeout: self.timeout.into(),
         })
     }
-}
-
-/// A flag that the first SIGINT or SIGTERM sets; the second one ends the program.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // The order matters: the second signal finds the flag set by the first.
-        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::request(format!("cannot catch signals: {error}")))?;
-    }
-    Ok(stop)
 }
 
 fn announce(server: &Server, json: bool) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use study::{Limit, Line, Obtained};
+use study::{Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 /// The width of the first column.
@@ -28,12 +28,8 @@ pub(crate) fn of_trial(line: &Line) -> String {
         if let Some(client) = line.cpu_ns.client {
             row("client CPU", cost(line, client));
         }
-        row(
-            "server CPU",
-            line.cpu_ns
-                .server
-                .map_or("not known; --server-pid counts it".to_owned(), |ns| cost(line, ns)),
-        );
+        let server = line.cpu_ns.server.map(|ns| cost(line, ns));
+        row("server CPU", server.unwrap_or_else(|| why_unknown(line).to_owned()));
     }
     for (label, value) in errors(line) {
         row(label, value);
@@ -46,7 +42,12 @@ pub(crate) fn of_trial(line: &Line) -> String {
     if let Some(error) = &line.target_error {
         row("SERVER", error.clone());
     }
-    row("limit", format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
+    if let Some(error) = &line.load_error {
+        row("LOAD", error.clone());
+    }
+    if !ended_in_warm_up(line) {
+        row("limit", format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
+    }
     for warning in &line.warnings {
         row("warning", warning.to_string());
     }
@@ -55,9 +56,13 @@ pub(crate) fn of_trial(line: &Line) -> String {
 
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
 pub(crate) fn headline(line: &Line) -> String {
+    if ended_in_warm_up(line) {
+        return "Interrupted before the window began: nothing was measured".to_owned();
+    }
     let why_invalid = line
         .target_error
         .clone()
+        .or_else(|| line.load_error.clone())
         .or_else(|| line.receipt.mismatch.first().map(ToString::to_string))
         .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()))
         .or_else(|| {
@@ -69,6 +74,21 @@ pub(crate) fn headline(line: &Line) -> String {
     }
     let interrupted = if line.interrupted { "Interrupted: " } else { "" };
     format!("{interrupted}{}, limited by {}", figure(line), line.verdict.reason())
+}
+
+/// There is nothing to judge then, neither the server nor the limit.
+fn ended_in_warm_up(line: &Line) -> bool {
+    line.interrupted && line.window_ns == 0
+}
+
+/// Why there is no CPU time of the server.
+fn why_unknown(line: &Line) -> &'static str {
+    let has_changed =
+        line.warnings.iter().any(|warning| warning.kind == WarningKind::ProcessesChanged);
+    match has_changed {
+        true => "not known; its processes changed",
+        false => "not known; --server-pid counts it",
+    }
 }
 
 /// The rate and, where there are bodies, the goodput.
@@ -304,6 +324,10 @@ mod tests {
             v["valid"] = false.into();
             v["target_error"] = "nginx died".into();
         });
+        let lost = line(|v| {
+            v["valid"] = false.into();
+            v["load_error"] = "a load thread ended early: no epoll".into();
+        });
         let starved = line(|v| {
             v["valid"] = false.into();
             v["operations"]["completed"] = 0.into();
@@ -313,6 +337,7 @@ mod tests {
             (mismatched, "suite: asked A, got B in 64 handshakes", "MISMATCH      suite"),
             (failed, "0.0% of the operations failed", "errors        1,200 reset, the first: peer"),
             (died, "nginx died", "SERVER        nginx died"),
+            (lost, "a load thread ended early: no epoll", "LOAD          a load thread ended"),
         ] {
             let text = of_trial(&line);
             let expected = format!("Not a valid measurement: {why}");
@@ -320,5 +345,30 @@ mod tests {
             assert!(text.contains(row), "{text}");
             assert!(!text.contains("Gb/s") && !text.contains("latency"), "{text}");
         }
+    }
+    #[test]
+    fn an_interrupt_in_the_warm_up_is_neither_an_error_nor_a_limit() {
+        let text = of_trial(&line(|v| {
+            v["valid"] = false.into();
+            v["interrupted"] = true.into();
+            v["window_ns"] = 0.into();
+            v["operations"]["completed"] = 0.into();
+            v["verdict"]["limit"] = "errors".into();
+        }));
+        let expected = "Interrupted before the window began: nothing was measured.\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(!text.contains("limit  ") && !text.contains("Not a valid"), "{text}");
+    }
+
+    #[test]
+    fn a_server_whose_processes_changed_is_not_said_to_want_its_number() {
+        let text = of_trial(&line(|v| {
+            v["cpu_ns"]["server"] = serde_json::Value::Null;
+            v["warnings"] = serde_json::json!([
+                {"kind": "processes-changed", "seen": "a", "likely_cause": "b", "remedy": "c"}
+            ]);
+        }));
+        assert!(text.contains("server CPU    not known; its processes changed\n"), "{text}");
+        assert!(text.contains("warning       a; likely: b; c\n"), "{text}");
     }
 }

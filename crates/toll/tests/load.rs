@@ -1,14 +1,17 @@
 //! `toll load` as a user runs it, against the real `toll serve`.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use study::{Limit, Line};
 use tempfile::TempDir;
+use units::Bytes;
 
 /// No test waits longer for anything.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -72,6 +75,37 @@ impl Server {
         command.arg("--ca").arg(self.folder.path().join("cert.pem"));
         command.args(["--warmup", "100ms", "--cpus", &last_cpu()]);
         command
+    }
+}
+
+/// A plain server in this process that answers the first request with the object of 1 KiB, and
+/// all later ones with `then`.
+fn turning(then: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut object = Vec::new();
+    objects::write_to(&mut object, Bytes(1024)).unwrap();
+    let bodies = Arc::new((object, then));
+    let has_answered = Arc::new(AtomicBool::new(false));
+    // They end with the process, or when their connection does.
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let (bodies, has_answered) = (Arc::clone(&bodies), Arc::clone(&has_answered));
+            std::thread::spawn(move || answer(connection, &bodies, &has_answered));
+        }
+    });
+    address
+}
+
+/// Answers requests without bodies until the client goes away.
+fn answer(mut connection: TcpStream, bodies: &(Vec<u8>, Vec<u8>), has_answered: &AtomicBool) {
+    let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
+    while requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+        let body = if has_answered.swap(true, Relaxed) { &bodies.1 } else { &bodies.0 };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        if connection.write_all(&[head.as_bytes(), body].concat()).is_err() {
+            return;
+        }
     }
 }
 
@@ -194,6 +228,32 @@ fn a_body_that_is_not_the_object_is_told_before_anything_is_measured() {
 }
 
 #[test]
+fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (body, kind) in [(vec![0; 1024], "content"), (vec![0; 2048], "long-body")] {
+        let load = || {
+            let mut command = toll();
+            command.arg("load").arg(format!("http://{}/bytes/1KiB", turning(body.clone())));
+            command.args(["--verify", "1/1", "-c", "4", "--warmup", "0s", "-d", "300ms"]);
+            command
+        };
+        let output = load().output().unwrap();
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}{}", stderr(&output));
+        assert!(text.starts_with("Not a valid measurement: "), "{text}");
+        assert!(text.contains(&format!(" {kind}, the first: ")), "{text}");
+        assert!(!text.contains(" a second") && !text.contains("Gb/s"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("rate")), "{text}");
+
+        let output = load().arg("--json").output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        let line: Line = serde_json::from_str(&stdout(&output)).unwrap();
+        assert!(!line.valid && line.operations.completed == 0, "{line:?}");
+        assert!(line.operations.errors.get(kind).is_some_and(|count| *count > 0), "{line:?}");
+    }
+}
+
+#[test]
 fn help_teaches_with_examples() {
     let output = toll().args(["load", "--help"]).output().unwrap();
     let text = stdout(&output);
@@ -278,6 +338,32 @@ fn an_interrupt_ends_with_what_was_measured() {
     assert_eq!(output.status.code(), Some(130), "{text}{}", stderr(&output));
     assert!(text.starts_with("Interrupted: ") && text.contains("rate "), "{text}");
     assert!(text.contains(" until interrupted: "), "{text}");
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_measured_nothing() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/bytes/64KiB", server.plain);
+    let load = spawn(toll().args(["load", &url, "--warmup", "5min"]));
+    sleep(Duration::from_millis(1000));
+    send("-INT", &load.0);
+    let output = finish(load);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(130), "{text}{}", stderr(&output));
+    let expected = "Interrupted before the window began: nothing was measured.\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("limit")), "{text}");
+}
+
+#[test]
+fn the_receipt_names_the_cpus_that_were_used() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let all = CpuList::allowed().unwrap().to_string();
+    let mut command = toll();
+    command.args(["load", &url, "-c", "1", "-d", "300ms", "--warmup", "0s", "--cpus", &all]);
+    let line = line(&mut command);
+    assert_eq!(line.receipt.asked.client_cpus, Some(first_cpu()));
 }
 
 #[test]
