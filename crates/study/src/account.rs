@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use load::Outcome;
+use load::{Operation, Outcome};
 use observe::{CoreShares, CpuSeries, ObserveError};
 
 use crate::evidence::{Evidence, Facts};
@@ -45,6 +45,12 @@ impl Trial {
             self.plan.connections,
             observed.core_hz,
         );
+        if self.plan.operation == Operation::Requests {
+            warnings.extend(Warning::connections_not_kept(
+                outcome.latencies.connect.len(),
+                outcome.completed,
+            ));
+        }
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         let seconds = outcome.window.seconds();

@@ -11,6 +11,9 @@ impl Verdict {
     pub fn reason(&self) -> String {
         let e = &self.evidence;
         match self.limit {
+            Limit::Errors if e.completed + e.failed == 0 => {
+                "no operation ended within the window".to_owned()
+            }
             Limit::Errors if e.completed == 0 => {
                 format!("no operation completed, {} failed", thousands(e.failed))
             }
@@ -29,7 +32,7 @@ impl Verdict {
                 thousands(e.ports_lacking)
             ),
             Limit::AcceptQueue => format!(
-                "the server's accept queue overflowed {} times, which cost the connections {} of \
+                "the server's accept queue, which overflowed {} times and cost the connections {} of \
                  their time",
                 thousands(e.listen_overflows.unwrap_or_default()),
                 percent(e.accept_queue_loss.unwrap_or_default())
@@ -61,6 +64,7 @@ impl Verdict {
     pub fn remedy(&self) -> &'static str {
         let e = &self.evidence;
         match self.limit {
+            Limit::Errors if e.completed + e.failed == 0 => "measure longer (-d)",
             Limit::Errors => "read the first error of each kind, and the server's log",
             Limit::Descriptors => "raise the limit (ulimit -n), or use fewer connections (-c)",
             Limit::Ports => {
@@ -76,6 +80,10 @@ impl Verdict {
             }
             Limit::ClientCpu => {
                 "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
+                "the server had no CPU left, but shared it with others: measure again when nothing \
+                 else runs on these CPUs"
             }
             Limit::ServerCpu => {
                 "this is the server's maximum here; more needs more CPUs or less work a request"

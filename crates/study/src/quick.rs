@@ -28,9 +28,11 @@ const SERVERS: [&str; 2] = ["embedded", "nginx"];
 const SUITE: &str = "TLS_AES_128_GCM_SHA256";
 const OBJECT: Bytes = Bytes(1 << 20);
 const ROUNDS: u32 = 3;
-const CONNECTIONS: usize = 64;
+/// Handshakes end in bursts as large as the number of connections, which a short window would show.
+const HANDSHAKE_CONNECTIONS: usize = 16;
+const OBJECT_CONNECTIONS: usize = 64;
 const WARM_UP: Nanos = Nanos(200_000_000);
-const WINDOW: Nanos = Nanos(600_000_000);
+const WINDOW: Nanos = Nanos(1_500_000_000);
 const TIMEOUT: Nanos = Nanos(10_000_000_000);
 const VERIFY: NonZeroU32 = NonZeroU32::new(64).unwrap();
 const CERTIFICATE_KEY: CertificateKey = CertificateKey::Rsa(2048);
@@ -101,6 +103,8 @@ pub enum Event<'a> {
 pub struct Measured {
     /// Each cell with its trials, in the order in which they ran.
     pub cells: Vec<(Cell, Vec<Line>)>,
+    /// How many trials a whole run has.
+    pub trials: usize,
     /// Whether it was interrupted; the trial under way then is not among the trials.
     pub interrupted: bool,
 }
@@ -183,7 +187,10 @@ impl Cell {
                 Work::Handshakes => Operation::Handshakes,
                 Work::PlainObjects | Work::TlsObjects => Operation::Requests,
             },
-            connections: CONNECTIONS,
+            connections: match self.work {
+                Work::Handshakes => HANDSHAKE_CONNECTIONS,
+                Work::PlainObjects | Work::TlsObjects => OBJECT_CONNECTIONS,
+            },
             cpus: client_cpus.clone(),
             stop: Stop::After { warmup: WARM_UP, duration: WINDOW },
             receive: Receive::Walk,
@@ -192,9 +199,10 @@ impl Cell {
         }
     }
 
-    fn params(&self, plan: &Plan) -> BTreeMap<String, String> {
+    fn params(&self, plan: &Plan, server: &Running) -> BTreeMap<String, String> {
         let mut params = BTreeMap::from([
             ("target.server".to_owned(), self.server.to_owned()),
+            ("target.version".to_owned(), server.version().to_owned()),
             ("load.operation".to_owned(), plan.operation.to_string()),
             (
                 "load.tls".to_owned(),
@@ -260,6 +268,7 @@ pub fn run(
     }
     Ok(Measured {
         cells: cells.into_iter().map(|prepared| (prepared.cell, prepared.lines)).collect(),
+        trials: run.trials,
         interrupted: interrupt.load(Relaxed),
     })
 }
@@ -343,7 +352,7 @@ impl Run<'_> {
         let place = Place {
             case: cell.work.case().to_owned(),
             cell: cell.name(),
-            params: cell.params(plan),
+            params: cell.params(plan, server),
             role: Role::Measure,
             round,
             order: u32::try_from(self.done).unwrap_or(u32::MAX),

@@ -217,7 +217,7 @@ mod tests {
         });
         assert_eq!(
             (verdict.limit, verdict.reason().as_str()),
-            (Limit::Errors, "no operation completed, 0 failed")
+            (Limit::Errors, "no operation ended within the window")
         );
         assert_eq!(limit_of(idle), Limit::Unknown);
         // Where nothing completed because somebody had no time, that is the limit.

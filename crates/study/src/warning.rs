@@ -12,7 +12,7 @@ use crate::reading::ProcessesChanged;
 use crate::verdict::{ERRORS, Limit, NOISE, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
-pub const FREQUENCY_MOVED: f64 = 0.05;
+pub const FREQUENCY_MOVED: f64 = 0.10;
 
 /// A warning in three parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub enum WarningKind {
     FewErrors,
     /// Less completed than there are connections.
     FewOperations,
+    /// Connections that were to be kept were not.
+    ConnectionsNotKept,
     /// The server got or lost processes within the window.
     ProcessesChanged,
     /// What each CPU did is not known.
@@ -100,6 +102,21 @@ impl Warning {
             likely_cause: "it starts and ends processes with the load".into(),
             remedy: "fix the number of its processes, or warm up longer (--warmup)".into(),
         }
+    }
+
+    /// Of a load on kept connections of which so many were opened within the window all the same,
+    /// where that is more than one for two operations.
+    pub(crate) fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
+        (completed > 0 && 2 * opened > completed).then(|| Self {
+            kind: WarningKind::ConnectionsNotKept,
+            seen: format!(
+                "{} connections were opened for {} requests, though they were to be kept",
+                thousands(opened),
+                thousands(completed)
+            ),
+            likely_cause: "the server closes after a response, or the window is short".into(),
+            remedy: "let the server keep connections, or ask for one-request-per-connection".into(),
+        })
     }
 
     /// Of a trial of which noise and idle CPUs could not be seen.
@@ -257,7 +274,7 @@ mod tests {
             kinds(apart, server, Evidence { foreign: Some(0.1), ..CALM }, none),
             [WarningKind::ForeignWork]
         );
-        assert_eq!(kinds(apart, server, CALM, hz(2000, 2101)), [WarningKind::FrequencyMoved]);
+        assert_eq!(kinds(apart, server, CALM, hz(2000, 2201)), [WarningKind::FrequencyMoved]);
         let failed = Evidence { failed: 1, failed_share: Some(0.001), ..CALM };
         assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
         let few = Evidence { completed: 63, ..CALM };
@@ -280,6 +297,16 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
         }
+    }
+
+    #[test]
+    fn a_connection_for_every_other_request_is_none_that_was_kept() {
+        assert!(Warning::connections_not_kept(64, 128).is_none());
+        assert!(Warning::connections_not_kept(0, 0).is_none());
+        let warning = Warning::connections_not_kept(1_000, 1_000).unwrap();
+        assert!(
+            warning.to_string().starts_with("1,000 connections were opened for 1,000 requests")
+        );
     }
 
     #[test]

@@ -165,10 +165,24 @@ impl Arguments {
             timeout: self.timeout,
         };
         plan.check().map_err(Failure::request)?;
+        self.check_listener(plan.address)?;
         let neighbours = server_cpus
             .as_ref()
             .map_or(Neighbours::Apart, |server| study::neighbours(server, &plan.cpus));
         Ok(Trial { plan, certificate_key: None, server_cpus, neighbours })
+    }
+
+    /// Another process's CPU time beside this server's work would be a wrong figure.
+    fn check_listener(&self, address: SocketAddr) -> Result<(), Failure> {
+        let Some(pid) = self.server_pid else { return Ok(()) };
+        let tree = observe::ProcessTree::find(pid).map_err(Failure::request)?;
+        match observe::listens(tree.pids(), address) {
+            observe::Listens::Yes | observe::Listens::Unknown => Ok(()),
+            observe::Listens::No => Err(Failure::request(format!(
+                "--server-pid: process {pid} does not listen at {address}; give the process that \
+                 does, such as nginx's master (cat /run/nginx.pid)"
+            ))),
+        }
     }
 
     /// Where the server is, if it may be loaded.

@@ -58,10 +58,17 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure| failure.report())
 }
 
-/// Prints to stdout. A reader that has gone away, such as `head`, is no reason not to measure.
+/// Prints to stdout. A reader that has gone away, such as `head`, is no reason not to measure; a full
+/// disk ends the program, whose servers end with it.
 pub(crate) fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("toll: the output cannot be written: {error}");
+            std::process::exit(Failure::MEASUREMENT.into());
+        }
+        Ok(()) | Err(_) => {}
+    }
 }
 
 /// A failure that ends the program: one line for the user, and the exit code of its kind.

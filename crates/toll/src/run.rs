@@ -132,6 +132,11 @@ fn failure(error: &RunError, finished: usize, folder: &Path) -> Failure {
 fn in_words(measured: &Measured) -> String {
     let mut text = String::new();
     let cells: Vec<_> = measured.cells.iter().filter(|(_, lines)| !lines.is_empty()).collect();
+    if measured.interrupted {
+        let (done, all) =
+            (cells.iter().map(|(_, lines)| lines.len()).sum::<usize>(), measured.trials);
+        text += &format!("Interrupted after {done} of {all} trials; of these:\n");
+    }
     for (cell, lines) in &cells {
         text += &format!("{} ({}): {}.\n", cell.server, cell.work, sentence(lines));
     }
@@ -144,7 +149,9 @@ fn in_words(measured: &Measured) -> String {
     table.extend(cells.iter().map(|(cell, lines)| row(cell, lines)));
     text += &aligned(&table);
     if table.iter().any(|row| row[6].ends_with(NO_MAXIMUM)) {
-        text += &format!("{NO_MAXIMUM} The server was not the limit: this is not its maximum.\n");
+        text += &format!(
+            "{NO_MAXIMUM} Not in all rounds was the server the limit: this may not be its maximum.\n"
+        );
     }
     for warning in warnings(&cells) {
         text += &format!("\nWarning: {warning}.");

@@ -65,15 +65,15 @@ pub(crate) struct Arguments {
     write_certificate: Option<PathBuf>,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     tickets: bool,
 
     /// Keep sessions of TLS 1.2 for resumption by identifier
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     session_cache: bool,
 
     /// Agree to encrypt-then-MAC in CBC suites, as OpenSSL does by itself
-    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     encrypt_then_mac: bool,
 
     /// The most plaintext in a TLS record, 512B to 16KiB

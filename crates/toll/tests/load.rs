@@ -420,3 +420,45 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         "{reason}"
     );
 }
+
+#[test]
+fn a_process_that_is_not_the_server_has_no_cpu_time_of_it() {
+    let server = Server::start(&[]);
+    let other = spawn(Command::new("sleep").arg("60"));
+    let pid = other.0.id().to_string();
+    let output = server.load("bytes/1KiB").args(["--server-pid", &pid]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("process {pid} does not listen at {}", server.tls)), "{said}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let server = Server::start(&[]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        server.load("bytes/1KiB").args(["-d", "200ms", "--json"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("the output cannot be written"), "{}", stderr(&output));
+}
+
+#[test]
+fn kept_connections_that_the_server_closes_are_told() {
+    // A head that asks for a close after each response.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
+            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+                let _ = connection.write_all(head.as_bytes());
+            }
+        }
+    });
+    let mut command = toll();
+    command.args(["load", &format!("http://{address}/"), "-c", "2", "-d", "300ms"]);
+    let line = line(&mut command);
+    assert!(line.valid && line.operations.completed > 4);
+    assert!(line.warnings.iter().any(|w| w.kind == study::WarningKind::ConnectionsNotKept));
+}
