@@ -50,7 +50,7 @@ fn accepting_and_saying_nothing_stalls() {
     for mut plan in [https(server.address(), "/"), http(server.address(), "/")] {
         plan.timeout = STALL;
         let error = probe(&plan).unwrap_err().to_string();
-        assert!(error.contains("is this the right port?"), "{error}");
+        assert!(error.contains("not the right port?"), "{error}");
         assert_fails(plan, ErrorKind::Stall);
     }
 }
