@@ -1,8 +1,10 @@
+use serde::Serialize;
+
 use crate::interval::interval_of_sorted;
 use crate::{Interval, LEVEL, SampleError, median_of_sorted, sorted};
 
 /// A median with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The median of the samples.
     pub median: f64,

@@ -6,10 +6,12 @@
 //! "Order Statistics", section 7.1). With seven samples the range covers 98.4%, the next interval
 //! 87.5%. Where samples can be equal the coverage is at least that.
 
+use serde::Serialize;
+
 use crate::{SampleError, sorted};
 
 /// An interval that covers the median of what was sampled with a known probability.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The lower end, a sample.
     pub low: f64,

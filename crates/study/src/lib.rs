@@ -10,6 +10,7 @@
 //! - [`quick`] is the first study: a little of everything in under a minute.
 
 mod account;
+pub mod analysis;
 mod evidence;
 mod explanation;
 mod journal;
@@ -22,6 +23,8 @@ mod reading;
 mod receipt;
 mod results;
 mod server_cpus;
+mod study;
+mod target_record;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -39,6 +42,10 @@ pub use reading::{ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
 pub use results::{Results, ResultsError};
 pub use server_cpus::server_cpus;
+pub use study::{
+    AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
+};
+pub use target_record::TargetRecord;
 pub use trial::{Hooks, Load, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, SERVER_BUSY, Verdict,

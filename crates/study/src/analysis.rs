@@ -1,0 +1,170 @@
+//! What a run found, from its journal: a summary of each cell, the answers, and what to know before
+//! believing them. It is a function of the study and the journal, so that it can be had again.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::Estimate;
+
+use crate::study::Metric;
+use crate::verdict::Limit;
+use crate::warning::Warning;
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The study's name.
+    pub study: String,
+    /// What it asked.
+    pub question: String,
+    /// How many trials there are, by what became of them.
+    pub trials: TrialCounts,
+    /// In the order of the study's answers, and of its cells within each.
+    pub answers: Vec<Answer>,
+    /// All cells of the study, also those that were not measured, in the study's order.
+    pub cells: Vec<CellSummary>,
+    /// Each kind of warning once, most frequent first.
+    pub warnings: Vec<Repeated>,
+    /// Each trial that is not valid, in the order in which they ran.
+    pub invalid: Vec<Invalid>,
+}
+
+/// How many trials there are, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// A whole run has so many, those of skipped targets left out.
+    pub planned: usize,
+    /// In the journal.
+    pub done: usize,
+    /// Of those, valid ones.
+    pub valid: usize,
+}
+
+/// One answer: a sentence, and the figures that it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The answer in one or two sentences, with intervals and units.
+    pub sentence: String,
+    /// What to change, where the figures say so.
+    pub remedy: Option<String>,
+    /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
+    pub caveats: Vec<String>,
+    /// The case.
+    pub case: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// The swept key whose values are compared.
+    pub compare: String,
+    /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
+    pub common: BTreeMap<String, String>,
+    /// A bar for each value of `compare`, in the study's order; those without valid trials too.
+    pub bars: Vec<Bar>,
+}
+
+/// One figure of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// The value of the compared key in words: `AES-128-GCM`.
+    pub label: String,
+    /// The cell.
+    pub cell: String,
+    /// Whether the others are compared with this one.
+    pub is_baseline: bool,
+    /// The figure in the metric's unit (operations or bits a second; a share for the tax); `None`
+    /// where no trial is valid.
+    pub figure: Option<Figure>,
+    /// This cell's figure over the baseline's, from pairs of trials of one round.
+    pub ratio: Option<Figure>,
+    /// What is to be marked.
+    pub mark: Option<Mark>,
+}
+
+/// A median with its interval and what it was taken from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Median and interval.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// The samples in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+/// What the trials of one cell say together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The cell's name.
+    pub cell: String,
+    /// The case's name.
+    pub case: String,
+    /// What tells it from the other cells of its case, in words: `nginx, AES-128-GCM`.
+    pub label: String,
+    /// The swept keys with their values.
+    pub params: BTreeMap<String, String>,
+    /// How many trials it should have, has, and has that are valid.
+    pub trials: TrialCounts,
+    /// Operations a second.
+    pub rate_per_s: Option<Figure>,
+    /// Proven body bits a second; `None` where there are no bodies.
+    pub goodput_bps: Option<Figure>,
+    /// Operations per CPU-second of the server.
+    pub rate_per_server_cpu: Option<Figure>,
+    /// Proven body bits per CPU-second of the server.
+    pub goodput_per_server_cpu: Option<Figure>,
+    /// The server's CPU time an operation in nanoseconds.
+    pub server_ns_per_operation: Option<Figure>,
+    /// The client's CPU time an operation in nanoseconds.
+    pub client_ns_per_operation: Option<Figure>,
+    /// The server's CPU-seconds a GB (10^9 bytes) of bodies.
+    pub server_s_per_gb: Option<Figure>,
+    /// The client's CPU-seconds a GB of bodies.
+    pub client_s_per_gb: Option<Figure>,
+    /// The share of its CPUs that the server used.
+    pub server_busy: Option<Figure>,
+    /// How busy the busiest load thread was, as a share.
+    pub client_busy: Option<Figure>,
+    /// Median over trials of the whole operation's latency at the median, in nanoseconds.
+    pub p50_ns: Option<Figure>,
+    /// The same at the 99th percentile.
+    pub p99_ns: Option<Figure>,
+    /// What limited the valid trials, and how many of them.
+    pub limits: BTreeMap<Limit, usize>,
+    /// What is to be marked.
+    pub mark: Option<Mark>,
+}
+
+/// Why a figure is not to be read as the server's maximum. The order is that of weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// No trial is valid, or none was done.
+    NotMeasured,
+    /// In some trials the client was the limit.
+    ClientBound,
+    /// In some trials something else than the server's CPU was the limit.
+    NotServerBound,
+    /// Some trials are not valid; the figure is of the others.
+    SomeInvalid,
+    /// There are fewer trials than the study asks for.
+    Incomplete,
+}
+
+/// A kind of warning with the number of trials that gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repeated {
+    /// The first of its kind.
+    #[serde(flatten)]
+    pub warning: Warning,
+    /// How many trials gave one of this kind.
+    pub trials: usize,
+}
+
+/// A trial that is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Invalid {
+    /// Its cell.
+    pub cell: String,
+    /// Its place in the order of trials.
+    pub order: u32,
+    /// Why, in words.
+    pub why: String,
+}

@@ -1,0 +1,194 @@
+//! What a study is once its file is read: cells to measure, and the answers that they are to give.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cpus::CpuList;
+use load::{KeyExchangeMode, OneIn, Operation, Receive};
+use serde::{Deserialize, Serialize};
+use tls::{CertificateKey, Group, Suite, Version};
+use units::{Bytes, Nanos};
+
+/// A question, the cells that answer it, and how often each is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// Its name, as in `toll run NAME`.
+    pub name: String,
+    /// What it asks, one sentence.
+    pub question: String,
+    /// What the order of the trials follows from.
+    pub seed: u64,
+    /// How often each cell is measured, at least once.
+    pub trials: u32,
+    /// In the order of the file: case by case, the last swept key changing fastest.
+    pub cells: Vec<Cell>,
+    /// In the order of the file.
+    pub answers: Vec<AnswerRule>,
+}
+
+/// One combination of a case's sweep: a server, and what it is asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The case's name.
+    pub case: String,
+    /// Unique in the study: the case's name and a number, `bulk-0003`.
+    pub name: String,
+    /// The swept keys with the values that they have here, as they are written in a study file.
+    pub params: BTreeMap<String, String>,
+    /// The server.
+    pub target: TargetSpec,
+    /// What it is asked to do.
+    pub load: LoadSpec,
+}
+
+/// A server under test. Cells with the same one share one running server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetSpec {
+    /// Which program.
+    pub server: Server,
+    /// What to do where it is not installed.
+    pub if_missing: IfMissing,
+    /// One worker is pinned to each.
+    pub cpus: CpuList,
+    /// The kind of key of its certificate.
+    pub certificate_key: CertificateKey,
+    /// Whether it gives session tickets.
+    pub tickets: bool,
+    /// Whether it keeps sessions of TLS 1.2.
+    pub session_cache: bool,
+    /// Whether it agrees to encrypt-then-MAC (RFC 7366).
+    pub encrypt_then_mac: bool,
+}
+
+/// A program that a study can start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Server {
+    /// The one that toll brings along.
+    Embedded,
+    /// nginx.
+    Nginx,
+}
+
+/// What to do where a server is not installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfMissing {
+    /// Leave its cells out, and say so.
+    Skip,
+    /// Measure nothing.
+    Fail,
+}
+
+/// What the clients of a cell do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadSpec {
+    /// One load thread is pinned to each.
+    pub cpus: CpuList,
+    /// What one operation is.
+    pub operation: Operation,
+    /// The size of the objects that are asked for; not used by handshakes.
+    pub object: Bytes,
+    /// How many connections are open at once.
+    pub connections: usize,
+    /// What is spoken on them.
+    pub protocol: Protocol,
+    /// How bodies are received.
+    pub receive: Receive,
+    /// The share that is verified.
+    pub verify: OneIn,
+    /// Loaded and not counted.
+    pub warmup: Nanos,
+    /// The measured window.
+    pub duration: Nanos,
+    /// An operation without progress for so long has failed.
+    pub timeout: Nanos,
+}
+
+/// What is spoken on a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP without TLS.
+    Plain,
+    /// HTTPS; what is `None` is left open, as in [`load::TlsPlan`].
+    Tls {
+        /// The only version to offer.
+        version: Option<Version>,
+        /// The only suite to offer.
+        suite: Option<&'static Suite>,
+        /// The only group to offer.
+        group: Option<Group>,
+        /// Whether to offer encrypt-then-MAC.
+        encrypt_then_mac: Option<bool>,
+        /// The client's part in the key exchange.
+        key_exchange: Option<KeyExchangeMode>,
+    },
+}
+
+/// How an answer is found: one figure of the cells of a case, over the values of one swept key.
+/// Where the case sweeps other keys too, there is an answer for each combination of those.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerRule {
+    /// The case.
+    pub case: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// The swept key whose values are compared.
+    pub compare: String,
+    /// The value that the others are compared with.
+    pub baseline: String,
+}
+
+/// A figure of a trial that an answer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Completed operations a second.
+    Rate,
+    /// Proven body bits a second.
+    Goodput,
+    /// Completed operations per CPU-second of the server: what one core does in a second.
+    RatePerServerCpu,
+    /// Proven body bits per CPU-second of the server.
+    GoodputPerServerCpu,
+    /// The share of the baseline's goodput per server CPU-second that is lost; the baseline is plain
+    /// HTTP.
+    TlsTax,
+}
+
+impl Server {
+    /// The name in study files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Nginx => "nginx",
+        }
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Metric {
+    /// The name in study files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Goodput => "goodput",
+            Self::RatePerServerCpu => "rate-per-server-cpu",
+            Self::GoodputPerServerCpu => "goodput-per-server-cpu",
+            Self::TlsTax => "tls-tax",
+        }
+    }
+}
+
+impl Protocol {
+    /// Whether it is TLS.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Self::Tls { .. })
+    }
+}
