@@ -52,6 +52,25 @@ impl Machine {
             hardware_counters: hardware_counters::probe(),
         }
     }
+
+    /// How this machine differs from an `earlier` one in what figures depend on: its processor, the
+    /// number of its CPUs, its kernel, its OpenSSL. `None` where it does not.
+    #[must_use]
+    pub fn difference(&self, earlier: &Self) -> Option<String> {
+        let facts = |machine: &Self| {
+            let processor = &machine.processor;
+            [
+                processor.model.known().cloned(),
+                processor.online_cpus.known().map(|cpus| format!("{cpus} CPUs")),
+                machine.system.kernel_release.known().map(|kernel| format!("kernel {kernel}")),
+                Some(machine.openssl.clone()),
+            ]
+        };
+        facts(earlier).into_iter().zip(facts(self)).find_map(|(was, is)| match (was, is) {
+            (Some(was), Some(is)) if was != is => Some(format!("{was} then, {is} now")),
+            _ => None,
+        })
+    }
 }
 
 /// The trimmed content of a file that holds one line, or why it cannot be read.
@@ -70,6 +89,7 @@ fn number<T: std::str::FromStr>(path: &str) -> crate::Fact<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fact;
 
     #[test]
     fn a_machine_survives_json() {
@@ -90,6 +110,25 @@ mod tests {
         assert!(machine.openssl.starts_with("OpenSSL"));
         assert_eq!(machine.processor.frequencies.len(), 1);
         assert_eq!(machine.processor.measured_siblings.known().map(Vec::len), Some(0));
+    }
+
+    #[test]
+    fn another_kernel_or_library_is_another_machine_and_another_frequency_is_not() {
+        let machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
+        let mut later = machine.clone();
+        later.processor.frequencies.clear();
+        later.memory.total_bytes = Fact::unknown("test");
+        assert_eq!(later.difference(&machine), None);
+        later.openssl = "OpenSSL 9".to_owned();
+        assert_eq!(
+            later.difference(&machine),
+            Some(format!("{} then, OpenSSL 9 now", machine.openssl))
+        );
+        later.system.kernel_release = Fact::Known("9.9".to_owned());
+        assert!(later.difference(&machine).unwrap().ends_with(" then, kernel 9.9 now"));
+        later.system.kernel_release = Fact::unknown("test");
+        later.openssl = machine.openssl.clone();
+        assert_eq!(later.difference(&machine), None, "what is not known differs from nothing");
     }
 
     #[test]

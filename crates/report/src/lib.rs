@@ -1,8 +1,29 @@
 //! What a study found, for people and for programs: the terminal, `report.html`, `cells.csv`.
+//!
+//! All three are pure functions of a [`Run`]: nothing here measures, reads a file or looks at a
+//! clock, so a report can be made again from its result folder and is the same again.
+//!
+//! Error texts, versions and names can come from a server that means harm. The page escapes every
+//! one of them in one place (the template engine's), and [`visible`](text::visible) keeps control
+//! characters from the terminal and from the page.
+
+mod cells_csv;
+mod chart;
+mod figures;
+mod mark;
+mod page;
+mod quantity;
+mod terminal;
+mod text;
+mod when;
 
 use observe::Machine;
 use study::analysis::Analysis;
 use study::{Line, TargetRecord};
+
+pub use cells_csv::cells_csv;
+pub use page::{ReportError, html};
+pub use terminal::{Style, terminal};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]

@@ -1,14 +1,37 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod answer;
+mod caveats;
+mod compared;
+mod comparison;
+mod figure;
+mod library;
+mod limits;
+mod remedy;
+mod sentence;
+mod summary;
+mod trials;
+mod wording;
+
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
+use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::study::Metric;
+use crate::line::Line;
+use crate::study::{Metric, Study};
+use crate::target_record::TargetRecord;
 use crate::verdict::Limit;
 use crate::warning::Warning;
+
+use trials::CellTrials;
 
 /// What a run found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,7 +80,8 @@ pub struct Answer {
     pub compare: String,
     /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
     pub common: BTreeMap<String, String>,
-    /// A bar for each value of `compare`, in the study's order; those without valid trials too.
+    /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
+    /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
 }
 
@@ -73,9 +97,10 @@ pub struct Bar {
     /// The figure in the metric's unit (operations or bits a second; a share for the tax); `None`
     /// where no trial is valid.
     pub figure: Option<Figure>,
-    /// This cell's figure over the baseline's, from pairs of trials of one round.
+    /// This cell's figure over the baseline's, from pairs of trials of one round (for a tax, of the
+    /// goodput per server CPU-second that it is taken from); the baseline has none.
     pub ratio: Option<Figure>,
-    /// What is to be marked.
+    /// What is to be marked: the cell's mark, or that there is no figure.
     pub mark: Option<Mark>,
 }
 
@@ -136,7 +161,7 @@ pub struct CellSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// No trial is valid, or none was done.
+    /// No trial is valid, or none was done. Of a bar also: valid trials lack what the figure takes.
     NotMeasured,
     /// In some trials the client was the limit.
     ClientBound,
@@ -167,4 +192,58 @@ pub struct Invalid {
     pub order: u32,
     /// Why, in words.
     pub why: String,
+}
+
+impl Analysis {
+    /// What a run found, from its study, its journal, what became of its targets, and the machine
+    /// where that is known. Trials that
+    /// were interrupted, or made for a search, and those of cells that the study does not have, are
+    /// left out.
+    #[must_use]
+    pub fn of(
+        study: &Study,
+        lines: &[Line],
+        targets: &[TargetRecord],
+        machine: Option<&Machine>,
+    ) -> Self {
+        let trials = trials::by_cell(study, lines, targets);
+        let mut in_order: Vec<&Line> = trials.iter().flat_map(|of| of.lines.clone()).collect();
+        in_order.sort_by_key(|line| trials::order(line));
+        Self {
+            study: study.name.clone(),
+            question: study.question.clone(),
+            trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
+            answers: answer::answers(&study.answers, &trials, targets, machine),
+            cells: trials.iter().map(CellSummary::of).collect(),
+            warnings: warnings(&in_order),
+            invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
+        }
+    }
+}
+
+fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
+    TrialCounts { planned: a.planned + b.planned, done: a.done + b.done, valid: a.valid + b.valid }
+}
+
+/// Each kind of warning once, most frequent first; of equally frequent ones the first seen.
+fn warnings(lines: &[&Line]) -> Vec<Repeated> {
+    let mut repeated: Vec<Repeated> = Vec::new();
+    for line in lines {
+        for (place, warning) in line.warnings.iter().enumerate() {
+            if line.warnings[..place].iter().any(|before| before.kind == warning.kind) {
+                continue;
+            }
+            match repeated.iter_mut().find(|other| other.warning.kind == warning.kind) {
+                Some(other) => other.trials += 1,
+                None => repeated.push(Repeated { warning: warning.clone(), trials: 1 }),
+            }
+        }
+    }
+    repeated.sort_by_key(|repeated| std::cmp::Reverse(repeated.trials));
+    repeated
+}
+
+fn invalid(line: &Line) -> Option<Invalid> {
+    let place = line.place.as_ref()?;
+    Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
 }

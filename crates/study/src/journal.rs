@@ -52,17 +52,20 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Makes a new journal file.
+    /// Opens a journal file, a new one or that of an earlier run, with the trials that it has. A
+    /// torn last line is removed, so that the next trial begins a line of its own.
     ///
     /// # Errors
-    /// The system's, as where a file is there already.
-    pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|source| JournalError::file(path, source))?;
-        Ok(Self { file, path: path.to_owned() })
+    /// The system's; a damaged line, named.
+    pub fn open(path: &Path) -> Result<(Self, Vec<Line>), JournalError> {
+        let failed = |source| JournalError::file(path, source);
+        let file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let bytes = std::fs::read(path).map_err(failed)?;
+        let whole = whole_lines(&bytes);
+        let lines = parse_lines(path, whole)?;
+        file.set_len(whole.len() as u64).map_err(failed)?;
+        Ok((Self { file, path: path.to_owned() }, lines))
     }
 
     /// Appends a trial and waits until it is on disk.
@@ -85,14 +88,18 @@ impl Journal {
     /// The system's; a damaged line, named.
     pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
         let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
-        let mut lines = Vec::new();
-        // What follows the last newline is a torn line, or nothing.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        for (i, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            lines.push(parse(path, i + 1, text)?);
-        }
-        Ok(lines)
+        parse_lines(path, whole_lines(&bytes))
     }
+}
+
+/// What follows the last newline is a torn line, or nothing.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
+}
+
+fn parse_lines(path: &Path, whole: &[u8]) -> Result<Vec<Line>, JournalError> {
+    let lines = whole.split_inclusive(|byte| *byte == b'\n').enumerate();
+    lines.map(|(i, text)| parse(path, i + 1, text)).collect()
 }
 
 fn parse(path: &Path, number: usize, text: &[u8]) -> Result<Line, JournalError> {
@@ -125,7 +132,8 @@ mod tests {
     fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
-        let mut journal = Journal::create(&path).unwrap();
+        let (mut journal, before) = Journal::open(&path).unwrap();
+        assert_eq!(before, []);
         let mut lines = Vec::new();
         for order in 0..trials {
             let mut line = example();
@@ -173,8 +181,25 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_never_overwritten() {
-        let (_folder, path, _) = journal_of(1);
-        assert!(matches!(Journal::create(&path), Err(JournalError::File { .. })));
+    fn an_earlier_run_goes_on_behind_its_last_whole_line() {
+        let (_folder, path, mut lines) = journal_of(2);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        let (mut journal, before) = Journal::open(&path).unwrap();
+        assert_eq!(before, lines[..1]);
+        let again = lines.pop().unwrap();
+        journal.append(&again).unwrap();
+        lines.push(again);
+        assert_eq!(Journal::read(&path).unwrap(), lines);
+    }
+
+    #[test]
+    fn a_damaged_journal_is_not_touched() {
+        let (_folder, path, _) = journal_of(3);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text = text.replacen("\"order\":1", "\"order\":x", 1) + "torn";
+        std::fs::write(&path, &text).unwrap();
+        assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { number: 2, .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

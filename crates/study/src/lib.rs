@@ -7,32 +7,40 @@
 //! - [`Trial`] runs one, on a [`Machine`].
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 //! - [`Journal`] keeps the lines, one on disk before the next trial begins.
-//! - [`quick`] is the first study: a little of everything in under a minute.
+//! - [`Study`] is what a study file says; [`run()`] measures what its journal lacks.
+//! - [`analysis::Analysis`] is what a journal says.
 
 mod account;
 pub mod analysis;
 mod evidence;
 mod explanation;
+mod file;
+mod invalid;
 mod journal;
+mod label;
+mod latency_log;
 mod line;
 mod machine;
 mod mismatch;
 mod order;
-pub mod quick;
 mod reading;
 mod receipt;
 mod results;
+mod run;
 mod server_cpus;
 mod study;
 mod target_record;
 #[cfg(test)]
 mod testing;
+mod this_bench;
 mod trial;
 mod verdict;
 mod warning;
 
 pub use evidence::Evidence;
+pub use file::{StudyError, shipped};
 pub use journal::{Journal, JournalError};
+pub use label::label;
 pub use line::{
     ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role, SCHEMA,
 };
@@ -40,13 +48,15 @@ pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use reading::{ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
-pub use results::{Results, ResultsError};
+pub use results::{Lock, Results, ResultsError};
+pub use run::{Bench, Ended, Event, RunError, StartError, run};
 pub use server_cpus::server_cpus;
 pub use study::{
     AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
 };
 pub use target_record::TargetRecord;
-pub use trial::{Hooks, Load, Moment, Trial};
+pub use this_bench::{ThisBench, commands};
+pub use trial::{Hooks, Load, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, SERVER_BUSY, Verdict,
 };

@@ -136,7 +136,7 @@ pub struct CoreHz {
 }
 
 /// Percentiles of the three latencies; absent where there was no such thing to time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyNs {
     /// TCP and TLS, from the start of a connection until it can carry a request.
@@ -175,6 +175,9 @@ pub struct LatencyNs {
     /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
+    /// The HdrHistogram log with all of them, by its path in the result folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
@@ -250,6 +253,7 @@ impl From<&load::Latencies> for LatencyNs {
             p90: at(whole, 0.9),
             p99: at(whole, 0.99),
             max: max(whole),
+            file: None,
         }
     }
 }
@@ -261,7 +265,7 @@ pub(crate) mod tests {
     use crate::verdict::Limit;
 
     /// The example of the design, as far as a trial writes it today.
-    const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","params":{"load.suite":"TLS_RSA_WITH_AES_128_GCM_SHA256","target.server":"nginx"},"role":"measure","round":2,"order":17,"valid":true,"interrupted":false,"started_unix_ms":1795000000000,"window_ns":600000000,"operations":{"completed":39,"in_flight":64,"errors":{"reset":1},"first_errors":{"reset":"connection reset by peer"}},"bytes":{"body":654311424,"decrypted":16777216,"unproven":0},"rate_per_s":65.0,"goodput_bps":8724152320,"cpu_ns":{"server":598000000,"client":41000000,"server_run_queue_wait":0,"client_run_queue_wait":1000},"core_hz":{"before":2710000000,"after":2690000000},"latency_ns":{"connect_p50":310000,"first_byte_p50":540000,"p50":970000000,"p99":1010000000,"max":1040000000},"cpu_share":[{"cpu":0,"step_ns":[600000000],"user":[0.9],"system":[0.05],"softirq":[0.03],"steal":[0.0],"idle":[0.02]}],"receipt":{"asked":{"suite":"TLS_RSA_WITH_AES_128_GCM_SHA256"},"obtained":{"suite":{"TLS_RSA_WITH_AES_128_GCM_SHA256":64},"encrypt_then_mac":false,"full":64,"resumed":0},"mismatch":[]},"verdict":{"limit":"server-cpu","evidence":{"completed":39,"failed":1,"failed_share":0.025,"client_busy":0.068,"server_busy":0.997}},"warnings":[]}"#;
+    const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","params":{"load.suite":"TLS_RSA_WITH_AES_128_GCM_SHA256","target.server":"nginx"},"role":"measure","round":2,"order":17,"valid":true,"interrupted":false,"started_unix_ms":1795000000000,"window_ns":600000000,"operations":{"completed":39,"in_flight":64,"errors":{"reset":1},"first_errors":{"reset":"connection reset by peer"}},"bytes":{"body":654311424,"decrypted":16777216,"unproven":0},"rate_per_s":65.0,"goodput_bps":8724152320,"cpu_ns":{"server":598000000,"client":41000000,"server_run_queue_wait":0,"client_run_queue_wait":1000},"core_hz":{"before":2710000000,"after":2690000000},"latency_ns":{"connect_p50":310000,"first_byte_p50":540000,"p50":970000000,"p99":1010000000,"max":1040000000,"file":"latency/17.hlog"},"cpu_share":[{"cpu":0,"step_ns":[600000000],"user":[0.9],"system":[0.05],"softirq":[0.03],"steal":[0.0],"idle":[0.02]}],"receipt":{"asked":{"suite":"TLS_RSA_WITH_AES_128_GCM_SHA256"},"obtained":{"suite":{"TLS_RSA_WITH_AES_128_GCM_SHA256":64},"encrypt_then_mac":false,"full":64,"resumed":0},"mismatch":[]},"verdict":{"limit":"server-cpu","evidence":{"completed":39,"failed":1,"failed_share":0.025,"client_busy":0.068,"server_busy":0.997}},"warnings":[]}"#;
 
     pub(crate) fn example() -> Line {
         serde_json::from_str(EXAMPLE).unwrap()

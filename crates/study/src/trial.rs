@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Engine, Outcome, Plan, Progress};
+use load::{Engine, Latencies, Outcome, Plan, Progress};
 use tls::CertificateKey;
 
 use crate::account::Observed;
@@ -96,6 +96,15 @@ pub struct Moment {
     pub progress: Progress,
 }
 
+/// What a trial gave.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Its line in the journal.
+    pub line: Line,
+    /// What its percentiles were taken from.
+    pub latencies: Latencies,
+}
+
 impl Trial {
     /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
     /// load ends by itself; the line then holds what was measured until then.
@@ -107,7 +116,7 @@ impl Trial {
         machine: &mut impl Machine,
         hooks: &mut Hooks<'_>,
         start: impl FnOnce(Plan) -> Result<L, E>,
-    ) -> Result<Line, E> {
+    ) -> Result<Measured, E> {
         let core = self.server_cpus.as_ref().unwrap_or(&self.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
         let load = start(self.plan.clone())?;
@@ -145,7 +154,8 @@ impl Trial {
             core_hz,
             target_error,
         };
-        Ok(self.line(&outcome, observed))
+        let line = self.line(&outcome, observed);
+        Ok(Measured { line, latencies: outcome.latencies })
     }
 }
 
@@ -330,7 +340,7 @@ mod tests {
         };
         let interrupt = AtomicBool::new(false);
         let elapsed = stage.elapsed.clone();
-        let line = trial
+        let measured = trial
             .run(
                 &mut FakeMachine {
                     stage: stage.clone(),
@@ -354,7 +364,7 @@ mod tests {
                 },
             )
             .unwrap();
-        (line, stage)
+        (measured.line, stage)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::process::Signal;
@@ -14,7 +15,7 @@ use crate::place::Place;
 use crate::process::{Launch, Process};
 use crate::ready::Unready;
 use crate::running::{START_LIMIT, Started, Starting};
-use crate::{Running, Settings, TargetError};
+use crate::{Objects, Running, Settings, TargetError};
 
 /// The embedded server, and what only it can be told.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +44,12 @@ impl Embedded {
         }
     }
 
-    pub(crate) fn start(&self, settings: &Settings, folder: &Path) -> Result<Running, TargetError> {
+    pub(crate) fn start(
+        &self,
+        settings: &Settings,
+        objects: &Arc<Objects>,
+        folder: &Path,
+    ) -> Result<Running, TargetError> {
         let program = self.program()?;
         let place = Place::claim(folder, "embedded")?;
         let (certificate, key) = place.identity(settings)?;
@@ -51,7 +57,7 @@ impl Embedded {
         let (output, stderr) = place.log("output.log")?;
         let launch = Launch {
             program,
-            arguments: self.arguments(settings, &certificate, &key),
+            arguments: self.arguments(settings, objects.root(), &certificate, &key),
             cpus: &settings.cpus,
             stdout,
             stderr,
@@ -69,10 +75,16 @@ impl Embedded {
             https: announcement.tls,
             http: announcement.plain,
         };
-        starting.finish(settings, started)
+        starting.finish(settings, objects, started)
     }
 
-    fn arguments(&self, settings: &Settings, certificate: &Path, key: &Path) -> Vec<OsString> {
+    pub(crate) fn arguments(
+        &self,
+        settings: &Settings,
+        root: &Path,
+        certificate: &Path,
+        key: &Path,
+    ) -> Vec<OsString> {
         let on = |setting| if setting { "on" } else { "off" };
         let mut arguments: Vec<OsString> =
             ["serve", "--json", "--listen", "127.0.0.1:0", "--listen-plain", "127.0.0.1:0"]
@@ -80,7 +92,7 @@ impl Embedded {
                 .to_vec();
         let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
         add("--cpus", settings.cpus.to_string().into());
-        add("--root", settings.objects.root().into());
+        add("--root", root.into());
         add("--tls", list(settings.versions.iter().map(|version| version.number())));
         if !settings.suites.is_empty() {
             add("--suites", list(settings.suites.iter().map(|suite| suite.name)));
@@ -120,18 +132,15 @@ fn announcement(file: &Path) -> Result<Announcement, Unready> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Objects;
-    use std::sync::Arc;
     use tls::{Group, Suite};
 
     fn settings() -> Settings {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = Objects::make(&[Bytes(1)], folder.path()).unwrap();
-        Settings::new("0,2".parse().unwrap(), Arc::new(objects))
+        Settings::new("0,2".parse().unwrap())
     }
 
     fn command(embedded: &Embedded, settings: &Settings) -> String {
-        let arguments = embedded.arguments(settings, Path::new("/c"), Path::new("/k"));
+        let arguments =
+            embedded.arguments(settings, Path::new("/r"), Path::new("/c"), Path::new("/k"));
         arguments.join(" ".as_ref()).into_string().unwrap()
     }
 
@@ -150,15 +159,12 @@ mod tests {
             Embedded { program: None, record_size: Some(Bytes(4096)), records_per_write: Some(16) };
         assert_eq!(
             command(&embedded, &settings),
-            format!(
-                "serve --json --listen 127.0.0.1:0 --listen-plain 127.0.0.1:0 --cpus 0,2 \
-                 --root {} --tls 1.2,1.3 \
+            "serve --json --listen 127.0.0.1:0 --listen-plain 127.0.0.1:0 --cpus 0,2 \
+                 --root /r --tls 1.2,1.3 \
                  --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
                  --groups x25519,secp256r1 --certificate /c --key /k --tickets off \
                  --session-cache on --encrypt-then-mac off --record-size 4KiB \
-                 --records-per-write 16",
-                settings.objects.root().display()
-            )
+                 --records-per-write 16"
         );
     }
 

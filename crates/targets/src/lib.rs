@@ -6,8 +6,8 @@
 //! use std::path::Path;
 //! let folder = Path::new("results/first");
 //! let objects = targets::Objects::make(&[units::Bytes(1 << 20)], folder)?.into();
-//! let settings = targets::Settings::new(cpus::CpuList::from(0), objects);
-//! let mut server = targets::start(&"nginx".parse()?, &settings, folder)?;
+//! let settings = targets::Settings::new(cpus::CpuList::from(0));
+//! let mut server = targets::start(&"nginx".parse()?, &settings, &objects, folder)?;
 //! println!("{} at https://{}", server.version(), server.https());
 //! server.check_alive()?;
 //! server.stop();
@@ -34,6 +34,7 @@ mod spawner;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 pub use embedded::Embedded;
 pub use error::TargetError;
@@ -92,7 +93,32 @@ pub fn find(kind: &Kind) -> Option<PathBuf> {
     }
 }
 
-/// Starts a server and returns when it answers.
+/// The command that [`start`] runs, for a person: with the paths that the server called `name` has
+/// in the result folder `folder`, and `root` as the folder of its objects. Nothing is started.
+#[must_use]
+pub fn command(kind: &Kind, settings: &Settings, root: &Path, folder: &Path, name: &str) -> String {
+    let place = folder.join("targets").join(name);
+    let (program, arguments) = match kind {
+        Kind::Embedded(embedded) => (
+            "toll",
+            embedded.arguments(
+                settings,
+                root,
+                &place.join(place::CERTIFICATE),
+                &place.join(place::KEY),
+            ),
+        ),
+        Kind::Nginx(_) => {
+            let logs = folder.join("logs").join(name);
+            let (error_log, file) = (logs.join(nginx::ERROR_LOG), place.join(nginx::CONFIGURATION));
+            ("nginx", nginx::arguments(&place, &error_log, &file))
+        }
+    };
+    let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+    std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Starts a server that serves `objects`, and returns when it answers. The server keeps them alive.
 ///
 /// `folder` is the result folder: `folder/logs/<name>/` takes what the server writes,
 /// `folder/targets/<name>/` its key, certificate and configuration. The name is the kind's, with
@@ -102,17 +128,40 @@ pub fn find(kind: &Kind) -> Option<PathBuf> {
 /// [`TargetError::Missing`] where the program is not installed, so that the caller may leave the
 /// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
-pub fn start(kind: &Kind, settings: &Settings, folder: &Path) -> Result<Running, TargetError> {
+pub fn start(
+    kind: &Kind,
+    settings: &Settings,
+    objects: &Arc<Objects>,
+    folder: &Path,
+) -> Result<Running, TargetError> {
     settings.check()?;
     match kind {
-        Kind::Embedded(embedded) => embedded.start(settings, folder),
-        Kind::Nginx(nginx) => nginx.start(settings, folder),
+        Kind::Embedded(embedded) => embedded.start(settings, objects, folder),
+        Kind::Nginx(nginx) => nginx.start(settings, objects, folder),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cpus::CpuList;
+
+    #[test]
+    fn the_command_is_told_with_its_paths() {
+        let settings = Settings::new(CpuList::from(0));
+        let told = |kind: &str, name| {
+            let kind = kind.parse().unwrap();
+            command(&kind, &settings, Path::new("OBJECTS"), Path::new("r"), name)
+        };
+        assert_eq!(
+            told("nginx", "nginx-2"),
+            "nginx -p r/targets/nginx-2 -e r/logs/nginx-2/error.log -c r/targets/nginx-2/nginx.conf"
+        );
+        let embedded = told("embedded", "embedded");
+        assert!(embedded.starts_with("toll serve --json --listen 127.0.0.1:0 "), "{embedded}");
+        assert!(embedded.contains(" --cpus 0 --root OBJECTS "), "{embedded}");
+        assert!(embedded.contains(" --key r/targets/embedded/server.key "), "{embedded}");
+    }
 
     #[test]
     fn kinds_are_named_as_in_study_files() {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::process::{Resource, Signal};
@@ -15,10 +16,15 @@ use crate::place::Place;
 use crate::port::ReservedPort;
 use crate::process::{Launch, Process, wait_for};
 use crate::running::{START_LIMIT, Started, Starting};
-use crate::{Running, Settings, TargetError};
+use crate::{Objects, Running, Settings, TargetError};
 
 /// Folders that hold servers and are often not in a user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+
+/// The log that tells of its troubles.
+pub(crate) const ERROR_LOG: &str = "error.log";
+/// The file of its configuration.
+pub(crate) const CONFIGURATION: &str = "nginx.conf";
 
 /// nginx, and where to look for it.
 #[derive(Debug, Clone)]
@@ -59,17 +65,23 @@ impl Nginx {
         })
     }
 
-    pub(crate) fn start(&self, settings: &Settings, folder: &Path) -> Result<Running, TargetError> {
+    pub(crate) fn start(
+        &self,
+        settings: &Settings,
+        objects: &Arc<Objects>,
+        folder: &Path,
+    ) -> Result<Running, TargetError> {
         let program = self.program()?;
         let place = Place::claim(folder, "nginx")?;
         let version = version(&program)?;
         let (certificate, key) = place.identity(settings)?;
-        let (error_log, _) = place.log("error.log")?;
+        let (error_log, _) = place.log(ERROR_LOG)?;
         let (output, stdout) = place.log("output.log")?;
         let stderr = stdout.try_clone().map_err(TargetError::file(&output))?;
         let (https, http) = (ReservedPort::new()?, ReservedPort::new()?);
         let configuration = Configuration {
             settings,
+            root: objects.root(),
             folder: &place.folder,
             certificate: &certificate,
             key: &key,
@@ -79,21 +91,15 @@ impl Nginx {
             user: rustix::process::geteuid().is_root().then_some("root"),
             most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
         };
-        let file = place.folder.join("nginx.conf");
+        let file = place.folder.join(CONFIGURATION);
         fs::write(&file, configuration.render()?).map_err(TargetError::file(&file))?;
 
-        let arguments = |extra: &[&str]| {
-            let mut arguments: Vec<_> = extra.iter().map(Into::into).collect();
-            // -e, because until it has read its configuration nginx logs to a system folder.
-            for (flag, path) in [("-p", &place.folder), ("-e", &error_log), ("-c", &file)] {
-                arguments.extend([flag.into(), path.clone().into_os_string()]);
-            }
-            arguments
-        };
-        check(&place, &program, &arguments(&["-t", "-q"]), &file)?;
+        let mut test = vec!["-t".into(), "-q".into()];
+        test.extend(arguments(&place.folder, &error_log, &file));
+        check(&place, &program, &test, &file)?;
         let launch = Launch {
             program,
-            arguments: arguments(&[]),
+            arguments: arguments(&place.folder, &error_log, &file),
             cpus: &settings.cpus,
             stdout,
             stderr,
@@ -108,8 +114,14 @@ impl Nginx {
         // The ports stay reserved until nginx listens on them.
         let started = Started { version, https: https.address(), http: http.address() };
         Starting { place, process, certificate, log_files, incidents, deadline }
-            .finish(settings, started)
+            .finish(settings, objects, started)
     }
+}
+
+/// -e, because until it has read its configuration nginx logs to a system folder.
+pub(crate) fn arguments(folder: &Path, error_log: &Path, configuration: &Path) -> Vec<OsString> {
+    let flags = [("-p", folder), ("-e", error_log), ("-c", configuration)];
+    flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
 }
 
 /// nginx's own check of its configuration, whose complaint becomes the error.

@@ -22,6 +22,8 @@ const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
 /// All that the configuration depends on.
 pub(crate) struct Configuration<'a> {
     pub(crate) settings: &'a Settings,
+    /// The folder of the files to serve.
+    pub(crate) root: &'a Path,
     /// For the pid file and temporary files.
     pub(crate) folder: &'a Path,
     pub(crate) certificate: &'a Path,
@@ -69,7 +71,7 @@ http {{
             temporary = self.temporary()?,
             http = self.http,
             https = self.https,
-            root = quoted(self.settings.objects.root())?,
+            root = quoted(self.root)?,
             tls = self.tls()?,
         )
         .map_err(unwritable)?;
@@ -193,20 +195,16 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Objects;
-    use std::sync::Arc;
     use tls::Group;
-    use units::Bytes;
 
     fn settings() -> Settings {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = Objects::make(&[Bytes(1)], folder.path()).unwrap();
-        Settings::new("0,2".parse().unwrap(), Arc::new(objects))
+        Settings::new("0,2".parse().unwrap())
     }
 
     fn render(settings: &Settings, user: Option<&str>) -> String {
         let configuration = Configuration {
             settings,
+            root: Path::new("/o"),
             folder: Path::new("/r/targets/nginx"),
             certificate: Path::new("/r/targets/nginx/server.crt"),
             key: Path::new("/r/targets/nginx/server.key"),
@@ -232,7 +230,6 @@ mod tests {
             encrypt_then_mac: false,
             ..settings()
         };
-        let root = settings.objects.root().display();
         let expected = format!(
             r#"user root;
 daemon off;
@@ -266,7 +263,7 @@ http {{
     server {{
         listen 127.0.0.1:8080 reuseport backlog=65535;
         listen 127.0.0.1:4443 ssl reuseport backlog=65535;
-        root "{root}";
+        root "/o";
 
         ssl_certificate "/r/targets/nginx/server.crt";
         ssl_certificate_key "/r/targets/nginx/server.key";

@@ -11,6 +11,11 @@ use crate::{Settings, TargetError};
 /// Servers of one kind in one result folder before something must be wrong.
 const MOST: usize = 10_000;
 
+/// The file of a target's certificate, in its folder.
+pub(crate) const CERTIFICATE: &str = "server.crt";
+/// The file of its private key.
+pub(crate) const KEY: &str = "server.key";
+
 /// A target's name and its folders, which no other target has. All paths are absolute.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -49,7 +54,7 @@ impl Place {
 
     /// Makes a fresh key and its certificate there; their paths, the certificate's first.
     pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, PathBuf), TargetError> {
-        let (certificate, key) = (self.folder.join("server.crt"), self.folder.join("server.key"));
+        let (certificate, key) = (self.folder.join(CERTIFICATE), self.folder.join(KEY));
         Identity::generate(settings.certificate_key)?.write(&certificate, &key)?;
         Ok((certificate, key))
     }

@@ -93,9 +93,10 @@ impl Starting {
     pub(crate) fn finish(
         mut self,
         settings: &Settings,
+        objects: &Arc<Objects>,
         started: Started,
     ) -> Result<Running, TargetError> {
-        let size = settings.objects.smallest();
+        let size = objects.smallest();
         self.poll(|deadline| ready::attempt(started.http, started.https, size, deadline))?;
         // Another program might have answered in its stead.
         if let Some(status) = self.process.exited() {
@@ -109,7 +110,7 @@ impl Starting {
             place: self.place,
             log_files: self.log_files,
             incidents: self.incidents,
-            _objects: Arc::clone(&settings.objects),
+            _objects: Arc::clone(objects),
         })
     }
 }

@@ -1,9 +1,7 @@
-use std::sync::Arc;
-
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
-use crate::{Objects, TargetError};
+use crate::TargetError;
 
 /// What a server under test is told; the same for every kind of server.
 #[derive(Debug, Clone)]
@@ -19,8 +17,6 @@ pub struct Settings {
     pub groups: Vec<Group>,
     /// The kind of key in its certificate.
     pub certificate_key: CertificateKey,
-    /// The objects that it serves as files. The server keeps them alive.
-    pub objects: Arc<Objects>,
     /// Session tickets (RFC 5077), and in TLS 1.3 every NewSessionTicket (RFC 8446, section 4.6.1):
     /// without them there is no resumption in TLS 1.3.
     pub tickets: bool,
@@ -34,14 +30,13 @@ impl Settings {
     /// The settings of a server that is told nothing: both versions, its own suites and groups, an
     /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC.
     #[must_use]
-    pub fn new(cpus: CpuList, objects: Arc<Objects>) -> Self {
+    pub fn new(cpus: CpuList) -> Self {
         Self {
             cpus,
             versions: vec![Version::Tls12, Version::Tls13],
             suites: Vec::new(),
             groups: Vec::new(),
             certificate_key: CertificateKey::Rsa(2048),
-            objects,
             tickets: true,
             session_cache: true,
             encrypt_then_mac: true,
@@ -90,12 +85,9 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Bytes;
 
     fn settings() -> Settings {
-        let folder = tempfile::tempdir().unwrap();
-        let objects = Objects::make(&[Bytes(1)], folder.path()).unwrap();
-        Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+        Settings::new(CpuList::allowed().unwrap())
     }
 
     fn suites(names: &[&str]) -> Vec<&'static Suite> {

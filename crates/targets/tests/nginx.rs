@@ -21,8 +21,8 @@ fn objects(folder: &TempDir) -> Arc<Objects> {
     Arc::new(Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap())
 }
 
-fn settings(folder: &TempDir) -> Settings {
-    Settings::new(CpuList::allowed().unwrap(), objects(folder))
+fn settings() -> Settings {
+    Settings::new(CpuList::allowed().unwrap())
 }
 
 fn suites(names: &[&str]) -> Vec<&'static Suite> {
@@ -30,7 +30,8 @@ fn suites(names: &[&str]) -> Vec<&'static Suite> {
 }
 
 fn start(settings: &Settings, folder: &TempDir) -> Running {
-    targets::start(&Kind::Nginx(Nginx::default()), settings, folder.path()).unwrap()
+    let kind = Kind::Nginx(Nginx::default());
+    targets::start(&kind, settings, &objects(folder), folder.path()).unwrap()
 }
 
 /// What curl prints, body and `-v` lines together, of an object.
@@ -119,7 +120,7 @@ fn allowed_cpus(pid: u32) -> String {
 #[test]
 fn both_ports_serve_the_objects() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(&settings(&folder), &folder);
+    let mut server = start(&settings(), &folder);
     assert!(server.version().starts_with("nginx/"), "{}", server.version());
     assert!(server.version().contains(", OpenSSL "), "{}", server.version());
     assert_eq!(server.name(), "nginx");
@@ -142,7 +143,7 @@ fn both_ports_serve_the_objects() {
 fn workers_are_pinned_one_each_and_the_master_to_all() {
     let folder = tempfile::tempdir().unwrap();
     let cpus = CpuList::allowed().unwrap();
-    let server = start(&Settings { cpus: cpus.clone(), ..settings(&folder) }, &folder);
+    let server = start(&Settings { cpus: cpus.clone(), ..settings() }, &folder);
     let mut pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
     let mut expected: Vec<String> = cpus.as_slice().iter().map(ToString::to_string).collect();
     pinned.sort_unstable();
@@ -150,7 +151,7 @@ fn workers_are_pinned_one_each_and_the_master_to_all() {
     assert_eq!(pinned, expected);
 
     let last = CpuList::from(*cpus.as_slice().last().unwrap());
-    let server = start(&Settings { cpus: last.clone(), ..settings(&folder) }, &folder);
+    let server = start(&Settings { cpus: last.clone(), ..settings() }, &folder);
     assert_eq!(server.name(), "nginx-2");
     assert_eq!(allowed_cpus(server.pid()), last.to_string());
     let pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
@@ -165,7 +166,7 @@ fn it_negotiates_what_it_was_told() {
         suites: suites(&["TLS_AES_256_GCM_SHA384"]),
         groups: vec![Group::Secp384r1],
         certificate_key: CertificateKey::EcdsaP256,
-        ..settings(&folder)
+        ..settings()
     };
     let server = start(&modern, &folder);
     let said = curl(&server, "1000B", &[]);
@@ -179,7 +180,7 @@ fn it_negotiates_what_it_was_told() {
         versions: vec![Version::Tls12],
         suites: suites(&["AES128-SHA"]),
         certificate_key: CertificateKey::Rsa(1024),
-        ..settings(&folder)
+        ..settings()
     };
     let server = start(&legacy, &folder);
     let said = curl(&server, "1000B", &["--ciphers", "DEFAULT:@SECLEVEL=0"]);
@@ -192,7 +193,7 @@ fn it_negotiates_what_it_was_told() {
 fn encrypt_then_mac_is_negotiated_only_where_wanted() {
     let folder = tempfile::tempdir().unwrap();
     for wanted in [true, false] {
-        let settings = Settings { encrypt_then_mac: wanted, ..settings(&folder) };
+        let settings = Settings { encrypt_then_mac: wanted, ..settings() };
         let server = start(&settings, &folder);
         let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
         assert!(said.contains("Cipher is AES128-SHA"), "{said}");
@@ -204,7 +205,7 @@ fn encrypt_then_mac_is_negotiated_only_where_wanted() {
 fn resumption_is_offered_only_where_wanted() {
     let folder = tempfile::tempdir().unwrap();
     for (tickets, session_cache) in [(true, true), (true, false), (false, true), (false, false)] {
-        let server = start(&Settings { tickets, session_cache, ..settings(&folder) }, &folder);
+        let server = start(&Settings { tickets, session_cache, ..settings() }, &folder);
         let case = format!("tickets {tickets}, cache {session_cache}");
         let said = s_client(&server, &["-tls1_3"]);
         assert!(said.contains("HTTP/1.1 200 OK"), "{case}: {said}");
@@ -219,7 +220,7 @@ fn resumption_is_offered_only_where_wanted() {
 #[test]
 fn it_is_stopped_by_a_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let server = start(&settings(&folder), &folder);
+    let server = start(&settings(), &folder);
     let (pid, workers) = (server.pid(), children(server.pid()));
     assert!(!workers.is_empty());
     let outcome = std::thread::spawn(move || {
@@ -234,7 +235,7 @@ fn it_is_stopped_by_a_panic() {
 #[test]
 fn a_master_that_dies_is_told_and_its_workers_go() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(&settings(&folder), &folder);
+    let mut server = start(&settings(), &folder);
     let workers = children(server.pid());
     kill(server.pid());
     assert!(within_limit(|| server.check_alive().is_err()));
@@ -250,7 +251,7 @@ fn a_master_that_dies_is_told_and_its_workers_go() {
 #[test]
 fn a_worker_that_dies_is_told_though_the_master_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(&settings(&folder), &folder);
+    let mut server = start(&settings(), &folder);
     kill(children(server.pid())[0]);
     assert!(within_limit(|| server.check_alive().is_err()));
     let message = server.check_alive().unwrap_err().to_string();
@@ -262,7 +263,7 @@ fn a_worker_that_dies_is_told_though_the_master_replaces_it() {
 fn a_refused_configuration_is_quoted_and_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     let shim = folder.path().join("bin");
-    let settings = settings(&folder);
+    let settings = settings();
     // An nginx whose OpenSSL lacks what is asked for, as a build without it would.
     let real = targets::find(&Kind::Nginx(Nginx::default())).unwrap();
     std::fs::create_dir(&shim).unwrap();
@@ -274,7 +275,7 @@ fn a_refused_configuration_is_quoted_and_nothing_runs() {
     write_program(&shim.join("nginx"), &script);
     let kind = Kind::Nginx(Nginx { folders: vec![shim] });
     let settings = Settings { groups: vec![Group::X25519], ..settings };
-    let error = targets::start(&kind, &settings, folder.path()).unwrap_err();
+    let error = targets::start(&kind, &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
     assert!(message.starts_with("nginx refuses its configuration "), "{message}");
@@ -295,7 +296,7 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
          esac\n";
     write_program(&shim.join("nginx"), script);
     let kind = Kind::Nginx(Nginx { folders: vec![shim] });
-    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("nginx died (exit status: 3); "), "{message}");
     assert!(message.ends_with("output.log ends with: no more memory"), "{message}");
@@ -306,7 +307,7 @@ fn where_it_is_missing_it_can_be_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let kind = Kind::Nginx(Nginx { folders: vec![folder.path().to_owned()] });
     assert_eq!(targets::find(&kind), None);
-    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Missing { program: "nginx", .. }), "{error}");
     assert!(!folder.path().join("targets").exists());
 }
@@ -341,9 +342,8 @@ fn it_goes_when_its_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
     let kind = Kind::Nginx(Nginx::default());
-    let server = targets::start(&kind, &settings, &path).unwrap();
+    let server = targets::start(&kind, &settings(), &objects, &path).unwrap();
     std::fs::write(path.join("https"), server.https().to_string()).unwrap();
     std::fs::write(path.join("pid"), format!("{}\n", server.pid())).unwrap();
     std::thread::sleep(Duration::from_secs(60));

@@ -23,9 +23,9 @@ fn start(script: &str) -> TargetError {
 fn start_program(program: PathBuf) -> TargetError {
     let folder = tempfile::tempdir().unwrap();
     let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
-    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
+    let settings = Settings::new(CpuList::allowed().unwrap());
     let kind = Kind::Embedded(Embedded { program: Some(program), ..Embedded::default() });
-    targets::start(&kind, &settings, folder.path()).unwrap_err()
+    targets::start(&kind, &settings, &objects, folder.path()).unwrap_err()
 }
 
 #[test]

@@ -229,6 +229,7 @@ impl Arguments {
                 _ => Ok(()),
             },
         };
-        trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request)
+        let measured = trial.run(&mut machine, &mut hooks, Engine::start);
+        measured.map(|measured| measured.line).map_err(Failure::request)
     }
 }

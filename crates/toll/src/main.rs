@@ -1,10 +1,15 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+mod dry_run;
+mod findings;
 mod interrupt;
 mod live;
 mod load;
+mod progress;
+mod report;
 mod run;
 mod serve;
+mod shell;
 mod summary;
 mod usage;
 
@@ -30,7 +35,9 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll run quick
-      a first look at this machine: two servers, handshakes and objects, in under a minute
+      a first look at this machine: what do handshakes and bytes cost, in about a minute
+  toll report results/2026-11-21T20-51-34Z-quick
+      the answers of an earlier run, and its report.html again
   toll serve --cpus 0 --write-certificate cert.pem
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
       a server on one CPU, and a load on another
@@ -41,8 +48,11 @@ failed or is not valid; 130 interrupted.";
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Report(report::Arguments),
     Load(load::Arguments),
     Serve(serve::Arguments),
+    Completions(shell::CompletionsArguments),
+    Man(shell::ManArguments),
 }
 
 fn main() -> ExitCode {
@@ -52,8 +62,11 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Run(arguments) => run::main(&arguments),
+        Command::Report(arguments) => report::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(arguments),
+        Command::Completions(arguments) => Ok(shell::completions(&arguments)),
+        Command::Man(arguments) => shell::man(&arguments),
     };
     outcome.unwrap_or_else(|failure| failure.report())
 }

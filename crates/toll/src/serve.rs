@@ -17,6 +17,7 @@ use crate::{Failure, interrupt};
 /// It serves the generated objects /bytes/SIZE, such as /bytes/16MiB, and the files of --root.
 /// Ctrl-C finishes the requests in flight and ends; a second one ends at once.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Where to listen for HTTPS; port 0 takes a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443")]
@@ -93,6 +94,17 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  toll serve --cpus 0 --write-certificate cert.pem
+      on one CPU, for clients that are told --ca cert.pem or --cacert cert.pem
+  toll serve --certificate-key ecdsa:p256 --tls 1.3 --groups x25519
+      what handshakes cost with an ECDSA certificate
+  toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080
+      files of your own, over TLS and without
+  toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
+      AES-CBC as published measurements have it";
 
 pub(crate) fn main(arguments: Arguments) -> Result<ExitCode, Failure> {
     let json = arguments.json;

@@ -21,16 +21,16 @@ fn kinds() -> [Kind; 2] {
 }
 
 fn start(kind: &Kind, key: CertificateKey, folder: &TempDir) -> Running {
-    let objects = Objects::make(&[OBJECT], folder.path()).unwrap();
+    let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
         certificate_key: key,
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
         encrypt_then_mac: false,
         tickets: false,
         session_cache: false,
-        ..Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+        ..Settings::new(CpuList::allowed().unwrap())
     };
-    targets::start(kind, &settings, folder.path()).unwrap()
+    targets::start(kind, &settings, &objects, folder.path()).unwrap()
 }
 
 fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Plan {
@@ -99,9 +99,9 @@ fn handshakes_are_full_with_every_kind_of_key() {
         let objects = Objects::make(&[OBJECT], folder.path()).unwrap();
         let settings = Settings {
             certificate_key: key,
-            ..Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+            ..Settings::new(CpuList::allowed().unwrap())
         };
-        let server = targets::start(&embedded, &settings, folder.path()).unwrap();
+        let server = targets::start(&embedded, &settings, &objects, folder.path()).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
             let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
             plan.tls = TlsPlan { version: Some(version), trust: Trust::Anyone, ..TlsPlan::any() };

@@ -25,13 +25,16 @@ fn kinds() -> [Kind; 2] {
     [Kind::Embedded(embedded()), Kind::Nginx(Nginx::default())]
 }
 
-fn settings(folder: &TempDir) -> Settings {
-    let objects = Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap();
-    Settings::new(CpuList::allowed().unwrap(), Arc::new(objects))
+fn objects(folder: &TempDir) -> Arc<Objects> {
+    Arc::new(Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap())
+}
+
+fn settings() -> Settings {
+    Settings::new(CpuList::allowed().unwrap())
 }
 
 fn start(kind: &Kind, settings: &Settings, folder: &TempDir) -> Running {
-    targets::start(kind, settings, folder.path()).unwrap()
+    targets::start(kind, settings, &objects(folder), folder.path()).unwrap()
 }
 
 /// What curl says of a transfer over TLS, and the body.
@@ -124,7 +127,7 @@ fn cpus_of_threads(pid: u32) -> Vec<String> {
 #[test]
 fn both_send_the_same_objects_and_stop() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = settings(&folder);
+    let settings = settings();
     for kind in kinds() {
         let mut server = start(&kind, &settings, &folder);
         let (_, body) = curl(&server, "1MiB", &[]);
@@ -147,13 +150,13 @@ fn both_negotiate_what_they_were_told() {
         suites: vec![Suite::parse("TLS_AES_256_GCM_SHA384").unwrap()],
         groups: vec![Group::Secp384r1],
         certificate_key: CertificateKey::EcdsaP256,
-        ..settings(&folder)
+        ..settings()
     };
     let legacy = Settings {
         versions: vec![Version::Tls12],
         suites: vec![Suite::parse("AES128-SHA").unwrap()],
         certificate_key: CertificateKey::Rsa(1024),
-        ..settings(&folder)
+        ..settings()
     };
     for kind in kinds() {
         let server = start(&kind, &modern, &folder);
@@ -174,7 +177,7 @@ fn both_leave_out_what_is_off() {
     let folder = tempfile::tempdir().unwrap();
     for on in [true, false] {
         let settings =
-            Settings { tickets: on, session_cache: on, encrypt_then_mac: on, ..settings(&folder) };
+            Settings { tickets: on, session_cache: on, encrypt_then_mac: on, ..settings() };
         for kind in kinds() {
             let server = start(&kind, &settings, &folder);
             let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
@@ -195,7 +198,7 @@ fn both_leave_out_what_is_off() {
 fn both_run_on_the_cpus_that_they_were_given() {
     let folder = tempfile::tempdir().unwrap();
     let last = CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap());
-    let settings = Settings { cpus: last.clone(), ..settings(&folder) };
+    let settings = Settings { cpus: last.clone(), ..settings() };
     for kind in kinds() {
         let server = start(&kind, &settings, &folder);
         for pid in tree(server.pid()) {
@@ -209,7 +212,7 @@ fn both_run_on_the_cpus_that_they_were_given() {
 #[test]
 fn both_are_stopped_by_a_drop_in_a_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = settings(&folder);
+    let settings = settings();
     for kind in kinds() {
         let server = start(&kind, &settings, &folder);
         let processes = tree(server.pid());
@@ -226,7 +229,7 @@ fn both_are_stopped_by_a_drop_in_a_panic() {
 #[test]
 fn both_are_missed_when_they_die() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = settings(&folder);
+    let settings = settings();
     for kind in kinds() {
         let mut server = start(&kind, &settings, &folder);
         let killed = Command::new("kill").args(["-9", &server.pid().to_string()]).status();
@@ -243,7 +246,7 @@ fn both_are_missed_when_they_die() {
 fn the_embedded_server_explains_what_it_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let kind = Kind::Embedded(Embedded { record_size: Some(Bytes(1)), ..embedded() });
-    let error = targets::start(&kind, &settings(&folder), folder.path()).unwrap_err();
+    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("embedded died (exit status: 2); "), "{message}");
     assert!(message.contains("--record-size"), "{message}");
@@ -277,8 +280,7 @@ fn both_go_when_their_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let settings = Settings::new(CpuList::allowed().unwrap(), objects);
-    let servers = kinds().map(|kind| targets::start(&kind, &settings, &path).unwrap());
+    let servers = kinds().map(|kind| targets::start(&kind, &settings(), &objects, &path).unwrap());
     let pids = servers.each_ref().map(|server| server.pid().to_string());
     std::fs::write(path.join("pids"), format!("{}\n", pids.join(" "))).unwrap();
     std::thread::sleep(Duration::from_secs(60));

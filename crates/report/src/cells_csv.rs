@@ -1,0 +1,87 @@
+//! `cells.csv`: one row a cell (RFC 4180), for spreadsheets and scripts.
+//!
+//! Numbers are whole, in the unit that the column's name ends with; what was not measured is an
+//! empty field, never 0.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use study::analysis::{Analysis, CellSummary, Figure};
+
+use crate::figures::FIGURES;
+
+/// The cells of `analysis` as CSV with a header.
+///
+/// Every swept key has a column of its own, `load.suite` as `load_suite`. Each figure has four: the
+/// median, both ends of its interval, and the probability, 0 to 1, that the interval covers the
+/// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`.
+#[must_use]
+pub fn cells_csv(analysis: &Analysis) -> String {
+    let keys: BTreeSet<&str> =
+        analysis.cells.iter().flat_map(|cell| cell.params.keys().map(String::as_str)).collect();
+    let mut csv = String::new();
+    push_record(&mut csv, &header(&keys));
+    for cell in &analysis.cells {
+        push_record(&mut csv, &record(analysis, cell, &keys));
+    }
+    csv
+}
+
+const COUNTS: [&str; 3] = ["trials_planned", "trials_done", "trials_valid"];
+const ENDS: [&str; 4] = ["median", "low", "high", "coverage"];
+
+fn header(keys: &BTreeSet<&str>) -> Vec<String> {
+    let names = ["study", "case", "cell", "label"].into_iter().map(str::to_owned);
+    let params = keys.iter().map(|key| key.replace(['.', '-'], "_"));
+    let figures =
+        FIGURES.iter().flat_map(|figure| ENDS.map(|end| format!("{}_{end}", figure.name)));
+    let verdicts = ["limits", "mark"].into_iter().map(str::to_owned);
+    names.chain(params).chain(COUNTS.map(str::to_owned)).chain(figures).chain(verdicts).collect()
+}
+
+fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec<String> {
+    let names = [&analysis.study, &cell.case, &cell.cell, &cell.label].map(Clone::clone);
+    let params = keys.iter().map(|key| cell.params.get(*key).cloned().unwrap_or_default());
+    let counts = [cell.trials.planned, cell.trials.done, cell.trials.valid];
+    let figures = FIGURES.iter().flat_map(|figure| ends((figure.of)(cell)));
+    let limits: Vec<String> =
+        cell.limits.iter().map(|(limit, trials)| format!("{limit}:{trials}")).collect();
+    let verdicts = [limits.join(" "), cell.mark.map(kebab).unwrap_or_default()];
+    names
+        .into_iter()
+        .chain(params)
+        .chain(counts.map(|count| count.to_string()))
+        .chain(figures)
+        .chain(verdicts)
+        .collect()
+}
+
+fn ends(figure: Option<&Figure>) -> [String; 4] {
+    let Some(Figure { estimate, .. }) = figure else { return Default::default() };
+    let interval = estimate.interval;
+    [estimate.median, interval.low, interval.high, interval.coverage].map(|v| v.to_string())
+}
+
+/// The name that a value has in JSON.
+fn kebab(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+fn push_record(csv: &mut String, fields: &[String]) {
+    for (i, field) in fields.iter().enumerate() {
+        if i > 0 {
+            csv.push(',');
+        }
+        if field.contains([',', '"', '\r', '\n']) {
+            csv.push('"');
+            csv.push_str(&field.replace('"', "\"\""));
+            csv.push('"');
+        } else {
+            csv.push_str(field);
+        }
+    }
+    csv.push_str("\r\n");
+}

@@ -1,0 +1,103 @@
+//! Where the CPU time went: the server's and the client's, side by side.
+
+use study::analysis::{CellSummary, Figure};
+
+use super::answer_chart::description;
+use super::{Bar, Chart, Row, Scale, Series, Value, extent, ticks};
+use crate::figures::{interval, joined};
+use crate::quantity::{Quantity, Unit};
+
+/// CPU time an operation for cells without bodies, and CPU time a GB for those with; a chart for
+/// each of the two that there is.
+pub(crate) fn cpu_splits(cells: &[CellSummary]) -> Vec<Chart> {
+    let per_gigabyte =
+        |cell: &CellSummary| cell.server_s_per_gb.is_some() || cell.client_s_per_gb.is_some();
+    let (with_bodies, without): (Vec<_>, Vec<_>) =
+        cells.iter().partition(|cell| per_gigabyte(cell));
+    let per_operation = Split {
+        title: "CPU time an operation",
+        quantity: Quantity::Nanos,
+        of: |cell| [cell.server_ns_per_operation.as_ref(), cell.client_ns_per_operation.as_ref()],
+        axis: |unit| format!("{} of CPU time an operation", unit.name),
+    };
+    let per_gigabyte = Split {
+        title: "CPU time a gigabyte",
+        quantity: Quantity::SecondsPerGigabyte,
+        of: |cell| [cell.server_s_per_gb.as_ref(), cell.client_s_per_gb.as_ref()],
+        axis: |unit| format!("{} (CPU time for 10⁹ bytes of bodies)", unit.name),
+    };
+    [per_operation.chart(&without), per_gigabyte.chart(&with_bodies)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The server's figure and the client's.
+type Both<'a> = [Option<&'a Figure>; 2];
+
+struct Split {
+    title: &'static str,
+    quantity: Quantity,
+    of: fn(&CellSummary) -> Both<'_>,
+    axis: fn(&Unit) -> String,
+}
+
+impl Split {
+    /// `None` where no cell has such figures.
+    fn chart(&self, cells: &[&CellSummary]) -> Option<Chart> {
+        let cells: Vec<_> =
+            cells.iter().filter(|cell| (self.of)(cell).iter().any(Option::is_some)).collect();
+        let figures = || cells.iter().flat_map(|cell| (self.of)(cell)).flatten();
+        figures().next()?;
+        let unit = self.quantity.unit_for(figures().map(|figure| figure.estimate.median));
+        let scale = Scale::around(extent(figures()));
+        let of_one_case = cells.iter().all(|cell| cell.case == cells[0].case);
+        let label = |cell: &CellSummary| match of_one_case {
+            true => cell.label.clone(),
+            false => format!("{}: {}", cell.case, cell.label),
+        };
+        let rows =
+            cells.iter().map(|cell| row(label(cell), (self.of)(cell), &scale, &unit)).collect();
+        let (rows, height) = Chart::stack(rows);
+        Some(Chart {
+            title: self.title.to_owned(),
+            subtitle: "of the server and of the client that loads it".to_owned(),
+            description: description(&rows),
+            axis: (self.axis)(&unit),
+            ticks: ticks(&scale, &unit),
+            zero: scale.percent(0.0).unwrap_or(0.0),
+            is_share: false,
+            rows,
+            height,
+            legend: vec![Series::Server, Series::Client],
+        })
+    }
+}
+
+/// Both bars. A mark is no matter of this chart: what an operation costs does not depend on who was
+/// the limit.
+fn row(label: String, figures: Both<'_>, scale: &Scale, unit: &Unit) -> Row {
+    let both = [(Series::Server, "server"), (Series::Client, "client")];
+    let known: Vec<_> =
+        both.into_iter().zip(figures).filter_map(|(who, figure)| Some((who, figure?))).collect();
+    let bar = |((series, name), figure): &((Series, &str), &Figure)| {
+        let words = joined(&unit.text(figure.estimate.median), &interval(figure, unit));
+        Bar::of(figure, *series, false, scale, format!("{label}, {name}: {words}"))
+    };
+    // The unit stands behind the last of the two numbers only.
+    let value = |(i, ((series, _), figure)): (usize, &((Series, &str), &Figure))| Value {
+        series: *series,
+        text: match i + 1 == known.len() {
+            true => unit.text(figure.estimate.median),
+            false => unit.number(figure.estimate.median),
+        },
+        interval: String::new(),
+    };
+    Row {
+        y: 0.0,
+        values: known.iter().enumerate().map(value).collect(),
+        mark: None,
+        bars: known.iter().filter_map(bar).collect(),
+        label,
+    }
+}

@@ -1,0 +1,55 @@
+//! Marks in words: what keeps a figure from being the server's maximum.
+
+use study::analysis::Mark;
+
+/// All marks, in the order of their weight.
+pub(crate) const ALL: [Mark; 5] = [
+    Mark::NotMeasured,
+    Mark::ClientBound,
+    Mark::NotServerBound,
+    Mark::SomeInvalid,
+    Mark::Incomplete,
+];
+
+/// The mark in two words.
+pub(crate) fn name(mark: Mark) -> &'static str {
+    match mark {
+        Mark::NotMeasured => "not measured",
+        Mark::ClientBound => "client-bound",
+        Mark::NotServerBound => "not server-bound",
+        Mark::SomeInvalid => "some invalid",
+        Mark::Incomplete => "incomplete",
+    }
+}
+
+/// The mark in one character, for the terminal's tables.
+pub(crate) fn symbol(mark: Mark) -> &'static str {
+    match mark {
+        Mark::NotMeasured => "x",
+        Mark::ClientBound => "*",
+        Mark::NotServerBound => "+",
+        Mark::SomeInvalid => "!",
+        Mark::Incomplete => "~",
+    }
+}
+
+/// What the mark means, in a sentence without its full stop.
+pub(crate) fn meaning(mark: Mark) -> &'static str {
+    match mark {
+        Mark::NotMeasured => "no trial is valid, so there is no figure",
+        Mark::ClientBound => {
+            "in some trials the client was the limit: the server can do more than the figure says"
+        }
+        Mark::NotServerBound => {
+            "in some trials something else than the server's CPU was the limit: the figure is not \
+             the server's maximum"
+        }
+        Mark::SomeInvalid => "some trials are invalid; the figure is of the others",
+        Mark::Incomplete => "there are fewer trials than the study asks for",
+    }
+}
+
+/// Whether the figure is less than what the server could do.
+pub(crate) fn is_not_a_maximum(mark: Mark) -> bool {
+    matches!(mark, Mark::ClientBound | Mark::NotServerBound)
+}

@@ -1,0 +1,161 @@
+//! `report.html`: one file with all in it, which asks nobody for anything.
+//!
+//! Texts can come from a server that means harm, so no text becomes markup: the engine escapes
+//! whatever a template prints, and no template marks anything as safe. A Content-Security-Policy
+//! forbids the page every request, should a browser be led to one all the same.
+
+mod cells;
+mod machine;
+mod record;
+mod trials;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Environment, Error, Output, State, context, escape_formatter};
+use serde::Serialize;
+use study::analysis::{Analysis, Mark};
+
+use crate::chart::{Chart, answer_chart, cpu_splits};
+use crate::figures::coverages;
+use crate::text::{sentence, trials as trials_in_words, visible};
+use crate::{Run, mark, when};
+
+/// The page could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("report.html cannot be made from its templates: {0}; this is a fault of toll")]
+pub struct ReportError(#[from] Error);
+
+const TEMPLATES: [(&str, &str); 10] = [
+    ("report.html", include_str!("../templates/report.html")),
+    ("report.css", include_str!("../templates/report.css")),
+    ("print.css", include_str!("../templates/print.css")),
+    ("report.js", include_str!("../templates/report.js")),
+    ("answers.html", include_str!("../templates/answers.html")),
+    ("chart.html", include_str!("../templates/chart.html")),
+    ("cells.html", include_str!("../templates/cells.html")),
+    ("trials.html", include_str!("../templates/trials.html")),
+    ("machine.html", include_str!("../templates/machine.html")),
+    ("method.html", include_str!("../templates/method.html")),
+];
+
+/// The report as one HTML file that needs nothing else.
+///
+/// # Errors
+/// The templates do not fit the data, which is a fault of toll.
+pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_formatter(write_visibly);
+    environment.add_filter("sentence", |text: &str| sentence(text));
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    let analysis = run.analysis;
+    let page = environment.get_template("report.html")?.render(context! {
+        title => &analysis.question,
+        study => &analysis.study,
+        lead => lead(run),
+        notice => notice(analysis),
+        answers => answers(analysis),
+        splits => cpu_splits(&analysis.cells),
+        marks => marks(analysis),
+        cells => cells::table(&analysis.cells),
+        groups => trials::groups(run),
+        machine => run.machine.map(machine::facts),
+        targets => run.targets,
+        warnings => &analysis.warnings,
+        invalid => &analysis.invalid,
+        coverages => coverages(analysis),
+        version => env!("CARGO_PKG_VERSION"),
+        when => run.lines.first().map(|line| when::utc(line.started_unix_ms)),
+    })?;
+    Ok(page)
+}
+
+/// Escapes, and shows characters that would act.
+fn write_visibly(out: &mut Output, state: &State, value: &Value) -> Result<(), Error> {
+    match value.as_str() {
+        Some(text) if value.kind() == ValueKind::String && !value.is_safe() => {
+            escape_formatter(out, state, &Value::from(visible(text).into_owned()))
+        }
+        _ => escape_formatter(out, state, value),
+    }
+}
+
+/// An answer with its chart.
+#[derive(Serialize)]
+struct AnswerView<'a> {
+    sentence: &'a str,
+    remedy: Option<&'a str>,
+    caveats: &'a [String],
+    chart: Chart,
+}
+
+fn answers(analysis: &Analysis) -> Vec<AnswerView<'_>> {
+    analysis
+        .answers
+        .iter()
+        .map(|answer| AnswerView {
+            sentence: &answer.sentence,
+            remedy: answer.remedy.as_deref(),
+            caveats: &answer.caveats,
+            chart: answer_chart(answer),
+        })
+        .collect()
+}
+
+/// What was measured, on what, in one line.
+fn lead(run: &Run<'_>) -> String {
+    let cells = run.analysis.cells.iter().filter(|cell| cell.trials.done > 0).count();
+    let machine = run.machine.map(|machine| format!(" on {}", machine::in_a_word(machine)));
+    format!(
+        "{} of {cells} {}{}",
+        trials_in_words(run.analysis.trials.done),
+        if cells == 1 { "cell" } else { "cells" },
+        machine.unwrap_or_default()
+    )
+}
+
+/// Why the page is not the whole answer, where it is not.
+fn notice(analysis: &Analysis) -> Option<String> {
+    let counts = analysis.trials;
+    if counts.done == 0 {
+        return Some("No trial was made, so there is nothing to report.".to_owned());
+    }
+    if counts.valid == 0 {
+        return Some(
+            "No trial is valid, so there are no figures. The reasons stand below.".to_owned(),
+        );
+    }
+    (counts.done < counts.planned).then(|| {
+        let planned = trials_in_words(counts.planned);
+        format!("This run is incomplete: {} of {planned} were made.", counts.done)
+    })
+}
+
+/// A mark with its meaning.
+#[derive(Serialize)]
+struct MarkView {
+    name: &'static str,
+    meaning: &'static str,
+    is_hatched: bool,
+}
+
+/// The marks that are used.
+fn marks(analysis: &Analysis) -> Vec<MarkView> {
+    let used = |mark: &Mark| {
+        let mut marks = analysis
+            .cells
+            .iter()
+            .map(|cell| cell.mark)
+            .chain(analysis.answers.iter().flat_map(|answer| &answer.bars).map(|bar| bar.mark));
+        marks.any(|used| used == Some(*mark))
+    };
+    let view = |mark| MarkView {
+        name: mark::name(mark),
+        meaning: mark::meaning(mark),
+        is_hatched: mark::is_not_a_maximum(mark),
+    };
+    mark::ALL.into_iter().filter(used).map(view).collect()
+}

@@ -1,0 +1,170 @@
+//! Every trial with its receipt and its verdict, by cell.
+
+use serde::Serialize;
+use study::{Line, Role};
+use units::{Hertz, Nanos};
+
+use super::record::{Entry, receipt, shares_and_counts};
+use crate::Run;
+use crate::chart::{Sparkline, sparkline};
+use crate::quantity::{Quantity, Unit};
+use crate::text::trials;
+
+/// The trials of one cell.
+#[derive(Serialize)]
+pub(super) struct Group {
+    title: String,
+    count: String,
+    /// Trials that are not valid.
+    invalid: usize,
+    columns: Vec<(&'static str, &'static str)>,
+    trials: Vec<Trial>,
+}
+
+#[derive(Serialize)]
+struct Trial {
+    /// Its place in the order in which trials ran.
+    order: String,
+    round: String,
+    is_valid: bool,
+    state: &'static str,
+    figures: Vec<String>,
+    limit: String,
+    receipt: Vec<Entry>,
+    mismatches: Vec<String>,
+    reason: String,
+    remedy: &'static str,
+    evidence: Vec<(String, String)>,
+    warnings: Vec<String>,
+    errors: Vec<String>,
+    frequency: String,
+    window: String,
+    cpus: Vec<Sparkline>,
+}
+
+/// The trials of all cells, in the order of the cells; last, those that belong to no cell of the
+/// study.
+pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
+    let cell_of = |line: &Line| line.place.as_ref().map(|place| place.cell.clone());
+    let cells = &run.analysis.cells;
+    let mut groups: Vec<Group> = cells
+        .iter()
+        .map(|cell| {
+            let of_cell = |line: &&Line| cell_of(line).as_ref() == Some(&cell.cell);
+            let title = format!("{}: {}", cell.case, cell.label);
+            group(title, &run.lines.iter().filter(of_cell).collect::<Vec<_>>())
+        })
+        .collect();
+    let is_known = |name: &String| cells.iter().any(|cell| cell.cell == *name);
+    let others: Vec<&Line> =
+        run.lines.iter().filter(|line| !cell_of(line).as_ref().is_some_and(is_known)).collect();
+    if !others.is_empty() {
+        groups.push(group("Of no cell of this study".to_owned(), &others));
+    }
+    groups
+}
+
+/// A figure of a trial, in one unit for the trials of a cell.
+struct Figures {
+    name: &'static str,
+    quantity: Quantity,
+    of: fn(&Line) -> Option<f64>,
+}
+
+const FIGURES: [Figures; 5] = [
+    Figures { name: "rate", quantity: Quantity::PerSecond, of: |line| Some(line.rate_per_s) },
+    Figures {
+        name: "goodput",
+        quantity: Quantity::BitsPerSecond,
+        of: |line| (line.goodput_bps > 0).then_some(line.goodput_bps as f64),
+    },
+    Figures {
+        name: "server CPU",
+        quantity: Quantity::Nanos,
+        of: |line| line.cpu_ns.server.map(|ns| ns as f64),
+    },
+    Figures {
+        name: "client CPU",
+        quantity: Quantity::Nanos,
+        of: |line| line.cpu_ns.client.map(|ns| ns as f64),
+    },
+    Figures {
+        name: "p99",
+        quantity: Quantity::Nanos,
+        of: |line| line.latency_ns.p99.map(|ns| ns as f64),
+    },
+];
+
+fn group(title: String, lines: &[&Line]) -> Group {
+    let figures: Vec<(&Figures, Unit)> = FIGURES
+        .iter()
+        .filter(|figures| lines.iter().any(|line| (figures.of)(line).is_some()))
+        .map(|figures| {
+            let values = lines.iter().filter_map(|line| (figures.of)(line));
+            (figures, figures.quantity.unit_for(values))
+        })
+        .collect();
+    Group {
+        title,
+        count: trials(lines.len()),
+        invalid: lines.iter().filter(|line| !line.valid).count(),
+        columns: figures.iter().map(|(figures, unit)| (figures.name, unit.name)).collect(),
+        trials: lines.iter().map(|line| trial(line, &figures)).collect(),
+    }
+}
+
+fn trial(line: &Line, figures: &[(&Figures, Unit)]) -> Trial {
+    let place = line.place.as_ref();
+    let figure = |(figures, unit): &(&Figures, Unit)| {
+        (figures.of)(line).map(|value| unit.number(value)).unwrap_or_default()
+    };
+    Trial {
+        order: place.map(|place| place.order.to_string()).unwrap_or_default(),
+        round: place.map(|place| place.round.to_string()).unwrap_or_default(),
+        is_valid: line.valid,
+        state: state(line),
+        figures: figures.iter().map(figure).collect(),
+        limit: line.verdict.limit.to_string(),
+        receipt: receipt(&line.receipt),
+        mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
+        reason: line.verdict.reason(),
+        remedy: line.verdict.remedy(),
+        evidence: shares_and_counts(&line.verdict.evidence),
+        warnings: line.warnings.iter().map(ToString::to_string).collect(),
+        errors: errors(line),
+        frequency: frequency(line),
+        window: Nanos(line.window_ns).to_string(),
+        cpus: line.cpu_share.iter().filter_map(sparkline).collect(),
+    }
+}
+
+fn state(line: &Line) -> &'static str {
+    let is_search = line.place.as_ref().is_some_and(|place| place.role == Role::Search);
+    match (line.valid, line.interrupted) {
+        (false, true) => "invalid, interrupted",
+        (false, false) => "invalid",
+        (true, true) => "interrupted",
+        (true, false) if is_search => "search",
+        (true, false) => "valid",
+    }
+}
+
+/// Failed operations with the first error of each kind, and what ended servers or load threads.
+fn errors(line: &Line) -> Vec<String> {
+    let operations = &line.operations;
+    let of_operations = operations.errors.iter().map(|(kind, count)| {
+        let first = operations.first_errors.get(kind).map(|words| format!(": {words}"));
+        format!("{kind}, {}×{}", units::thousands(*count), first.unwrap_or_default())
+    });
+    let target = line.target_error.iter().map(|error| format!("the server: {error}"));
+    let load = line.load_error.iter().map(|error| format!("the load: {error}"));
+    of_operations.chain(target).chain(load).collect()
+}
+
+fn frequency(line: &Line) -> String {
+    let in_words = |hz: Option<u64>| match hz {
+        Some(hz) => Hertz(hz as f64).to_string(),
+        None => "not known".to_owned(),
+    };
+    format!("{} before, {} after", in_words(line.core_hz.before), in_words(line.core_hz.after))
+}

@@ -1,0 +1,156 @@
+//! Numbers as a person reads them: in one unit and with the same decimals for all that stand in one
+//! column or on one axis, so that they can be compared by eye.
+
+use study::Metric;
+use units::thousands;
+
+/// What a figure is of, in the unit in which it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Operations a second.
+    PerSecond,
+    /// Bits a second.
+    BitsPerSecond,
+    /// A share of one.
+    Share,
+    /// Nanoseconds.
+    Nanos,
+    /// Seconds a GB (10^9 bytes).
+    SecondsPerGigabyte,
+}
+
+/// A unit with its number of decimals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unit {
+    /// As it is written behind a number; `%` without a space between.
+    pub(crate) name: &'static str,
+    /// How many of the kept unit one of this is.
+    factor: f64,
+    decimals: usize,
+}
+
+impl Quantity {
+    /// What an answer's figure is of.
+    pub(crate) fn of(metric: Metric) -> Self {
+        match metric {
+            Metric::Rate | Metric::RatePerServerCpu => Self::PerSecond,
+            Metric::Goodput | Metric::GoodputPerServerCpu => Self::BitsPerSecond,
+            Metric::TlsTax => Self::Share,
+        }
+    }
+
+    /// The largest unit first.
+    fn units(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Self::PerSecond => &[("/s", 1.0)],
+            Self::BitsPerSecond => &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
+            Self::Share => &[("%", 0.01)],
+            Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
+            Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
+        }
+    }
+
+    /// The unit in which all of `values` are to be written: the largest that leaves the largest
+    /// value at 1 or more, with decimals that leave the smallest three digits.
+    pub(crate) fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {
+        let sizes = values.into_iter().map(f64::abs).filter(|v| v.is_finite() && *v > 0.0);
+        let (least, most) =
+            sizes.fold((f64::INFINITY, 0.0), |(least, most), v| (v.min(least), v.max(most)));
+        let units = self.units();
+        // Nine tenths: 0.98 s/GB is better read so than as 980 ms/GB.
+        let fits = units.iter().find(|(_, factor)| most >= 0.9 * factor);
+        let none_fits = if most == 0.0 { units.first() } else { units.last() };
+        let &(name, factor) = fits.or(none_fits).unwrap_or(&("", 1.0));
+        let decimals = match self {
+            Self::Share => 1,
+            _ => decimals(least / factor, most / factor),
+        };
+        Unit { name, factor, decimals }
+    }
+}
+
+/// Decimals with which `least` has three digits; none beside numbers of four digits.
+fn decimals(least: f64, most: f64) -> usize {
+    if most == 0.0 || most >= 1000.0 {
+        return 0;
+    }
+    let magnitude = least.log10().floor();
+    (2.0 - magnitude).clamp(0.0, 3.0) as usize
+}
+
+impl Unit {
+    /// The number alone: `36.92`, `1,640`.
+    pub(crate) fn number(&self, value: f64) -> String {
+        let text = format!("{:.*}", self.decimals, self.scaled(value).abs());
+        let is_negative = value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b));
+        let sign = if is_negative { "-" } else { "" };
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let whole = whole.parse().map_or_else(|_| whole.to_owned(), thousands);
+        let point = if fraction.is_empty() { "" } else { "." };
+        format!("{sign}{whole}{point}{fraction}")
+    }
+
+    /// The number with its unit: `36.92 Gb/s`, `1,640/s`, `81.0%`.
+    pub(crate) fn text(&self, value: f64) -> String {
+        self.with_unit(self.number(value))
+    }
+
+    /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
+    pub(crate) fn tick(&self, value: f64, step: f64) -> String {
+        let step = self.scaled(step).abs();
+        let decimals =
+            if step > 0.0 { (-step.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+        Self { decimals, ..*self }.number(value)
+    }
+
+    /// The value in this unit.
+    pub(crate) fn scaled(&self, value: f64) -> f64 {
+        value / self.factor
+    }
+
+    fn with_unit(&self, number: String) -> String {
+        match self.name {
+            "/s" | "%" => number + self.name,
+            name => format!("{number} {name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_one_unit_and_its_smallest_number_three_digits() {
+        let unit = Quantity::BitsPerSecond.unit_for([36.918e9, 2.9e9]);
+        assert_eq!(unit.text(36.918e9), "36.92 Gb/s");
+        assert_eq!(unit.number(2.9e9), "2.90");
+        let unit = Quantity::PerSecond.unit_for([1_640.4, 44.2]);
+        assert_eq!((unit.text(1_640.4), unit.text(44.2)), ("1,640/s".into(), "44/s".into()));
+        let unit = Quantity::Nanos.unit_for([640_000.0, 92_100.0]);
+        assert_eq!(
+            (unit.text(640_000.0), unit.text(92_100.0)),
+            ("640.0 µs".into(), "92.1 µs".into())
+        );
+        let unit = Quantity::SecondsPerGigabyte.unit_for([2.8, 0.067]);
+        assert_eq!((unit.number(2.8), unit.number(0.067)), ("2.800".into(), "0.067".into()));
+        assert_eq!(Quantity::Share.unit_for([0.81]).text(0.81), "81.0%");
+    }
+
+    #[test]
+    fn nothing_and_less_than_nothing_are_written_as_such() {
+        let unit = Quantity::BitsPerSecond.unit_for([]);
+        assert_eq!(unit.text(0.0), "0 Gb/s");
+        let unit = Quantity::Share.unit_for([-0.034]);
+        assert_eq!((unit.text(-0.034), unit.text(-0.0001)), ("-3.4%".into(), "0.0%".into()));
+        assert_eq!(Quantity::Nanos.unit_for([0.2]).text(0.2), "0.200 ns");
+    }
+
+    #[test]
+    fn ticks_have_the_decimals_of_their_step() {
+        let unit = Quantity::BitsPerSecond.unit_for([7.2e9]);
+        assert_eq!(unit.tick(2e9, 2e9), "2");
+        assert_eq!(unit.tick(0.5e9, 0.5e9), "0.5");
+        assert_eq!(Quantity::PerSecond.unit_for([2e3]).tick(1_500.0, 500.0), "1,500");
+    }
+}

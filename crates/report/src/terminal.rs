@@ -1,0 +1,192 @@
+//! The report on a terminal: what was found first, then the figures, then what to know about them.
+
+mod cell_table;
+mod columns;
+mod wrap;
+
+use std::fmt::Write;
+
+use study::analysis::{Answer, CellSummary, Mark, Repeated};
+
+use crate::figures::coverages;
+use crate::text::{on_one_line, trials};
+use crate::{Run, mark};
+use wrap::wrapped;
+
+/// Whether a terminal shows colours. The words are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// No escape codes.
+    Plain,
+    /// Bold, dim and yellow (ECMA-48, section 8.3.117).
+    Colour,
+}
+
+/// Less than this wraps words to death.
+const LEAST_WIDTH: usize = 40;
+
+/// The report in lines of at most `width` columns (at least 40 are taken), with a line end behind
+/// each. A table that does not fit leaves out its less important columns; where even the rest is
+/// wider, its lines are longer.
+#[must_use]
+pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
+    let mut page = Page { text: String::new(), width: width.max(LEAST_WIDTH), style };
+    page.question(run);
+    for answer in &run.analysis.answers {
+        page.answer(answer);
+    }
+    page.tables(&run.analysis.cells);
+    page.intervals(run);
+    page.left_out(run);
+    page.warnings(&run.analysis.warnings);
+    page.invalid(run);
+    page.text
+}
+
+/// Select Graphic Rendition.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    Usual,
+    Bold,
+    Dim,
+    Warning,
+}
+
+struct Page {
+    text: String,
+    width: usize,
+    style: Style,
+}
+
+impl Page {
+    fn question(&mut self, run: &Run<'_>) {
+        let analysis = run.analysis;
+        self.paragraph("", &analysis.question, Look::Dim);
+        let counts = analysis.trials;
+        if counts.done == 0 {
+            self.paragraph("", "No trial was made, so there is nothing to report.", Look::Warning);
+        } else if counts.done < counts.planned {
+            let words = format!(
+                "This run is incomplete: {} of {} were made.",
+                counts.done,
+                trials(counts.planned)
+            );
+            self.paragraph("", &words, Look::Warning);
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        self.blank();
+        self.paragraph("", &answer.sentence, Look::Bold);
+        if let Some(remedy) = &answer.remedy {
+            self.paragraph("  What to do: ", remedy, Look::Usual);
+        }
+        for caveat in &answer.caveats {
+            self.paragraph("  But: ", caveat, Look::Warning);
+        }
+    }
+
+    fn tables(&mut self, cells: &[CellSummary]) {
+        let mut cases: Vec<&str> = Vec::new();
+        for cell in cells {
+            if !cases.contains(&cell.case.as_str()) {
+                cases.push(&cell.case);
+            }
+        }
+        for case in cases {
+            let cells: Vec<&CellSummary> = cells.iter().filter(|cell| cell.case == case).collect();
+            self.blank();
+            self.paragraph("", case, Look::Bold);
+            let (header, rows) = cell_table::lines(&cells, self.width);
+            for line in header {
+                self.line(&line, Look::Dim);
+            }
+            for (line, cell) in rows.iter().zip(&cells) {
+                let is_marked = cell.mark.is_some();
+                self.line(line, if is_marked { Look::Warning } else { Look::Usual });
+            }
+        }
+        let used = |mark: &Mark| cells.iter().any(|cell| cell.mark == Some(*mark));
+        if mark::ALL.iter().any(used) {
+            self.blank();
+        }
+        for mark in mark::ALL.into_iter().filter(used) {
+            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
+            self.paragraph(&label, mark::meaning(mark), Look::Warning);
+        }
+    }
+
+    fn intervals(&mut self, run: &Run<'_>) {
+        let coverages = coverages(run.analysis);
+        if !coverages.is_empty() {
+            self.blank();
+            let words = format!(
+                "one core: per CPU-second of the server. In brackets the interval of the median: {}.",
+                coverages.join("; ")
+            );
+            self.paragraph("", &words, Look::Dim);
+        }
+    }
+
+    fn left_out(&mut self, run: &Run<'_>) {
+        let skipped =
+            run.targets.iter().filter_map(|target| Some((target, target.skipped.as_ref()?)));
+        for (i, (target, why)) in skipped.enumerate() {
+            if i == 0 {
+                self.heading("Left out");
+            }
+            self.paragraph(&format!("  {}: ", on_one_line(&target.name)), why, Look::Usual);
+        }
+    }
+
+    fn warnings(&mut self, warnings: &[Repeated]) {
+        if !warnings.is_empty() {
+            self.heading("Warnings");
+        }
+        for Repeated { warning, trials: count } in warnings {
+            let words = format!("{warning} ({})", trials(*count));
+            self.paragraph("  - ", &words, Look::Usual);
+        }
+    }
+
+    fn invalid(&mut self, run: &Run<'_>) {
+        let invalid = &run.analysis.invalid;
+        if !invalid.is_empty() {
+            self.heading("Invalid trials, which are in no figure");
+        }
+        for trial in invalid {
+            let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
+            self.paragraph(&label, &trial.why, Look::Usual);
+        }
+    }
+
+    fn heading(&mut self, words: &str) {
+        self.blank();
+        self.paragraph("", words, Look::Bold);
+    }
+
+    /// Wrapped words behind a label, under which the further lines begin.
+    fn paragraph(&mut self, label: &str, words: &str, look: Look) {
+        for line in wrapped(label, &on_one_line(words), self.width) {
+            self.line(&line, look);
+        }
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn line(&mut self, line: &str, look: Look) {
+        let code = match (self.style, look) {
+            (Style::Plain, _) | (_, Look::Usual) => None,
+            (Style::Colour, Look::Bold) => Some(1),
+            (Style::Colour, Look::Dim) => Some(2),
+            (Style::Colour, Look::Warning) => Some(33),
+        };
+        // Writing to a string does not fail.
+        let _ = match code {
+            Some(code) => writeln!(self.text, "\x1b[{code}m{line}\x1b[0m"),
+            None => writeln!(self.text, "{line}"),
+        };
+    }
+}

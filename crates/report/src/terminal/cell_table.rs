@@ -1,0 +1,130 @@
+//! The table of a case's cells.
+
+use study::analysis::{CellSummary, Figure};
+use unicode_width::UnicodeWidthStr;
+
+use super::columns::{self, Align, Column};
+use crate::figures::{
+    CLIENT_A_GIGABYTE, CLIENT_AN_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
+    RATE_OF_ONE_CORE, SERVER_A_GIGABYTE, SERVER_AN_OPERATION, interval,
+};
+use crate::mark;
+use crate::text::on_one_line;
+
+/// The header, and a line for each cell.
+pub(super) fn lines(cells: &[&CellSummary], width: usize) -> (Vec<String>, Vec<String>) {
+    columns::lines(all(cells), cells.len(), width)
+}
+
+/// The figures of one column.
+struct Figures {
+    name: &'static str,
+    figure: Named,
+    /// As of [`Column`].
+    gives_way: u8,
+    /// The same of the column of intervals, where there is to be one.
+    intervals_give_way: Option<u8>,
+}
+
+fn all(cells: &[&CellSummary]) -> Vec<Column> {
+    let has_bodies = cells.iter().any(|cell| cell.goodput_bps.is_some());
+    let mut all = vec![text("", cells, Align::Left, 0, |cell| short(&on_one_line(&cell.label)))];
+    all.push(text("", cells, Align::Left, 0, |cell| {
+        cell.mark.map(mark::symbol).unwrap_or_default().to_owned()
+    }));
+    all.push(text("trials", cells, Align::Right, 4, |cell| {
+        format!("{}/{}", cell.trials.valid, cell.trials.planned)
+    }));
+    for figures in if has_bodies { &WITH_BODIES[..] } else { &WITHOUT[..] } {
+        all.extend(figures.columns(cells));
+    }
+    all.push(text("limit", cells, Align::Left, 3, limits));
+    all
+}
+
+const WITHOUT: [Figures; 6] = [
+    Figures::of("rate", RATE, 0, Some(9)),
+    Figures::of("one core", RATE_OF_ONE_CORE, 0, Some(1)),
+    Figures::of("server CPU", SERVER_AN_OPERATION, 6, None),
+    Figures::of("client CPU", CLIENT_AN_OPERATION, 7, None),
+    Figures::of("p50", P50, 8, None),
+    Figures::of("p99", P99, 5, None),
+];
+
+const WITH_BODIES: [Figures; 6] = [
+    Figures::of("goodput", GOODPUT, 0, Some(9)),
+    Figures::of("one core", GOODPUT_OF_ONE_CORE, 0, Some(1)),
+    Figures::of("server CPU", SERVER_A_GIGABYTE, 6, None),
+    Figures::of("client CPU", CLIENT_A_GIGABYTE, 7, None),
+    Figures::of("p50", P50, 8, None),
+    Figures::of("p99", P99, 5, None),
+];
+
+impl Figures {
+    const fn of(
+        name: &'static str,
+        figure: Named,
+        gives_way: u8,
+        intervals_give_way: Option<u8>,
+    ) -> Self {
+        Self { name, figure, gives_way, intervals_give_way }
+    }
+
+    fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
+        let unit = self.figure.unit(cells.iter().copied());
+        let column = |name: &str, unit_name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
+            let word = |cell: &&CellSummary| (self.figure.of)(cell).map(words).unwrap_or_default();
+            Column {
+                name: name.to_owned(),
+                unit: unit_name.to_owned(),
+                cells: cells.iter().map(word).collect(),
+                align: Align::Right,
+                gives_way,
+            }
+        };
+        let numbers = column(self.name, unit.name, self.gives_way, &|figure| {
+            unit.number(figure.estimate.median)
+        });
+        let intervals = self.intervals_give_way.map(|gives_way| {
+            column("interval", unit.name, gives_way, &|figure| interval(figure, &unit))
+        });
+        [Some(numbers), intervals].into_iter().flatten().collect()
+    }
+}
+
+fn text(
+    name: &str,
+    cells: &[&CellSummary],
+    align: Align,
+    gives_way: u8,
+    of: impl Fn(&CellSummary) -> String,
+) -> Column {
+    let cells = cells.iter().map(|cell| of(cell)).collect();
+    Column { name: name.to_owned(), unit: String::new(), cells, align, gives_way }
+}
+
+/// The limits, that of most trials first; numbers only where there are several.
+fn limits(cell: &CellSummary) -> String {
+    let mut limits: Vec<_> = cell.limits.iter().collect();
+    limits.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
+    match limits[..] {
+        [(limit, _)] => limit.to_string(),
+        _ => limits.iter().map(|(limit, n)| format!("{limit} {n}x")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A label of at most 32 columns.
+fn short(label: &str) -> String {
+    const MOST: usize = 32;
+    if label.width() <= MOST {
+        return label.to_owned();
+    }
+    let mut short = String::new();
+    for c in label.chars() {
+        if format!("{short}{c}").width() >= MOST {
+            break;
+        }
+        short.push(c);
+    }
+    short + "…"
+}

@@ -1,0 +1,247 @@
+//! `report.html` as a browser shows it: headless Chromium, driven by chromedriver.
+//!
+//! With `TOLL_SCREENSHOTS=DIR` pictures of what was seen are left in that folder.
+
+#[path = "browser/driver.rs"]
+mod driver;
+mod fabricated;
+
+use driver::Browser;
+use fabricated::Fabricated;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const WIDE: (u32, u32) = (1280, 900);
+const PHONE: (u32, u32) = (360, 740);
+
+/// A report in a browser.
+struct Shown {
+    browser: Browser,
+    url: String,
+    _folder: TempDir,
+}
+
+impl Shown {
+    fn new(run: &Fabricated) -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = folder.path().join("report.html");
+        std::fs::write(&file, report::html(&run.run()).unwrap()).unwrap();
+        let shown = Self {
+            browser: Browser::start(),
+            url: format!("file://{}", file.display()),
+            _folder: folder,
+        };
+        shown.resize(WIDE);
+        shown.media("screen", "light");
+        // What the browser asked for its first, own page is not the report's.
+        shown.browser.open("about:blank");
+        shown.browser.log("performance");
+        shown.browser.log("browser");
+        shown.browser.open(&shown.url);
+        shown
+    }
+
+    fn resize(&self, (width, height): (u32, u32)) {
+        let parameters = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", &parameters);
+    }
+
+    fn media(&self, media: &str, scheme: &str) {
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.browser
+            .devtools("Emulation.setEmulatedMedia", &json!({"media": media, "features": features}));
+    }
+
+    /// What an expression over `page` (see `page.js`) gives.
+    fn ask(&self, expression: &str) -> Value {
+        let helpers = include_str!("browser/page.js");
+        self.browser.script(&format!("{helpers}\nreturn {expression};"))
+    }
+
+    fn picture(&self, name: &str) {
+        let Some(folder) = pictures() else { return };
+        let picture = self
+            .browser
+            .devtools("Page.captureScreenshot", &json!({"captureBeyondViewport": true}));
+        let bytes = base64(picture["data"].as_str().unwrap());
+        std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+    }
+}
+
+impl Shown {
+    /// Leaves what a printer would get as `name`.pdf.
+    fn print(&self, name: &str) {
+        let Some(folder) = pictures() else { return };
+        let printed = self.browser.devtools("Page.printToPDF", &json!({"printBackground": false}));
+        let bytes = base64(printed["data"].as_str().unwrap());
+        std::fs::write(folder.join(format!("{name}.pdf")), bytes).unwrap();
+    }
+}
+
+/// The folder for pictures, where one is asked for.
+fn pictures() -> Option<std::path::PathBuf> {
+    let folder = std::path::PathBuf::from(std::env::var_os("TOLL_SCREENSHOTS")?);
+    std::fs::create_dir_all(&folder).unwrap();
+    Some(folder)
+}
+
+/// The bytes of a text in base64 (RFC 4648, section 4).
+fn base64(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.bytes().filter_map(|c| ALPHABET.iter().position(|digit| *digit == c));
+    let digits: Vec<u32> = digits.map(|digit| digit as u32).collect();
+    let mut bytes = Vec::new();
+    for group in digits.chunks(4) {
+        let bits = group.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - group.len()));
+        bytes.extend(&bits.to_be_bytes()[1..group.len()]);
+    }
+    bytes
+}
+
+fn numbers(column: &Value) -> Vec<f64> {
+    let values = column.as_array().unwrap().iter();
+    values.filter_map(|value| value.as_str().map(|text| text.parse().unwrap())).collect()
+}
+
+#[test]
+fn charts_are_drawn_and_nothing_is_asked_of_anybody() {
+    let run = fabricated::whole();
+    let shown = Shown::new(&run);
+    let charts = shown.ask("page.charts()");
+    let charts = charts.as_array().unwrap();
+    assert_eq!(charts.len(), run.analysis.answers.len() + 2);
+    for (chart, answer) in charts.iter().zip(&run.analysis.answers) {
+        assert_eq!(chart["bars"], answer.bars.len(), "{chart}");
+    }
+    // A bar for the server and one for the client, in the charts of CPU time.
+    let splits: u64 =
+        charts[run.analysis.answers.len()..].iter().map(|c| c["bars"].as_u64().unwrap()).sum();
+    assert_eq!(splits, 2 * run.analysis.cells.len() as u64);
+    for chart in charts {
+        assert_eq!((&chart["empty"], &chart["outside"]), (&json!(0), &json!(0)), "{chart}");
+        assert_eq!(chart["described"], true);
+        assert_eq!(chart["overlapping"], json!([]));
+    }
+    shown.picture("light");
+
+    let console = shown.browser.log("browser");
+    assert!(console.is_empty(), "{console:?}");
+    let mut requests = 0;
+    for entry in shown.browser.log("performance") {
+        let message: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
+        if message["message"]["method"] == "Network.requestWillBeSent" {
+            let url = message["message"]["params"]["request"]["url"].as_str().unwrap().to_owned();
+            assert!(url == shown.url || url == "data:,", "the page asks for {url}");
+            requests += 1;
+        }
+    }
+    assert!(requests >= 1, "the log of requests is empty");
+}
+
+#[test]
+fn the_table_is_sorted_by_mouse_and_by_keyboard() {
+    let shown = Shown::new(&fabricated::without_nginx());
+    let headers = shown.ask("page.headers()");
+    let names: Vec<&str> =
+        headers.as_array().unwrap().iter().map(|header| header[0].as_str().unwrap()).collect();
+    let goodput = names.iter().position(|name| *name == "goodput").unwrap();
+    let button = format!("#cell-table th:nth-child({}) button", goodput + 1);
+    let column = || shown.ask(&format!("page.column({goodput})"));
+    let order = || shown.ask(&format!("page.headers()[{goodput}][1]"));
+    assert_eq!(order(), Value::Null);
+
+    shown.browser.click(&button);
+    let ascending = numbers(&column());
+    assert_eq!(ascending.len(), 5);
+    assert!(ascending.is_sorted() && order() == "ascending", "{ascending:?}");
+    // Numbers are compared as such: as texts, 23 would come before 7.
+    assert!(ascending[4] > 20e9 && ascending[0] < 3e9, "{ascending:?}");
+
+    shown.browser.type_into(&button, "\u{e007}");
+    let descending = numbers(&column());
+    assert!(descending.iter().rev().is_sorted() && order() == "descending", "{descending:?}");
+    // What has no value is last, whichever way.
+    assert_eq!(column()[13], Value::Null);
+    shown.browser.type_into(&button, " ");
+    assert_eq!(order(), "ascending");
+
+    shown.browser.click("#cell-table th:nth-child(2) button");
+    let labels = shown.ask("page.column(1)");
+    let labels: Vec<&str> =
+        labels.as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
+    assert_eq!(labels[0], "embedded, AES-128-CBC-SHA");
+    assert_eq!(shown.ask("page.headers().filter((header) => header[1]).length"), 1);
+}
+
+#[test]
+fn everything_that_folds_can_be_opened() {
+    let run = fabricated::whole();
+    let shown = Shown::new(&run);
+    assert_eq!(shown.ask("page.closed()"), run.lines.len() + run.analysis.cells.len());
+    shown.browser.click("details.cell:nth-of-type(2) > summary");
+    shown.browser.click("details.cell:nth-of-type(2) details.trial > summary");
+    assert_eq!(shown.ask("page.closed()"), run.lines.len() + run.analysis.cells.len() - 2);
+    let opened =
+        "document.querySelector('details.cell:nth-of-type(2) .receipt').getBoundingClientRect()";
+    assert!(shown.ask(&format!("{opened}.height")).as_f64().unwrap() > 0.0);
+    shown
+        .browser
+        .script("document.querySelectorAll('tbody.invalid details').forEach((d) => d.open = true)");
+    shown.browser.script("document.querySelector('#trials').scrollIntoView()");
+    shown.picture("opened");
+
+    shown.media("print", "light");
+    shown
+        .browser
+        .wait_for("print to open all", "return !document.querySelector('details:not([open])')");
+    shown.resize((794, 1123));
+    assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
+    shown.print("print");
+    shown.media("screen", "light");
+    shown.browser.wait_for(
+        "what print opened to be closed",
+        "return document.querySelectorAll('details[open]').length < 5",
+    );
+    // A link to the trials of a cell opens them.
+    shown.resize(WIDE);
+    shown.browser.click("#cell-table a[href='#trials-5']");
+    shown.browser.wait_for("the cell to open", "return document.querySelector('#trials-5').open");
+}
+
+#[test]
+fn light_and_dark_can_both_be_read() {
+    let shown = Shown::new(&fabricated::without_nginx());
+    let texts = "page.contrasts(['.sentence', '.lead', '.caveat', '.remedy', 'a', '.plot .label', \
+                 '.plot .interval', '.plot tspan.server', '.plot tspan.client', '.plot tspan.baseline', \
+                 '.plot .mark', '.ticks text', '.axis-title', '.bad', '.unit', '.facts dt', 'footer'])";
+    let assert_readable = || {
+        for pair in shown.ask(texts).as_array().unwrap() {
+            // WCAG 2.2, success criterion 1.4.3.
+            assert!(pair[1].as_f64().unwrap() >= 4.5, "{pair}");
+        }
+    };
+    let light = shown.ask("page.background()");
+    assert_readable();
+    shown.media("screen", "dark");
+    assert_ne!(shown.ask("page.background()"), light);
+    assert_readable();
+    shown.picture("dark");
+}
+
+#[test]
+fn a_phone_shows_all_without_moving_sideways() {
+    let mut run = fabricated::without_nginx();
+    run.analysis.answers[0].sentence = fabricated::HOSTILE.replace(' ', "");
+    run.cell_mut("embedded, RSA-2048").label = "a".repeat(200);
+    let shown = Shown::new(&run);
+    shown.resize(PHONE);
+    assert_eq!(shown.ask("innerWidth"), PHONE.0);
+    assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
+    shown.picture("phone");
+    shown.browser.script("document.querySelectorAll('details').forEach((d) => d.open = true)");
+    assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
+    assert!(shown.browser.log("browser").is_empty());
+    // The hostile texts were shown, and did nothing.
+    let images = shown.ask("document.images.length + document.scripts.length");
+    assert_eq!(images, 1);
+}

@@ -1,0 +1,128 @@
+//! `report.html` as text: nothing becomes markup, nothing is asked of anybody, nothing is missing.
+
+mod fabricated;
+
+use fabricated::{Fabricated, HOSTILE};
+
+fn page(run: &Fabricated) -> String {
+    report::html(&run.run()).unwrap()
+}
+
+/// How often `needle` is in `text`.
+fn count(text: &str, needle: &str) -> usize {
+    text.matches(needle).count()
+}
+
+#[test]
+fn what_a_server_says_never_becomes_markup() {
+    let mut run = fabricated::whole();
+    run.analysis.question = HOSTILE.to_owned();
+    run.analysis.study = HOSTILE.to_owned();
+    for answer in &mut run.analysis.answers {
+        answer.sentence = HOSTILE.to_owned();
+        answer.caveats = vec![HOSTILE.to_owned()];
+        answer.bars[0].label = HOSTILE.to_owned();
+    }
+    for cell in &mut run.analysis.cells {
+        cell.label = HOSTILE.to_owned();
+        cell.params.insert("target.server".to_owned(), HOSTILE.to_owned());
+    }
+    for line in &mut run.lines {
+        line.target_error = Some(HOSTILE.to_owned());
+    }
+    let hostile = page(&run);
+    let harmless = page(&fabricated::whole());
+    for markup in ["<script", "</script", "<img", "<style", "onerror=alert(2)>\""] {
+        assert_eq!(count(&hostile, markup), count(&harmless, markup), "{markup}");
+    }
+    assert!(hostile.contains("&lt;script&gt;alert(1)"));
+    assert!(hostile.contains("{{ 7*7 }}"), "a text was taken for a template");
+    for acting in ['\u{1b}', '\u{202e}'] {
+        assert!(!hostile.contains(acting), "{acting:?} is in the page");
+    }
+    assert!(hostile.contains(r"\u{1b}[31mred\u{202e}"));
+}
+
+#[test]
+fn the_page_needs_nobody() {
+    let page = page(&fabricated::whole());
+    let lower = page.to_lowercase();
+    for request in
+        ["src=\"", "url(\"", "url(http", "@import", "<link rel=\"stylesheet", "fetch(", "//cdn"]
+    {
+        assert!(!lower.contains(request), "{request}");
+    }
+    assert_eq!(count(&lower, "href=\"data:,\""), 1);
+    let links = lower.split("href=\"").skip(1);
+    let outward: Vec<&str> =
+        links.filter(|link| !link.starts_with('#') && !link.starts_with("data:,")).collect();
+    assert!(outward.is_empty(), "{outward:?}");
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_page_of_a_hundred_trials_can_be_sent_around() {
+    let run = fabricated::whole();
+    let page = page(&run);
+    assert_eq!(run.lines.len(), 98);
+    assert!(page.len() < 1_000_000 * run.lines.len() / 126, "{} bytes", page.len());
+}
+
+#[test]
+fn all_is_there() {
+    let run = fabricated::whole();
+    let page = page(&run);
+    assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2);
+    assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
+    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
+    assert_eq!(count(&page, "<tbody class=\"invalid\">"), 1);
+    for words in [
+        "What does TLS cost on this machine",
+        "Give this server an ECDSA P-256 certificate.",
+        "98 trials of 14 cells on Intel(R) Xeon(R) Processor, 2 CPUs",
+        "begun 2026-11-21 21:33:21 UTC",
+        "client-bound",
+        "server CPU an operation<span class=\"unit\">ms</span>",
+        "client CPU an operation<span class=\"unit\">ms</span>",
+        "CPUs 0 and 1 share a core",
+        "not available here: the kernel has no TLS layer",
+        "OpenSSL 3.0.22 25 Aug 2026",
+        "with 7 trials it covers it in 98.4% of runs",
+        "Gb&#x2f;s",
+        concat!("Made by toll ", env!("CARGO_PKG_VERSION")),
+    ] {
+        assert!(page.contains(words) || page.contains(&words.replace('/', "&#x2f;")), "{words}");
+    }
+}
+
+#[test]
+fn a_run_of_which_little_is_known_is_told_as_such() {
+    let nothing = page(&fabricated::of_nothing());
+    assert!(nothing.contains("No trial was made, so there is nothing to report."));
+    assert!(nothing.contains("machine.json is lacking"));
+    assert!(nothing.contains("There is no answer."));
+    assert_eq!(count(&nothing, "<figure"), 0);
+
+    let invalid = page(&fabricated::all_invalid());
+    assert!(invalid.contains("No trial is valid, so there are no figures."));
+    assert!(invalid.contains("100% of the operations failed."));
+    assert_eq!(count(&invalid, "<g class=\"series\">"), 0);
+
+    let interrupted = page(&fabricated::interrupted());
+    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were made."));
+    assert!(interrupted.contains("interrupted"));
+
+    let skipped = page(&fabricated::without_nginx());
+    assert!(skipped.contains("<b>Left out:</b> nginx is not installed: &lt;script&gt;"));
+    assert_eq!(count(&skipped, "No trial was made.</p>"), 7);
+}
+
+#[test]
+fn no_figure_is_not_a_number() {
+    for run in [fabricated::whole(), fabricated::of_nothing(), fabricated::all_invalid()] {
+        let page = page(&run);
+        for wrong in ["NaN", "inf%", "\"inf\"", ">inf", "undefined<"] {
+            assert!(!page.contains(wrong), "{wrong}");
+        }
+    }
+}

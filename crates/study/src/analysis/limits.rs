@@ -1,0 +1,26 @@
+//! What limited trials, in words.
+
+use crate::verdict::Limit;
+
+/// What limited a trial, in a clause.
+pub(super) fn in_words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Errors => "operations failed",
+        Limit::Descriptors => "the client had no file descriptor left",
+        Limit::Ports => "the client had no port left",
+        Limit::AcceptQueue => "the server's accept queue was full",
+        Limit::ClientCpu => "the client's CPU was the limit",
+        Limit::ServerCpu => "the server's CPU was the limit",
+        Limit::Noise => "other work on the CPUs was the limit",
+        Limit::Unknown => "no limit was found",
+    }
+}
+
+/// `in 2 of 7 trials`, `in all 7 trials`, `in the only trial`.
+pub(super) fn of_trials(count: usize, all: usize) -> String {
+    match (count, all) {
+        (1, 1) => "in the only trial".to_owned(),
+        _ if count == all => format!("in all {all} trials"),
+        _ => format!("in {count} of {all} trials"),
+    }
+}

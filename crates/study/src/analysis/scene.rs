@@ -1,0 +1,228 @@
+//! Studies and journals made by hand, for tests to change.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use cpus::CpuList;
+use load::{OneIn, Operation, Receive};
+use tls::{CertificateKey, Suite, Version};
+use units::{Bytes, Nanos};
+
+use crate::line::tests::example;
+use crate::line::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
+use crate::study::{
+    AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
+};
+use crate::target_record::TargetRecord;
+use crate::verdict::Limit;
+
+use super::{Analysis, Answer};
+
+pub(super) const RSA: &str = "rsa:2048";
+pub(super) const ECDSA: &str = "ecdsa:p256";
+pub(super) const GCM: &str = "TLS_AES_128_GCM_SHA256";
+pub(super) const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
+pub(super) const CBC: &str = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA";
+
+/// Seven factors around 1 whose median is 1 and whose range is 0.97 to 1.03.
+pub(super) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
+
+/// A study with what was measured.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub(super) study: Study,
+    pub(super) lines: Vec<Line>,
+    pub(super) targets: Vec<TargetRecord>,
+    pub(super) machine: Option<observe::Machine>,
+}
+
+impl Scene {
+    /// Of one case, its cells swept by one key within each server.
+    fn new(case: &str, servers: &[Server], compare: &str, values: &[&str]) -> Self {
+        let mut cells = Vec::new();
+        for server in servers {
+            for value in values {
+                let mut cell = cell(case, cells.len() + 1, *server);
+                set(&mut cell, compare, value);
+                cells.push(cell);
+            }
+        }
+        let study = Study {
+            name: "quick".to_owned(),
+            question: "What does TLS cost here?".to_owned(),
+            seed: 7,
+            trials: 7,
+            cells,
+            answers: Vec::new(),
+        };
+        Self { study, lines: Vec::new(), targets: Vec::new(), machine: None }
+    }
+
+    /// nginx with certificates of both kinds, measured in seven rounds: 1,640 handshakes per
+    /// CPU-second with RSA-2048, 4,200 with ECDSA P-256.
+    pub(super) fn handshakes() -> Self {
+        let mut scene =
+            Self::new("keys", &[Server::Nginx], "target.certificate-key", &[RSA, ECDSA]).answer(
+                Metric::RatePerServerCpu,
+                "target.certificate-key",
+                RSA,
+            );
+        for cell in &mut scene.study.cells {
+            cell.load.operation = Operation::Handshakes;
+        }
+        scene.measure(0, 1_640.0, &SPREAD);
+        scene.measure(1, 4_200.0, &[1.0, 0.98, 1.0, 1.01, 1.02, 0.99, 1.0]);
+        scene
+    }
+
+    /// Objects of 1 MiB from these servers with these suites, not measured yet.
+    pub(super) fn suites(servers: &[Server], suites: &[&str]) -> Self {
+        Self::new("bulk", servers, "load.suite", suites)
+    }
+
+    pub(super) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
+        self.study.answers.push(AnswerRule {
+            case: self.study.cells[0].case.clone(),
+            metric,
+            compare: compare.to_owned(),
+            baseline: baseline.to_owned(),
+        });
+        self
+    }
+
+    /// Adds a trial of a cell for each factor: `figure` times the factor per CPU-second of the
+    /// server, of operations or, where there are bodies, bits.
+    pub(super) fn measure(&mut self, cell: usize, figure: f64, factors: &[f64]) {
+        for (round, factor) in (0..).zip(factors) {
+            let line = self.line(cell, round, figure * factor);
+            self.lines.push(line);
+        }
+    }
+
+    /// A trial of a second in which the server used all of its CPU.
+    fn line(&self, index: usize, round: u32, figure: f64) -> Line {
+        let cell = &self.study.cells[index];
+        let (completed, body) = match cell.load.operation {
+            Operation::Handshakes => (figure as u64, 0),
+            _ => ((figure / 8.0 / cell.load.object.0 as f64) as u64, (figure / 8.0) as u64),
+        };
+        let mut line = Line {
+            place: Some(Place {
+                case: cell.case.clone(),
+                cell: cell.name.clone(),
+                params: cell.params.clone(),
+                role: Role::Measure,
+                round,
+                order: round * self.study.cells.len() as u32 + index as u32,
+            }),
+            window_ns: 1_000_000_000,
+            operations: Operations { completed, ..Operations::default() },
+            bytes: ByteCounts { body, ..ByteCounts::default() },
+            rate_per_s: completed as f64,
+            goodput_bps: body * 8,
+            cpu_ns: CpuTimes {
+                server: Some(1_000_000_000),
+                client: Some(100_000_000),
+                ..CpuTimes::default()
+            },
+            ..example()
+        };
+        line.verdict.limit = Limit::ServerCpu;
+        line
+    }
+
+    /// The trial of a cell in a round.
+    pub(super) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
+        let name = self.study.cells[cell].name.clone();
+        let is_it = |line: &&mut Line| {
+            line.place.as_ref().is_some_and(|place| place.cell == name && place.round == round)
+        };
+        self.lines.iter_mut().find(is_it).unwrap()
+    }
+
+    /// Leaves only what is as `keep` wants it, by cell and round.
+    pub(super) fn keep(&mut self, keep: impl Fn(usize, u32) -> bool) {
+        let cells = &self.study.cells;
+        self.lines.retain(|line| {
+            let place = line.place.as_ref().unwrap();
+            keep(cells.iter().position(|cell| cell.name == place.cell).unwrap(), place.round)
+        });
+    }
+
+    /// Makes a trial one that the server failed in.
+    pub(super) fn fail(&mut self, cell: usize, round: u32) {
+        let line = self.trial(cell, round);
+        (line.valid, line.target_error) = (false, Some("nginx died".to_owned()));
+    }
+
+    /// Leaves out the target of a server.
+    pub(super) fn skip(&mut self, server: Server) {
+        let of_server = |cell: &&Cell| cell.target.server == server;
+        let cells = self.study.cells.iter().filter(of_server);
+        self.targets.push(TargetRecord {
+            name: server.to_string(),
+            server: server.to_string(),
+            settings: "rsa:2048 certificate".to_owned(),
+            version: None,
+            skipped: Some(format!("{server} is not installed")),
+            cells: cells.map(|cell| cell.name.clone()).collect(),
+        });
+    }
+
+    pub(super) fn analysis(&self) -> Analysis {
+        Analysis::of(&self.study, &self.lines, &self.targets, self.machine.as_ref())
+    }
+
+    /// The first answer.
+    pub(super) fn first(&self) -> Answer {
+        self.analysis().answers.remove(0)
+    }
+}
+
+fn cell(case: &str, number: usize, server: Server) -> Cell {
+    Cell {
+        case: case.to_owned(),
+        name: format!("{case}-{number:04}"),
+        params: BTreeMap::from([("target.server".to_owned(), server.to_string())]),
+        target: TargetSpec {
+            server,
+            if_missing: IfMissing::Skip,
+            cpus: CpuList::from(0),
+            certificate_key: CertificateKey::Rsa(2048),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+        },
+        load: LoadSpec {
+            cpus: CpuList::from(1),
+            operation: Operation::Requests,
+            object: Bytes(1 << 20),
+            connections: 64,
+            protocol: Protocol::Tls {
+                version: Some(Version::Tls13),
+                suite: None,
+                group: None,
+                encrypt_then_mac: None,
+                key_exchange: None,
+            },
+            receive: Receive::Walk,
+            verify: OneIn(NonZeroU32::MIN),
+            warmup: Nanos(0),
+            duration: Nanos(1_000_000_000),
+            timeout: Nanos(10_000_000_000),
+        },
+    }
+}
+
+/// Sets a swept key. Of the cell itself only what the sentences look at.
+fn set(cell: &mut Cell, key: &str, value: &str) {
+    cell.params.insert(key.to_owned(), value.to_owned());
+    if let Protocol::Tls { version, suite, .. } = &mut cell.load.protocol
+        && let Ok(of_cell) = Suite::parse(value)
+    {
+        (*version, *suite) = (Some(of_cell.version()), Some(of_cell));
+    }
+    if value == "none" {
+        cell.load.protocol = Protocol::Plain;
+    }
+}

@@ -1,0 +1,120 @@
+//! The trials of a journal by the cell that they belong to.
+
+use std::collections::BTreeMap;
+
+use load::Operation;
+
+use crate::line::{Line, Role};
+use crate::study::{Cell, Metric, Study};
+use crate::target_record::TargetRecord;
+use crate::verdict::Limit;
+
+use super::{Mark, TrialCounts};
+
+/// A cell with its trials.
+#[derive(Debug)]
+pub(super) struct CellTrials<'a> {
+    pub(super) cell: &'a Cell,
+    /// How many it should have; none where its target was left out.
+    planned: usize,
+    /// Why its target was left out, where it was.
+    pub(super) skipped: Option<&'a str>,
+    /// In the order in which they ran.
+    pub(super) lines: Vec<&'a Line>,
+}
+
+/// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
+/// study does not have, and those that were interrupted are left out: the last are shorter than
+/// planned, and a run that goes on does them again.
+pub(super) fn by_cell<'a>(
+    study: &'a Study,
+    lines: &'a [Line],
+    targets: &'a [TargetRecord],
+) -> Vec<CellTrials<'a>> {
+    let mut of_cell: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| !line.interrupted) {
+        if let Some(place) = line.place.as_ref().filter(|place| place.role == Role::Measure) {
+            of_cell.entry(&place.cell).or_default().push(line);
+        }
+    }
+    let mut trials = Vec::new();
+    for cell in &study.cells {
+        let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
+        lines.sort_by_key(|line| (order(line), line.started_unix_ms));
+        let skipped = targets
+            .iter()
+            .filter(|target| target.cells.contains(&cell.name))
+            .find_map(|target| target.skipped.as_deref());
+        let planned = if skipped.is_some() { 0 } else { study.trials as usize };
+        trials.push(CellTrials { cell, planned, skipped, lines });
+    }
+    trials
+}
+
+/// A trial's place in the order of all.
+pub(super) fn order(line: &Line) -> u32 {
+    line.place.as_ref().map_or(0, |place| place.order)
+}
+
+impl CellTrials<'_> {
+    pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().copied().filter(|line| line.valid)
+    }
+
+    pub(super) fn counts(&self) -> TrialCounts {
+        let (done, valid) = (self.lines.len(), self.valid().count());
+        TrialCounts { planned: self.planned, done, valid }
+    }
+
+    /// What limited the valid trials, and how many of them.
+    pub(super) fn limits(&self) -> BTreeMap<Limit, usize> {
+        let mut limits = BTreeMap::new();
+        for line in self.valid() {
+            *limits.entry(line.verdict.limit).or_default() += 1;
+        }
+        limits
+    }
+
+    pub(super) fn mark(&self) -> Option<Mark> {
+        let TrialCounts { planned, done, valid } = self.counts();
+        let limits = self.limits();
+        if valid == 0 {
+            Some(Mark::NotMeasured)
+        } else if limits.contains_key(&Limit::ClientCpu) {
+            Some(Mark::ClientBound)
+        } else if limits.keys().any(|limit| *limit != Limit::ServerCpu) {
+            Some(Mark::NotServerBound)
+        } else if valid < done {
+            Some(Mark::SomeInvalid)
+        } else {
+            (done < planned).then_some(Mark::Incomplete)
+        }
+    }
+
+    /// Whether an operation has a body.
+    pub(super) fn has_bodies(&self) -> bool {
+        self.cell.load.operation != Operation::Handshakes
+    }
+
+    /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
+    /// the tax is taken from.
+    pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
+        let figure: fn(&Line) -> Option<f64> = match metric {
+            Metric::Rate => |line| Some(line.rate_per_s),
+            Metric::RatePerServerCpu => |line| per_server_cpu(line, line.operations.completed),
+            _ if !self.has_bodies() => |_| None,
+            Metric::Goodput => |line| Some(line.goodput_bps as f64),
+            Metric::GoodputPerServerCpu | Metric::TlsTax => {
+                |line| Some(8.0 * per_server_cpu(line, line.bytes.body)?)
+            }
+        };
+        let round = |line: &Line| line.place.as_ref().map_or(0, |place| place.round);
+        self.valid().filter_map(|line| Some((round(line), figure(line)?))).collect()
+    }
+}
+
+/// So many per CPU-second of the server; `None` where its CPU time is not known.
+fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
+    let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
+    Some(count as f64 / (ns as f64 / 1e9))
+}

@@ -1,0 +1,185 @@
+//! A cell in the making: what is said of it, where, and how near to it.
+
+use cpus::CpuList;
+use load::{KeyExchangeMode, OneIn, Operation, Receive};
+use tls::{CertificateKey, Group, Suite, Version};
+use units::Bytes;
+
+use super::error::Flaw;
+use super::keys::{KEYS, Otherwise};
+use super::protocol;
+use super::words::{ClosedLoop, NoResumption, Secured, Time};
+use crate::study::{Cell, IfMissing, LoadSpec, Protocol, Server, TargetSpec};
+
+/// What is said of a cell, key by key. What is `None` is left open, or lacking.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    pub(super) server: Option<Said<Server>>,
+    pub(super) if_missing: Option<Said<IfMissing>>,
+    pub(super) target_cpus: Option<Said<CpuList>>,
+    pub(super) certificate_key: Option<Said<CertificateKey>>,
+    pub(super) object: Option<Said<Bytes>>,
+    pub(super) tickets: Option<Said<bool>>,
+    pub(super) session_cache: Option<Said<bool>>,
+    pub(super) target_encrypt_then_mac: Option<Said<bool>>,
+    pub(super) load_cpus: Option<Said<CpuList>>,
+    pub(super) operation: Option<Said<Operation>>,
+    pub(super) connections: Option<Said<usize>>,
+    pub(super) tls: Option<Said<Secured<Version>>>,
+    pub(super) suite: Option<Said<Secured<&'static Suite>>>,
+    pub(super) group: Option<Said<Group>>,
+    pub(super) encrypt_then_mac: Option<Said<bool>>,
+    pub(super) key_exchange: Option<Said<KeyExchangeMode>>,
+    pub(super) resumption: Option<Said<NoResumption>>,
+    pub(super) receive: Option<Said<Receive>>,
+    pub(super) verify: Option<Said<OneIn>>,
+    pub(super) arrival: Option<Said<ClosedLoop>>,
+    pub(super) warmup: Option<Said<Time>>,
+    pub(super) duration: Option<Said<Time>>,
+    pub(super) timeout: Option<Said<Time>>,
+}
+
+/// A value, and where it was said.
+#[derive(Debug, Clone)]
+pub(super) struct Said<T> {
+    pub(super) value: T,
+    pub(super) origin: Origin,
+}
+
+/// Where a value was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) reach: Reach,
+    /// `None` where the file does not say it.
+    pub(super) line: Option<usize>,
+}
+
+/// For how much a value was said. The later ones are nearer to a cell, and count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// For all cases.
+    File,
+    /// For all cells of a case.
+    Case,
+    /// For the cells of a case that have this value.
+    Sweep,
+}
+
+impl Origin {
+    /// What holds without being said.
+    pub(super) const UNSAID: Self = Self { reach: Reach::File, line: None };
+
+    pub(super) fn file(line: usize) -> Self {
+        Self { reach: Reach::File, line: Some(line) }
+    }
+
+    pub(super) fn case(line: usize) -> Self {
+        Self { reach: Reach::Case, line: Some(line) }
+    }
+
+    pub(super) fn sweep(line: usize) -> Self {
+        Self { reach: Reach::Sweep, line: Some(line) }
+    }
+
+    /// An error about what was said there.
+    pub(super) fn flaw(self, what: impl Into<String>) -> Flaw {
+        match self.line {
+            Some(line) => Flaw::at(line, what),
+            None => Flaw::lacking(what),
+        }
+    }
+}
+
+impl Draft {
+    /// What holds where a study says nothing.
+    pub(super) fn unsaid(allowed: &CpuList) -> Result<Self, Flaw> {
+        let first = allowed.first(1);
+        let second = allowed.without(&first).map_or_else(|| first.clone(), |rest| rest.first(1));
+        let mut draft = Self::default();
+        for key in KEYS {
+            let text = match key.otherwise() {
+                Otherwise::Needed | Otherwise::Open => continue,
+                Otherwise::Value(text) => text.to_owned(),
+                Otherwise::FirstCpu => first.to_string(),
+                Otherwise::SecondCpu => second.to_string(),
+            };
+            key.set(&mut draft, &text, Origin::UNSAID).map_err(Flaw::lacking)?;
+        }
+        Ok(draft)
+    }
+
+    /// The server and the load that this describes.
+    pub(super) fn finish(&self) -> Result<(TargetSpec, LoadSpec), Flaw> {
+        let target = TargetSpec {
+            server: need(&self.server, "target.server")?,
+            if_missing: need(&self.if_missing, "target.if-missing")?,
+            cpus: need(&self.target_cpus, "target.cpus")?,
+            certificate_key: need(&self.certificate_key, "target.certificate-key")?,
+            tickets: need(&self.tickets, "target.tickets")?,
+            session_cache: need(&self.session_cache, "target.session-cache")?,
+            encrypt_then_mac: need(&self.target_encrypt_then_mac, "target.encrypt-then-mac")?,
+        };
+        let load = LoadSpec {
+            cpus: need(&self.load_cpus, "load.cpus")?,
+            operation: need(&self.operation, "load.operation")?,
+            object: need(&self.object, "target.object")?,
+            connections: need(&self.connections, "load.connections")?,
+            protocol: protocol::of(self)?,
+            receive: need(&self.receive, "load.receive")?,
+            verify: need(&self.verify, "load.verify")?,
+            warmup: need(&self.warmup, "load.warmup")?.0,
+            duration: need(&self.duration, "load.duration")?.0,
+            timeout: need(&self.timeout, "load.timeout")?.0,
+        };
+        Ok((target, load))
+    }
+}
+
+fn need<T: Clone>(said: &Option<Said<T>>, name: &str) -> Result<T, Flaw> {
+    said.as_ref()
+        .map(|said| said.value.clone())
+        .ok_or_else(|| Flaw::lacking(format!("{name} is not given; write it")))
+}
+
+impl From<&Cell> for Draft {
+    /// All that must be said to have this cell.
+    fn from(cell: &Cell) -> Self {
+        let Cell { target, load, .. } = cell;
+        let mut draft = Self {
+            server: said(target.server),
+            if_missing: said(target.if_missing),
+            target_cpus: said(target.cpus.clone()),
+            certificate_key: said(target.certificate_key),
+            object: said(load.object),
+            tickets: said(target.tickets),
+            session_cache: said(target.session_cache),
+            target_encrypt_then_mac: said(target.encrypt_then_mac),
+            load_cpus: said(load.cpus.clone()),
+            operation: said(load.operation),
+            connections: said(load.connections),
+            resumption: said(NoResumption),
+            receive: said(load.receive),
+            verify: said(load.verify),
+            arrival: said(ClosedLoop),
+            warmup: said(Time(load.warmup)),
+            duration: said(Time(load.duration)),
+            timeout: said(Time(load.timeout)),
+            tls: said(Secured::Plain),
+            ..Self::default()
+        };
+        if let Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange } =
+            load.protocol
+        {
+            draft.tls = version.and_then(|version| said(Secured::With(version)));
+            draft.suite = suite.and_then(|suite| said(Secured::With(suite)));
+            draft.group = group.and_then(said);
+            draft.encrypt_then_mac = encrypt_then_mac.and_then(said);
+            draft.key_exchange = key_exchange.and_then(said);
+        }
+        draft
+    }
+}
+
+fn said<T>(value: T) -> Option<Said<T>> {
+    Some(Said { value, origin: Origin::UNSAID })
+}

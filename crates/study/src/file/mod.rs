@@ -1,0 +1,181 @@
+//! Study files: TOML in, a [`Study`] out, and back.
+//!
+//! A file says what is measured; what it leaves out has a value that is told in `docs/study-files.md`
+//! and written out in the results. Nothing is guessed: an unknown key, a number without its unit, a
+//! combination that cannot be measured are errors of one line that name the line of the file.
+//!
+//! The table in [`keys`] holds every key of a target and of a load. A cell grows as a [`draft`]: what
+//! holds by itself, then `[target]` and `[load]`, then the case, then one combination of its sweep.
+
+mod answer;
+mod case;
+mod check;
+mod draft;
+mod error;
+mod fields;
+mod keys;
+mod protocol;
+mod resolved;
+mod shipped;
+mod suggest;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use cpus::CpuList;
+use toml::de::DeTable;
+use units::Nanos;
+
+pub use error::StudyError;
+pub use shipped::shipped;
+
+use crate::study::Study;
+use case::{Case, MOST_CELLS};
+use draft::{Draft, Origin};
+use error::Flaw;
+use fields::{Field, Fields, Source};
+use keys::Table;
+
+/// The only form of study files so far.
+const SCHEMA: u64 = 1;
+const SEED: u64 = 7;
+const TRIALS: u32 = 7;
+const MOST_TRIALS: u32 = 10_000;
+/// TOML's integers are signed.
+const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
+
+const KEYS: [&str; 9] =
+    ["schema", "name", "question", "seed", "trials", "target", "load", "case", "answer"];
+
+impl Study {
+    /// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
+    /// without folder and `.toml`. Where it names no CPUs, the server takes the first of `allowed`
+    /// and the load the second.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in one line that names file and line.
+    pub fn parse(file: &str, text: &str, allowed: &CpuList) -> Result<Self, StudyError> {
+        read(file, text, allowed).map_err(|flaw| flaw.in_file(file))
+    }
+
+    /// How long the warm-ups and windows of all trials last together.
+    #[must_use]
+    pub fn measuring_time(&self) -> Nanos {
+        let once = self.cells.iter().fold(0u64, |sum, cell| {
+            sum.saturating_add(cell.load.warmup.0).saturating_add(cell.load.duration.0)
+        });
+        Nanos(once.saturating_mul(self.trials.into()))
+    }
+}
+
+fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
+    let source = Source(text);
+    let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
+    let fields = Fields::all(source, table.get_ref(), "");
+    fields.check_known("a study", &KEYS)?;
+    check_schema(&fields)?;
+    let name = match fields.get("name") {
+        Some(field) => named(field)?,
+        None => named_as(file)?,
+    };
+    let question = match fields.get("question") {
+        Some(field) => field.sentence()?.to_owned(),
+        None => return Err(Flaw::lacking("the study asks nothing; write question = \"...\"")),
+    };
+    let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
+    let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
+
+    let mut shared = Draft::unsaid(allowed)?;
+    for table in Table::ALL {
+        if let Some(field) = fields.get(table.name()) {
+            case::apply(source, field, table, &mut shared, Origin::file)?;
+        }
+    }
+    let cases = cases(source, &fields, &shared)?;
+    let mut cells = Vec::new();
+    for case in &cases {
+        cells.extend(case.cells(allowed)?);
+    }
+    let answers = tables(&fields, "answer")?
+        .into_iter()
+        .map(|(line, table)| answer::read(source, line, table, &cases, &cells))
+        .collect::<Result<_, _>>()?;
+    Ok(Study { name, question, seed, trials, cells, answers })
+}
+
+fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
+    match fields.get("schema") {
+        None => Err(Flaw::lacking(format!("the file names no form; write schema = {SCHEMA}"))),
+        Some(field) => match field.integer(0, u64::MAX)? {
+            SCHEMA => Ok(()),
+            _ => Err(field.wrong(&format!("is not known here; this toll reads schema = {SCHEMA}"))),
+        },
+    }
+}
+
+fn trials(field: &Field<'_>) -> Result<u32, Flaw> {
+    let trials = field.integer(1, MOST_TRIALS.into())?;
+    Ok(u32::try_from(trials).unwrap_or(MOST_TRIALS))
+}
+
+fn named(field: &Field<'_>) -> Result<String, Flaw> {
+    let name = field.text()?;
+    match is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(field.wrong("is no name of a study; take letters, digits and hyphens")),
+    }
+}
+
+fn named_as(file: &str) -> Result<String, Flaw> {
+    let last = file.rsplit('/').next().unwrap_or(file);
+    let name = last.strip_suffix(".toml").unwrap_or(last);
+    match is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(Flaw::lacking(
+            "the file's name is no name of a study; write one such as name = \"my-study\"",
+        )),
+    }
+}
+
+/// A name is part of a folder's.
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
+}
+
+fn cases(source: Source<'_>, fields: &Fields<'_>, shared: &Draft) -> Result<Vec<Case>, Flaw> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut size = Some(0usize);
+    for (line, table) in tables(fields, "case")? {
+        let case = Case::read(source, line, table, shared)?;
+        if let Some(other) = cases.iter().find(|other| other.name == case.name) {
+            return Err(Flaw::at(
+                line,
+                format!(
+                    "a case {} begins at line {} already; name one anew",
+                    case.name, other.line
+                ),
+            ));
+        }
+        size = size.zip(case.size()).and_then(|(a, b)| a.checked_add(b));
+        if size.is_none_or(|size| size > MOST_CELLS) {
+            return Err(Flaw::at(
+                line,
+                format!(
+                    "with case {} the study has more than {MOST_CELLS} cells; sweep fewer values",
+                    case.name
+                ),
+            ));
+        }
+        cases.push(case);
+    }
+    match cases.is_empty() {
+        false => Ok(cases),
+        true => Err(Flaw::lacking("the study has no case; write a [[case]] with a name")),
+    }
+}
+
+fn tables<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {
+    fields.get(name).map_or(Ok(Vec::new()), Field::tables)
+}

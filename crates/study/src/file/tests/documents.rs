@@ -1,0 +1,100 @@
+use super::*;
+use crate::file::keys::{KEYS as CELL_KEYS, Otherwise, Table};
+use crate::file::{KEYS, shipped};
+use crate::study::{Metric, Protocol};
+
+const GUIDE: &str = include_str!("../../../../../docs/study-files.md");
+
+#[test]
+fn quick_is_what_it_says() {
+    let study = Study::find("quick", &allowed()).unwrap();
+    assert_eq!(study.name, "quick");
+    assert_eq!(study.question, "What does TLS cost on this machine?");
+    assert_eq!(study.trials, 9);
+    let cells: Vec<_> = study
+        .cells
+        .iter()
+        .map(|cell| {
+            let params: Vec<_> = cell.params.values().map(String::as_str).collect();
+            format!("{} {}", cell.name, params.join(" "))
+        })
+        .collect();
+    assert_eq!(
+        cells,
+        [
+            "handshakes-0001 rsa:2048 embedded",
+            "handshakes-0002 ecdsa:p256 embedded",
+            "handshakes-0003 rsa:2048 nginx",
+            "handshakes-0004 ecdsa:p256 nginx",
+            "bulk-0001 none embedded",
+            "bulk-0002 TLS_AES_128_GCM_SHA256 embedded",
+            "bulk-0003 TLS_AES_256_GCM_SHA384 embedded",
+            "bulk-0004 TLS_CHACHA20_POLY1305_SHA256 embedded",
+            "bulk-0005 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA embedded",
+            "bulk-0006 none nginx",
+            "bulk-0007 TLS_AES_128_GCM_SHA256 nginx",
+            "bulk-0008 TLS_AES_256_GCM_SHA384 nginx",
+            "bulk-0009 TLS_CHACHA20_POLY1305_SHA256 nginx",
+            "bulk-0010 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA nginx",
+        ]
+    );
+    let cbc = &study.cells[8];
+    assert!(!cbc.target.encrypt_then_mac);
+    let Protocol::Tls { encrypt_then_mac, .. } = cbc.load.protocol else { panic!("{cbc:?}") };
+    assert_eq!(encrypt_then_mac, Some(false));
+    let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
+    assert_eq!(metrics, [Metric::RatePerServerCpu, Metric::GoodputPerServerCpu, Metric::TlsTax]);
+    assert!(study.measuring_time().seconds() < 60.0, "{}", study.measuring_time());
+}
+
+#[test]
+fn shipped_studies_are_named_with_their_questions() {
+    for (name, question) in shipped() {
+        let study = Study::find(name, &allowed()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((study.name.as_str(), study.question), (name, question));
+    }
+}
+
+#[test]
+fn the_guides_example_is_a_study() {
+    let (_, rest) = GUIDE.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let study = parse(example);
+    assert_eq!(study.cells.len(), 2 * 2 + 3);
+    assert_eq!(study.answers.len(), 2);
+}
+
+/// The row of a key in the guide's table behind `heading`.
+fn row(heading: &str, key: &str) -> &'static str {
+    let (_, rest) = GUIDE.split_once(heading).unwrap_or_else(|| panic!("{heading}"));
+    let table = rest.split("\n\n").find(|part| part.starts_with('|')).unwrap();
+    table
+        .lines()
+        .find(|line| line.starts_with(&format!("| `{key}` |")))
+        .unwrap_or_else(|| panic!("{key} is not in the table behind {heading}"))
+}
+
+#[test]
+fn the_guide_has_every_key_with_what_holds_without_it() {
+    for key in CELL_KEYS {
+        let heading = match key.table {
+            Table::Target => "Under `[target]`",
+            Table::Load => "Under `[load]`",
+        };
+        let last = row(heading, key.name).trim_end_matches(" |").rsplit("| ").next().unwrap();
+        match key.otherwise() {
+            Otherwise::Needed => assert_eq!(last, "an error"),
+            Otherwise::Value(text) => assert_eq!(last.trim_matches('`'), text),
+            Otherwise::FirstCpu => assert!(last.contains("first CPU")),
+            Otherwise::SecondCpu => assert!(last.contains("second CPU")),
+            Otherwise::Open => assert_ne!(last, "an error"),
+        }
+    }
+    for key in KEYS {
+        let is_table = GUIDE.contains(&format!("[{key}]"));
+        assert!(is_table || row("At the top", key).contains(key), "{key}");
+    }
+    for metric in Metric::ALL {
+        assert!(row("The metrics", metric.name()).len() > metric.name().len() + 10);
+    }
+}

@@ -1,0 +1,39 @@
+//! Study files as their writers meet them: what cells they make, what is refused and in which words,
+//! what is documented.
+
+mod cells;
+mod documents;
+mod properties;
+mod refused;
+
+use cpus::CpuList;
+
+use crate::study::Study;
+
+const QUICK: &str = include_str!("../../../../../studies/quick.toml");
+
+/// Two CPUs.
+fn allowed() -> CpuList {
+    "0-1".parse().unwrap()
+}
+
+fn parse(text: &str) -> Study {
+    Study::parse("test.toml", text, &allowed()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Why a text is refused: one line, without the file's name.
+fn refusal(text: &str) -> String {
+    let message = Study::parse("test.toml", text, &allowed()).unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message:?}");
+    let rest = message.strip_prefix("test.toml").unwrap_or_else(|| panic!("{message}"));
+    rest.trim_start_matches([',', ':', ' ']).to_owned()
+}
+
+/// A study of one case with all that is needed; it takes `lines` under `[load]` and `case` in the
+/// case, which begin at lines 8 and 8 + the number of `lines` + 2.
+fn with(lines: &[&str], case: &[&str]) -> String {
+    let head = "schema = 1\nquestion = \"?\"\n[target]\nserver = \"embedded\"\n\n[load]\n\
+                operation = \"requests\"";
+    let case = [&["[[case]]", "name = \"bulk\""], case].concat();
+    [&[head], lines, &case].concat().join("\n")
+}

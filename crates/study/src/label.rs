@@ -1,0 +1,181 @@
+//! Human words for the keys and values of a study: `load.suite` = `TLS_AES_128_GCM_SHA256` is
+//! "AES-128-GCM".
+//!
+//! The words depend on key and value alone, so that they are the same in every report, and no two
+//! suites share theirs. What is usual today goes without saying: TLS 1.3, and in TLS 1.2 an ECDHE
+//! key exchange that RSA signs.
+
+use cpus::CpuList;
+use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
+use units::Bytes;
+
+/// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
+/// words of its own stands beside its value: `verify 1/64`.
+#[must_use]
+pub fn label(key: &str, value: &str) -> String {
+    words(key, value).unwrap_or_else(|| match name(key).replace('-', " ") {
+        key if value == "true" => key,
+        key if value == "false" => format!("no {key}"),
+        key => format!("{key} {value}"),
+    })
+}
+
+/// A value where others are held against it: as its label, with an article where it wants one.
+pub(crate) fn label_in_sentence(key: &str, value: &str) -> String {
+    let label = label(key, value);
+    if is_embedded(key, value) { format!("the {label}") } else { label }
+}
+
+/// A value behind a figure: `with AES-128-GCM`, `over plain HTTP`.
+pub(crate) fn with(key: &str, value: &str) -> String {
+    let label = label_in_sentence(key, value);
+    let word = if label == PLAIN { "over" } else { "with" };
+    format!("{word} {label}")
+}
+
+const PLAIN: &str = "plain HTTP";
+
+/// A key without its table: `suite` of `load.suite`.
+fn name(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+fn is_embedded(key: &str, value: &str) -> bool {
+    name(key) == "server" && value == "embedded"
+}
+
+/// The words of keys that have some; `None` for other keys, and for values that are not understood.
+fn words(key: &str, value: &str) -> Option<String> {
+    Some(match name(key) {
+        "suite" | "tls" if value == "none" => PLAIN.to_owned(),
+        "suite" => suite(Suite::parse(value).ok()?),
+        "tls" => format!("TLS {value}"),
+        "server" if is_embedded(key, value) => "embedded server".to_owned(),
+        "server" => value.to_owned(),
+        "certificate-key" => certificate_key(value.parse().ok()?),
+        "group" => match value.parse::<Group>().ok()? {
+            Group::X25519 => "X25519".to_owned(),
+            group => group.openssl_name().to_owned(),
+        },
+        "object" => format!("{} objects", size(value.parse().ok()?)),
+        "connections" if value == "1" => "1 connection".to_owned(),
+        "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
+        "operation" => value.replace('-', " "),
+        "encrypt-then-mac" if value == "true" => "encrypt-then-MAC".to_owned(),
+        "encrypt-then-mac" if value == "false" => "MAC-then-encrypt".to_owned(),
+        "tickets" if value == "true" => "session tickets".to_owned(),
+        "tickets" if value == "false" => "no session tickets".to_owned(),
+        "key-exchange" => format!("{value} key exchange"),
+        "cpus" => {
+            let side = if key.starts_with("load") { "client" } else { "server" };
+            format!("{side} on {}", cpus(&value.parse().ok()?))
+        }
+        _ => return None,
+    })
+}
+
+/// `CPU 0`, `CPUs 0-3`.
+pub(crate) fn cpus(list: &CpuList) -> String {
+    format!("CPU{} {list}", if list.len() == 1 { "" } else { "s" })
+}
+
+/// `1 MiB`.
+fn size(bytes: Bytes) -> String {
+    let text = bytes.to_string();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    format!("{} {}", &text[..digits], &text[digits..])
+}
+
+fn certificate_key(key: CertificateKey) -> String {
+    match key {
+        CertificateKey::Rsa(bits) => format!("RSA-{bits}"),
+        CertificateKey::EcdsaP256 => "ECDSA P-256".to_owned(),
+        CertificateKey::EcdsaP384 => "ECDSA P-384".to_owned(),
+        CertificateKey::Ed25519 => "Ed25519".to_owned(),
+    }
+}
+
+fn suite(suite: &Suite) -> String {
+    let cipher = match suite.cipher {
+        Cipher::Aes128Gcm => "AES-128-GCM",
+        Cipher::Aes256Gcm => "AES-256-GCM",
+        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
+        Cipher::Aes128Cbc => "AES-128-CBC",
+        Cipher::Aes256Cbc => "AES-256-CBC",
+    };
+    let mac = match suite.mac {
+        Mac::Aead => "",
+        Mac::Sha1 => "-SHA",
+        Mac::Sha256 => "-SHA256",
+        Mac::Sha384 => "-SHA384",
+    };
+    // A suite with a MAC of its own is one of TLS 1.2 anyhow.
+    let rest = match (suite.key_exchange, suite.mac) {
+        (KeyExchange::Rsa, _) => " (static RSA)",
+        (KeyExchange::EcdheRsa, Mac::Aead) => " (TLS 1.2)",
+        (KeyExchange::EcdheEcdsa, Mac::Aead) => " (TLS 1.2, ECDSA)",
+        (KeyExchange::EcdheEcdsa, _) => " (ECDSA)",
+        (KeyExchange::Tls13 | KeyExchange::EcdheRsa, _) => "",
+    };
+    format!("{cipher}{mac}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_suites_share_their_words() {
+        let labels: BTreeSet<String> =
+            tls::SUITES.iter().map(|suite| label("load.suite", suite.name)).collect();
+        assert_eq!(labels.len(), tls::SUITES.len(), "{labels:?}");
+    }
+
+    #[test]
+    fn values_are_told_in_words() {
+        for (key, value, words) in [
+            ("load.suite", "TLS_AES_128_GCM_SHA256", "AES-128-GCM"),
+            ("load.suite", "TLS_CHACHA20_POLY1305_SHA256", "ChaCha20-Poly1305"),
+            ("load.suite", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "AES-128-CBC-SHA"),
+            ("load.suite", "AES128-SHA", "AES-128-CBC-SHA (static RSA)"),
+            ("load.suite", "ECDHE-RSA-AES256-GCM-SHA384", "AES-256-GCM (TLS 1.2)"),
+            ("load.suite", "none", "plain HTTP"),
+            ("load.suite", "TLS_NEW", "suite TLS_NEW"),
+            ("load.tls", "none", "plain HTTP"),
+            ("load.tls", "1.3", "TLS 1.3"),
+            ("target.server", "nginx", "nginx"),
+            ("target.server", "embedded", "embedded server"),
+            ("target.certificate-key", "rsa:2048", "RSA-2048"),
+            ("target.certificate-key", "ecdsa:p256", "ECDSA P-256"),
+            ("target.certificate-key", "ecdsa:p384", "ECDSA P-384"),
+            ("target.certificate-key", "ed25519", "Ed25519"),
+            ("load.group", "x25519", "X25519"),
+            ("load.group", "secp256r1", "P-256"),
+            ("load.connections", "16", "16 connections"),
+            ("load.connections", "1", "1 connection"),
+            ("load.connections", "5000", "5,000 connections"),
+            ("load.object", "1MiB", "1 MiB objects"),
+            ("target.object", "1024KiB", "1 MiB objects"),
+            ("load.operation", "one-request-per-connection", "one request per connection"),
+            ("load.encrypt-then-mac", "false", "MAC-then-encrypt"),
+            ("load.key-exchange", "fresh", "fresh key exchange"),
+            ("target.tickets", "false", "no session tickets"),
+            ("target.session-cache", "true", "session cache"),
+            ("target.session-cache", "false", "no session cache"),
+            ("target.cpus", "0-3", "server on CPUs 0-3"),
+            ("load.cpus", "1", "client on CPU 1"),
+            ("load.verify", "1/64", "verify 1/64"),
+        ] {
+            assert_eq!(label(key, value), words);
+        }
+    }
+
+    #[test]
+    fn in_a_sentence_they_have_their_small_words() {
+        assert_eq!(with("load.suite", "none"), "over plain HTTP");
+        assert_eq!(with("load.connections", "16"), "with 16 connections");
+        assert_eq!(with("target.server", "embedded"), "with the embedded server");
+        assert_eq!(label_in_sentence("target.server", "nginx"), "nginx");
+    }
+}

@@ -1,0 +1,337 @@
+//! Runs on a bench without servers and clocks: what it does is written down instead.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use cpus::CpuList;
+use load::{Latencies, OneIn, Operation, Receive};
+use tls::{CertificateKey, Version};
+use units::{Bytes, Nanos};
+
+use super::*;
+use crate::line::tests::example;
+use crate::study::{AnswerRule, LoadSpec, Protocol, Server};
+
+fn cell(number: usize, server: Server) -> Cell {
+    Cell {
+        case: "bulk".into(),
+        name: format!("bulk-{number:04}"),
+        params: BTreeMap::from([("target.server".into(), server.to_string())]),
+        target: TargetSpec {
+            server,
+            if_missing: IfMissing::Skip,
+            cpus: CpuList::from(0),
+            certificate_key: CertificateKey::Rsa(2048),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+        },
+        load: LoadSpec {
+            cpus: CpuList::from(1),
+            operation: Operation::Requests,
+            object: Bytes(1 << 20),
+            connections: 4,
+            protocol: Protocol::Tls {
+                version: Some(Version::Tls13),
+                suite: None,
+                group: None,
+                encrypt_then_mac: None,
+                key_exchange: None,
+            },
+            receive: Receive::Walk,
+            verify: OneIn(std::num::NonZeroU32::MIN),
+            warmup: Nanos(0),
+            duration: Nanos(1),
+            timeout: Nanos(1),
+        },
+    }
+}
+
+/// Two cells of each server, three trials of each cell.
+fn study() -> Study {
+    let servers = [Server::Embedded, Server::Embedded, Server::Nginx, Server::Nginx];
+    Study {
+        name: "test".into(),
+        question: "What?".into(),
+        seed: 7,
+        trials: 3,
+        cells: (1..).zip(servers).map(|(number, server)| cell(number, server)).collect(),
+        answers: Vec::<AnswerRule>::new(),
+    }
+}
+
+/// What goes wrong, and what was done.
+#[derive(Default)]
+struct Stage {
+    missing: Option<Server>,
+    refuses: Option<Server>,
+    /// The probe of this cell fails.
+    unfit: Option<&'static str>,
+    /// The server has died when this trial, counted from 0, ends.
+    dies_in: Option<usize>,
+    /// An interrupt comes in this trial.
+    interrupted_in: Option<usize>,
+    /// This trial is not valid.
+    invalid_in: Option<usize>,
+    version: &'static str,
+    log: Vec<String>,
+    trials: usize,
+    running: std::rc::Rc<std::cell::Cell<usize>>,
+}
+
+/// Counts itself as running until it is dropped.
+struct Running(Server, std::rc::Rc<std::cell::Cell<usize>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.1.set(self.1.get() - 1);
+    }
+}
+
+impl Bench for Stage {
+    type Target = Running;
+
+    fn start(&mut self, spec: &TargetSpec) -> Result<Running, StartError> {
+        self.log.push(format!("start {}", spec.server));
+        if self.missing == Some(spec.server) {
+            return Err(StartError::Missing(format!("{} is not installed", spec.server)));
+        }
+        if self.refuses == Some(spec.server) {
+            return Err(StartError::Failed("no free port".into()));
+        }
+        self.running.set(self.running.get() + 1);
+        Ok(Running(spec.server, self.running.clone()))
+    }
+
+    fn name(&self, target: &Running) -> String {
+        target.0.to_string()
+    }
+
+    fn version(&self, target: &Running) -> String {
+        format!("{} {}", target.0, self.version)
+    }
+
+    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), String> {
+        match self.unfit {
+            Some(name) if name == cell.name => Err("no such suite".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn trial(
+        &mut self,
+        target: &mut Running,
+        cell: &Cell,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Moment),
+    ) -> Result<Measured, String> {
+        assert_eq!(target.0, cell.target.server);
+        let number = self.trials;
+        self.trials += 1;
+        self.log.push(cell.name.clone());
+        progress(Moment {
+            elapsed: std::time::Duration::ZERO,
+            window: std::time::Duration::from_secs(1),
+            progress: ::load::Progress { completed: 0, failures: 0, body_bytes: 0 },
+        });
+        let mut line = example();
+        line.valid = self.invalid_in != Some(number);
+        if self.interrupted_in == Some(number) {
+            interrupt.store(true, Relaxed);
+            line.interrupted = true;
+        }
+        if self.dies_in == Some(number) {
+            line.valid = false;
+            line.target_error = Some("nginx died".into());
+        }
+        let mut latencies = Latencies::default();
+        latencies.whole.record(1 + number as u64).unwrap();
+        Ok(Measured { line, latencies })
+    }
+}
+
+struct Desk {
+    _parent: tempfile::TempDir,
+    results: Results,
+    interrupt: AtomicBool,
+    told: Vec<String>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let parent = tempfile::tempdir().unwrap();
+        let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
+        Self { _parent: parent, results, interrupt: AtomicBool::new(false), told: Vec::new() }
+    }
+
+    fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
+        self.interrupt.store(false, Relaxed);
+        let told = &mut self.told;
+        let ended = run(&study(), &self.results, stage, &self.interrupt, &mut |event| {
+            told.push(match event {
+                Event::Skipped(record) => format!("skipped {}", record.name),
+                Event::Started(record) => format!("started {}", record.name),
+                Event::Begins { done, to_do } => format!("{done} done, {to_do} to do"),
+                Event::Progress { .. } => return,
+                Event::Finished(line) => {
+                    format!("finished {}", line.place.as_ref().unwrap().cell)
+                }
+            });
+        });
+        assert_eq!(stage.running.get(), 0, "a server is left running");
+        ended
+    }
+
+    fn places(&self) -> Vec<(String, u32, u32)> {
+        let lines = self.results.lines().unwrap();
+        let places = lines.into_iter().map(|line| line.place.unwrap());
+        places.map(|place| (place.cell, place.round, place.order)).collect()
+    }
+}
+
+#[test]
+fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
+    let (mut desk, mut stage) = (Desk::new(), Stage::default());
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!(stage.log[..2], ["start embedded", "start nginx"]);
+    let expected: Vec<(String, u32, u32)> = (0u32..)
+        .zip(
+            interleaved(4, 3, 7)
+                .into_iter()
+                .enumerate()
+                .flat_map(|(round, order)| order.into_iter().map(move |cell| (round as u32, cell))),
+        )
+        .map(|(order, (round, cell))| (format!("bulk-{:04}", cell + 1), round, order))
+        .collect();
+    assert_eq!(desk.places(), expected);
+    assert_eq!(desk.told[..3], ["started embedded", "started nginx", "0 done, 12 to do"]);
+    assert_eq!(desk.told[3..].len(), 12);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
+}
+
+#[test]
+fn each_trial_has_its_latencies_in_a_file_of_its_own() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    for (order, line) in desk.results.lines().unwrap().iter().enumerate() {
+        let file = line.latency_ns.file.clone().unwrap();
+        assert_eq!(file, format!("latency/{order}.hlog"));
+        let log = std::fs::read_to_string(desk.results.folder().join(file)).unwrap();
+        assert!(log.lines().any(|line| line.starts_with("Tag=whole,")), "{log}");
+    }
+}
+
+#[test]
+fn a_missing_server_leaves_its_cells_out() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { missing: Some(Server::Nginx), ..Stage::default() };
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 6);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(targets[1].skipped.as_deref(), Some("nginx is not installed"));
+    assert_eq!(desk.told[1..3], ["skipped nginx", "0 done, 6 to do"]);
+}
+
+#[test]
+fn where_all_servers_are_missing_there_is_nothing_to_measure() {
+    let mut desk = Desk::new();
+    let mut only = study();
+    only.cells.truncate(2);
+    let mut stage = Stage { missing: Some(Server::Embedded), ..Stage::default() };
+    let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
+    only.cells[0].target.if_missing = IfMissing::Fail;
+    let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, RunError::Start(_)), "{error}");
+    let mut refusing = Stage { refuses: Some(Server::Nginx), ..Stage::default() };
+    assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
+}
+
+#[test]
+fn what_cannot_be_loaded_is_told_before_the_first_trial() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
+    let error = desk.run(&mut stage).unwrap_err();
+    assert_eq!(error.to_string(), "bulk-0004: no such suite");
+    assert_eq!((stage.trials, desk.places()), (0, vec![]));
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let mut whole = Desk::new();
+    whole.run(&mut Stage::default()).unwrap();
+    for trial in 0..12 {
+        let mut desk = Desk::new();
+        let mut stage = Stage { interrupted_in: Some(trial), ..Stage::default() };
+        assert_eq!(desk.run(&mut stage).unwrap(), Ended::Interrupted);
+        assert_eq!(stage.trials, trial + 1);
+        assert_eq!(desk.places(), whole.places()[..trial], "the trial under way was kept");
+        assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
+        assert_eq!(desk.places(), whole.places());
+    }
+}
+
+#[test]
+fn a_torn_last_line_is_measured_again() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let (whole, journal) = (desk.places(), desk.results.folder().join("journal.jsonl"));
+    let bytes = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &bytes[..bytes.len() - 20]).unwrap();
+    let mut stage = Stage::default();
+    desk.run(&mut stage).unwrap();
+    assert_eq!((stage.trials, desk.places()), (1, whole));
+}
+
+#[test]
+fn a_complete_run_starts_nothing_again() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let targets = desk.results.targets().unwrap();
+    let mut stage = Stage::default();
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!((stage.log.len(), desk.places().len()), (0, 12));
+    assert_eq!(desk.results.targets().unwrap(), targets);
+}
+
+#[test]
+fn a_trial_that_is_not_valid_stays_and_is_measured_again_on_request() {
+    let mut desk = Desk::new();
+    assert_eq!(
+        desk.run(&mut Stage { invalid_in: Some(5), ..Stage::default() }).unwrap(),
+        Ended::Complete
+    );
+    assert_eq!(desk.places().len(), 12);
+    let mut stage = Stage::default();
+    desk.run(&mut stage).unwrap();
+    let places = desk.places();
+    assert_eq!((stage.trials, places.len()), (1, 13));
+    assert_eq!((&places[12].0, places[12].1, places[12].2), (&places[5].0, places[5].1, 12));
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_and_its_trial_is_kept() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { dies_in: Some(4), ..Stage::default() };
+    let error = desk.run(&mut stage).unwrap_err();
+    assert!(matches!(&error, RunError::TargetLost(why) if why == "nginx died"), "{error}");
+    let lines = desk.results.lines().unwrap();
+    assert_eq!(lines.len(), 5);
+    assert!(!lines[4].valid && lines[..4].iter().all(|line| line.valid));
+    desk.run(&mut Stage::default()).unwrap();
+    assert_eq!(desk.places().len(), 13);
+}
+
+#[test]
+fn another_version_of_a_server_does_not_go_on_with_an_earlier_run() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { interrupted_in: Some(3), version: "1.22", ..Stage::default() };
+    desk.run(&mut stage).unwrap();
+    let error = desk.run(&mut Stage { version: "1.28", ..Stage::default() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "embedded 1.22 was measured before, and embedded 1.28 runs now; begin a new run"
+    );
+    assert_eq!(desk.places().len(), 3);
+}

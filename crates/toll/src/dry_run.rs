@@ -1,0 +1,71 @@
+//! What a run would do, without doing any of it.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use study::{Cell, Protocol, Study};
+use units::{Nanos, thousands};
+
+/// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
+/// load, closing its connections, writing the journal.
+pub(crate) const OVERHEAD: Duration = Duration::from_millis(80);
+
+/// The cells, the commands and the time, for a person.
+pub(crate) fn in_words(study: &Study, out: &Path) -> String {
+    let trials = study.cells.len() * study.trials as usize;
+    let mut text = format!(
+        "{}\n\n{} cells, {} trials each, {} trials in all; about {}. Nothing was started.\n\n",
+        study.question,
+        study.cells.len(),
+        study.trials,
+        thousands(trials as u64),
+        rounded(forecast(study)),
+    );
+    let mut line = |line: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
+    for cell in &study.cells {
+        line(format!("  {:<width$}  {}", cell.name, load(cell)));
+    }
+    line("\nCommands that would be started, each for the whole run:".to_owned());
+    let folder = out.join(format!("TIME-{}", study.name));
+    for command in study::commands(study, "OBJECTS", &folder.display().to_string()) {
+        line(format!("  {command}"));
+    }
+    text
+}
+
+/// How long all trials take, the starting of the servers left out.
+pub(crate) fn forecast(study: &Study) -> Duration {
+    let trials = study.cells.len() as u32 * study.trials;
+    Duration::from_nanos(study.measuring_time().0) + OVERHEAD * trials
+}
+
+fn rounded(time: Duration) -> Nanos {
+    Nanos(time.as_secs().max(1) * 1_000_000_000)
+}
+
+fn load(cell: &Cell) -> String {
+    let load = &cell.load;
+    let mut words = vec![
+        format!("{} (CPU {}, {})", cell.target.server, cell.target.cpus, cell.target.certificate_key),
+        format!("{} from CPU {}", load.operation, load.cpus),
+        format!("{} connections", load.connections),
+    ];
+    if load.operation != ::load::Operation::Handshakes {
+        words.push(format!("{} objects", load.object));
+    }
+    match &load.protocol {
+        Protocol::Plain => words.push("plain HTTP".to_owned()),
+        Protocol::Tls { version, suite, group, .. } => {
+            words.push(version.map_or("TLS".to_owned(), |version| version.to_string()));
+            words.extend(suite.map(|suite| suite.name.to_owned()));
+            words.extend(group.map(|group| group.to_string()));
+        }
+    }
+    words.push(format!("{} after a warm-up of {}", load.duration, load.warmup));
+    words.join(", ")
+}

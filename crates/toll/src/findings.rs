@@ -1,0 +1,83 @@
+//! What a result folder says: read from its journal, written as `cells.csv` and `report.html`,
+//! printed for a person.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use cpus::CpuList;
+use observe::Machine;
+use report::{Run, Style};
+use study::analysis::Analysis;
+use study::{Line, Results, Study, TargetRecord};
+
+use crate::Failure;
+
+/// The width of text where the terminal's is not known, and the most where it is.
+const WIDTH: usize = 100;
+
+/// All that a report is made of.
+pub(crate) struct Findings {
+    pub(crate) analysis: Analysis,
+    lines: Vec<Line>,
+    machine: Option<Machine>,
+    targets: Vec<TargetRecord>,
+}
+
+impl Findings {
+    /// Reads a result folder; nothing in it is changed.
+    pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
+        let study = study(results)?;
+        let lines = results.lines().map_err(Failure::request)?;
+        let targets = results.targets().map_err(Failure::request)?;
+        let machine = results.machine().map_err(Failure::request)?;
+        let analysis = Analysis::of(&study, &lines, &targets, machine.as_ref());
+        Ok(Self { analysis, lines, machine, targets })
+    }
+
+    /// Writes `cells.csv` and `report.html`; the path of the latter.
+    pub(crate) fn write(&self, results: &Results) -> Result<PathBuf, Failure> {
+        let html = report::html(&self.run()).map_err(Failure::measurement)?;
+        results
+            .write_derived("cells.csv", &report::cells_csv(&self.analysis))
+            .and_then(|_| results.write_derived("report.html", &html))
+            .map_err(Failure::measurement)
+    }
+
+    /// The answers and the tables, as wide and as colourful as stdout allows.
+    pub(crate) fn in_words(&self) -> String {
+        let stdout = std::io::stdout();
+        let size = rustix::termios::tcgetwinsize(&stdout).ok();
+        let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let style = match stdout.is_terminal() && !is_dumb && !no_colour {
+            true => Style::Colour,
+            false => Style::Plain,
+        };
+        report::terminal(&self.run(), columns.unwrap_or(WIDTH).min(WIDTH), style)
+    }
+
+    /// Whether every cell has all its trials, and all of them valid.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned)
+    }
+
+    fn run(&self) -> Run<'_> {
+        Run {
+            analysis: &self.analysis,
+            lines: &self.lines,
+            machine: self.machine.as_ref(),
+            targets: &self.targets,
+        }
+    }
+}
+
+/// The study of a result folder. It names its CPUs, which this machine need not have: only to
+/// measure needs them.
+pub(crate) fn study(results: &Results) -> Result<Study, Failure> {
+    let text = results.study().map_err(Failure::request)?;
+    let any: CpuList = "0-1023".parse().map_err(Failure::request)?;
+    let name = results.study_name();
+    Study::parse(&name, &text, &any)
+        .map_err(|error| Failure::request(format!("{}: {error}", results.folder().display())))
+}

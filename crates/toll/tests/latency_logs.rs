@@ -1,0 +1,102 @@
+//! The latency logs of a run, opened by another reader of the HdrHistogram family: Python's.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use study::{Journal, LatencyNs};
+
+const STUDY: &str = r#"
+schema = 1
+question = "Are latencies kept?"
+trials = 1
+[target]
+server = "embedded"
+object = "4KiB"
+[load]
+connections = 4
+warmup = "50ms"
+duration = "200ms"
+[[case]]
+name = "plain"
+load.tls = "none"
+[[case]]
+name = "each"
+load.operation = "one-request-per-connection"
+"#;
+
+/// Prints tag, count, median, 99th percentile and maximum of each histogram of a log.
+const READER: &str = r#"
+import sys
+from hdrh.log import HistogramLogReader
+from hdrh.histogram import HdrHistogram
+for path in sys.argv[1:]:
+    reader = HistogramLogReader(path, HdrHistogram(1, 3600 * 10**9, 3))
+    while True:
+        histogram = reader.get_next_interval_histogram()
+        if histogram is None:
+            break
+        print(histogram.get_tag(), histogram.get_total_count(),
+              histogram.get_value_at_percentile(50), histogram.get_value_at_percentile(99),
+              histogram.get_max_value())
+"#;
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A Python that has the reader, kept for the next time.
+fn python() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hdrhistogram");
+    let python = folder.join("bin/python");
+    if !folder.join("complete").exists() {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "hdrhistogram==0.10.3"]));
+        std::fs::write(folder.join("complete"), "").unwrap();
+    }
+    python
+}
+
+#[test]
+fn another_reader_finds_what_the_journal_says() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("latency.toml"), STUDY).unwrap();
+    run(Command::new(env!("CARGO_BIN_EXE_toll"))
+        .args(["run", "latency.toml", "--out", "out", "--quiet"])
+        .current_dir(folder.path()));
+    let out = std::fs::read_dir(folder.path().join("out")).unwrap().next().unwrap().unwrap().path();
+    let python = python();
+    for line in Journal::read(&out.join("journal.jsonl")).unwrap() {
+        let latency = &line.latency_ns;
+        let log = out.join(latency.file.as_ref().unwrap());
+        let read = run(Command::new(&python).args(["-c", READER]).arg(&log));
+        let mut whole = 0;
+        for histogram in read.lines() {
+            let fields: Vec<&str> = histogram.split(' ').collect();
+            let [tag, count, values @ ..] = &fields[..] else { panic!("{read}") };
+            let expected = expected(latency, tag);
+            for (value, expected) in values.iter().zip(expected) {
+                let (value, expected) = (value.parse::<f64>().unwrap(), expected.unwrap() as f64);
+                // Both round to three digits, up or down.
+                assert!((value / expected - 1.0).abs() < 0.002, "{tag}: {value}, {latency:?}");
+            }
+            if *tag == "whole" {
+                whole = count.parse().unwrap();
+            }
+        }
+        assert_eq!(whole, line.operations.completed, "{read}");
+        let connections_are_timed = read.contains("connect ");
+        assert_eq!(connections_are_timed, latency.connect_p50.is_some(), "{read}");
+    }
+}
+
+fn expected(latency: &LatencyNs, tag: &str) -> [Option<u64>; 3] {
+    match tag {
+        "connect" => [latency.connect_p50, latency.connect_p99, latency.connect_max],
+        "first-byte" => [latency.first_byte_p50, latency.first_byte_p99, latency.first_byte_max],
+        "whole" => [latency.p50, latency.p99, latency.max],
+        _ => panic!("{tag} is no tag of a latency log"),
+    }
+}
