@@ -4,8 +4,8 @@
 //! clock, so a report can be made again from its result folder and is the same again.
 //!
 //! Error texts, versions and names can come from a server that means harm. The page escapes every
-//! one of them in one place (the template engine's), and [`visible`](text::visible) keeps control
-//! characters from the terminal and from the page.
+//! one of them in one place (the template engine's), and neither the page nor the terminal gets a
+//! control character of theirs.
 
 mod cells_csv;
 mod chart;

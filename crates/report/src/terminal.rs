@@ -121,7 +121,7 @@ impl Page {
         if !coverages.is_empty() {
             self.blank();
             let words = format!(
-                "one core: per CPU-second of the server. In brackets the interval of the median: {}.",
+                "One core: per CPU-second of the server. In brackets the interval of the median: {}.",
                 coverages.join("; ")
             );
             self.paragraph("", &words, Look::Dim);

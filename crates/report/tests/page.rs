@@ -118,6 +118,16 @@ fn a_run_of_which_little_is_known_is_told_as_such() {
 }
 
 #[test]
+fn a_trial_of_no_known_cell_is_shown_all_the_same() {
+    let mut run = fabricated::whole();
+    run.lines[0].place = None;
+    run.lines[1].place.as_mut().unwrap().cell = "of-another-study".to_owned();
+    let page = page(&run);
+    assert!(page.contains("Of no cell of this study <span class=\"count\">2 trials"));
+    assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
+}
+
+#[test]
 fn no_figure_is_not_a_number() {
     for run in [fabricated::whole(), fabricated::of_nothing(), fabricated::all_invalid()] {
         let page = page(&run);

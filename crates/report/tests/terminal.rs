@@ -37,7 +37,7 @@ fn the_answers_come_first_with_what_to_do() {
         "\nobjects\n",
         "* client-bound: in some trials the client was the limit",
         "! some invalid: some trials are invalid",
-        "with 7 trials it covers it in 98.4% of runs",
+        "In brackets the interval of the median: with 7 trials",
         "\nWarnings\n",
         "\nInvalid trials, which are in no figure\n",
         "  handshakes-0001, number 29: suite: asked",

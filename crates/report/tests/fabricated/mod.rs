@@ -3,16 +3,21 @@
 //! a server that means harm.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+mod answers;
+mod line;
+mod machine;
+
 use std::collections::BTreeMap;
 
 use observe::Machine;
 use report::Run;
-use serde_json::{Value, json};
 use stats::Estimate;
-use study::analysis::{
-    Analysis, Answer, Bar, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts,
-};
-use study::{Limit, Line, Metric, TargetRecord, Warning, WarningKind};
+use study::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
+use study::{Limit, Line, TargetRecord, Warning, WarningKind};
+
+use answers::answers;
+use line::line;
+use machine::machine;
 
 /// What a server could answer to become part of the page, or to be obeyed by a terminal.
 pub const HOSTILE: &str =
@@ -312,99 +317,6 @@ fn cell(spec: &Spec, lines: &[Line]) -> CellSummary {
     }
 }
 
-fn answers(cells: &[CellSummary]) -> Vec<Answer> {
-    let mut answers = Vec::new();
-    for server in ["embedded", "nginx"] {
-        answers.push(answer(
-            cells,
-            "handshakes",
-            server,
-            Metric::RatePerServerCpu,
-            &format!(
-                "One core of this machine makes 1,100 [1,070, 1,120] full TLS 1.3 handshakes a second \
-                 with RSA-2048 and 1,600 [1,560, 1,640] with ECDSA P-256 in {server}: an ECDSA \
-                 certificate saves 31% [30, 33] of the server's handshake CPU."
-            ),
-            Some("give this server an ECDSA P-256 certificate"),
-        ));
-        answers.push(answer(
-            cells,
-            "objects",
-            server,
-            Metric::GoodputPerServerCpu,
-            &format!(
-                "One core of {server} sends 38.0 Gb/s [37.0, 38.8] in plain, 7.20 Gb/s [7.00, 7.34] with \
-                 AES-128-GCM and 2.90 Gb/s [2.82, 2.96] with AES-128-CBC-SHA."
-            ),
-            None,
-        ));
-    }
-    answers.push(answer(
-        cells,
-        "objects",
-        "embedded",
-        Metric::TlsTax,
-        "TLS with AES-128-GCM takes 81% [80, 82] of what a core could send in plain; AES-128-CBC-SHA \
-         takes 92% [92, 93].",
-        Some("use AES-128-GCM; OpenSSL 3.0.22 does it without the wide vectors that this processor has"),
-    ));
-    answers
-}
-
-fn answer(
-    cells: &[CellSummary],
-    case: &str,
-    server: &str,
-    metric: Metric,
-    sentence: &str,
-    remedy: Option<&str>,
-) -> Answer {
-    let cells: Vec<&CellSummary> = cells
-        .iter()
-        .filter(|cell| cell.case == case && cell.params["target.server"] == server)
-        .collect();
-    let of = |cell: &CellSummary| match metric {
-        Metric::RatePerServerCpu => cell.rate_per_server_cpu.clone(),
-        _ => cell.goodput_per_server_cpu.clone(),
-    };
-    let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
-    let bar = |(i, cell): (usize, &&CellSummary)| Bar {
-        label: cell.label.split_once(", ").unwrap().1.to_owned(),
-        cell: cell.cell.clone(),
-        is_baseline: i == 0,
-        figure: of(cell).and_then(|found| match metric {
-            Metric::TlsTax if i == 0 => None,
-            Metric::TlsTax => figure(found.samples.iter().map(|x| 1.0 - x / baseline).collect()),
-            _ => Some(found),
-        }),
-        ratio: None,
-        mark: cell.mark,
-    };
-    let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
-    Answer {
-        sentence: sentence.to_owned(),
-        remedy: remedy.map(str::to_owned),
-        caveats: is_marked
-            .then(|| {
-                "in plain HTTP the client was the limit: the server can do more than is said here"
-                    .to_owned()
-            })
-            .into_iter()
-            .collect(),
-        case: case.to_owned(),
-        metric,
-        compare: if case == "handshakes" { "target.certificate-key" } else { "load.suite" }
-            .to_owned(),
-        common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]),
-        bars: cells
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| metric != Metric::TlsTax || *i > 0)
-            .map(|(i, cell)| bar((i, cell)))
-            .collect(),
-    }
-}
-
 fn siblings() -> Warning {
     Warning {
         kind: WarningKind::SiblingCpus,
@@ -438,101 +350,4 @@ fn targets() -> Vec<TargetRecord> {
         ),
         target("nginx-2", "nginx", HOSTILE, "ecdsa:p256 certificate"),
     ]
-}
-
-const WINDOW_NS: f64 = 600e6;
-
-fn line(spec: &Spec, round: usize, order: usize) -> Line {
-    let server_busy = if spec.limit == Limit::ClientCpu { 0.62 } else { 0.986 };
-    let server_ns = WINDOW_NS * server_busy;
-    let of_one_core = spec.of_round(round);
-    let is_valid = order != INVALID;
-    let (completed, body, client_ns) = if spec.is_handshakes() {
-        let completed = (of_one_core * server_ns / 1e9) as u64;
-        (completed, 0, completed as f64 * spec.client)
-    } else {
-        let body = of_one_core * server_ns / 1e9 / 8.0;
-        ((body / 1_048_576.0) as u64, body as u64, body * spec.client)
-    };
-    let client_busy = if spec.limit == Limit::ClientCpu { 0.934 } else { client_ns / WINDOW_NS };
-    let latency = 64.0 * WINDOW_NS / completed as f64;
-    let steps = |share: f64| json!([share, share, (share * 0.97), share, (share * 0.99), share]);
-    let core = |cpu: usize, user: f64, system: f64, idle: f64| {
-        json!({"cpu": cpu, "step_ns": [100_416_459, 100_416_459, 100_416_459, 100_416_459, 100_416_459, 97_917_705],
-            "user": steps(user), "system": steps(system), "softirq": steps(0.06), "steal": steps(0.0), "idle": steps(idle)})
-    };
-    let is_tls = spec.value != PLAIN;
-    let suite = if spec.is_handshakes() { GCM128.0 } else { spec.value.0 };
-    let mut receipt = match is_tls {
-        true => json!({
-            "asked": {"tls": "1.3", "suite": suite, "group": "x25519", "certificate_key": "rsa:2048",
-                "encrypt_then_mac": false, "resumption_percent": 0, "key_exchange": "fixed",
-                "operation": "requests", "url": "https://127.0.0.1:48531/bytes/1MiB", "connections": 64,
-                "receive": "walk", "verify": "1/64", "client_cpus": "1"},
-            "obtained": {"tls": {"1.3": 64}, "suite": {suite: 64}, "group": {"x25519": 64},
-                "signature_scheme": {"rsa_pss_rsae_sha256": 64}, "certificate_key": {"rsa:2048": 64},
-                "encrypt_then_mac": false, "full": 64, "resumed": 0, "requests_per_connection": 5.203,
-                "signatures_verified": 1, "bodies_walked": 327, "bodies_authenticated": 6, "bodies_compared": 6},
-            "mismatch": []}),
-        false => json!({
-            "asked": {"tls": "none", "operation": "requests", "url": "http://127.0.0.1:42469/bytes/1MiB",
-                "connections": 64, "verify": "1/64", "client_cpus": "1"},
-            "obtained": {"bodies_compared": 41}, "mismatch": []}),
-    };
-    let mut errors = json!({});
-    let mut first_errors = json!({});
-    if !is_valid {
-        receipt["mismatch"] = json!([{"what": "suite", "asked": suite, "obtained": format!("{HOSTILE} in 3 handshakes")}]);
-        errors = json!({"alert": 3});
-        first_errors = json!({"alert": HOSTILE});
-    }
-    let warnings: Value = serde_json::to_value([siblings()]).unwrap();
-    serde_json::from_value(json!({
-        "schema": 1, "case": spec.case, "cell": spec.name(), "params": spec.params(), "role": "measure",
-        "round": round, "order": order, "valid": is_valid, "interrupted": false,
-        "started_unix_ms": 1_795_296_801_103_u64 + 900 * order as u64, "window_ns": WINDOW_NS as u64,
-        "operations": {"completed": completed, "in_flight": 64, "errors": errors, "first_errors": first_errors},
-        "bytes": {"body": body, "decrypted": body / 64, "unproven": 0},
-        "rate_per_s": completed as f64 / 0.6, "goodput_bps": (body as f64 * 8.0 / 0.6) as u64,
-        "cpu_ns": {"server": server_ns as u64, "client": client_ns as u64,
-            "server_run_queue_wait": 7_184_341, "client_run_queue_wait": 8_891_605},
-        "core_hz": {"before": 2_277_943_667_u64, "after": 2_260_929_949_u64},
-        "latency_ns": {"connect_p50": 309_247, "p50": latency as u64, "p90": (latency * 1.1) as u64,
-            "p99": (latency * 1.4) as u64, "max": (latency * 1.6) as u64},
-        "cpu_share": [core(0, 0.3, 0.62, 1.0 - server_busy), core(1, 0.1, 0.2, 1.0 - client_busy)],
-        "receipt": receipt,
-        "verdict": {"limit": spec.limit.name(), "evidence": {"completed": completed, "failed": 0,
-            "failed_share": 0.0, "listen_overflows": 0, "accept_queue_loss": 0.0, "client_busy": client_busy,
-            "client_waiting": 0.0148, "server_busy": server_busy, "server_waiting": 0.012,
-            "server_cpus_idle": 0.004, "steal": 0.0, "foreign": -0.0039}},
-        "warnings": warnings
-    }))
-    .unwrap()
-}
-
-fn machine() -> Machine {
-    let cpu = |cpu: usize| json!({"cpu": cpu, "core_hz": 2_293_525_378.0_f64});
-    serde_json::from_value(json!({
-        "processor": {
-            "architecture": "x86_64", "model": "Intel(R) Xeon(R) Processor", "vendor": "GenuineIntel",
-            "flags": ["ssse3", "aes", "pclmulqdq", "avx", "avx2", "bmi2", "adx", "sha_ni", "gfni", "vaes",
-                "vpclmulqdq", "avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512ifma"],
-            "hypervisor": "KVMKVMKVM", "online_cpus": 2, "kernel_siblings": ["0", "1"],
-            "measured_siblings": [{"cpus": [0, 1], "throughput_ratio": 0.52, "share_a_core": true}],
-            "caches": [{"name": "L1d", "bytes": 49152, "shared_by_cpus": "0"},
-                {"name": "L2", "bytes": 2097152, "shared_by_cpus": "0"}],
-            "frequency_governor": {"not_available_here": "cannot read /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor: No such file or directory (os error 2)"},
-            "frequencies": [cpu(0), cpu(1)], "tsc_hz": 2_000_014_810.0_f64
-        },
-        "memory": {"total_bytes": 25_276_502_016_u64, "numa_nodes": [{"node": 0, "cpus": "0-1"}]},
-        "system": {"kernel_release": "6.18.44", "distribution": "Debian GNU/Linux 12 (bookworm)",
-            "descriptors": {"soft": 20000, "hard": 20000}, "descriptors_of_root": 1_048_576},
-        "network": {"tcp_congestion_control": "bbr", "tcp_rmem_bytes": [4096, 131_072, 33_554_432],
-            "tcp_wmem_bytes": [4096, 16384, 4_194_304], "rmem_max_bytes": 4_194_304, "wmem_max_bytes": 4_194_304,
-            "local_port_range": [32768, 60999], "somaxconn": 4096, "tcp_max_syn_backlog": 2048},
-        "openssl": "OpenSSL 3.0.22 25 Aug 2026",
-        "kernel_tls": "not available here: the kernel has no TLS layer (CONFIG_TLS), or its module `tls` is not loaded",
-        "hardware_counters": "not available here: perf_event_open of cycles: No such file or directory (os error 2)"
-    }))
-    .unwrap()
 }
