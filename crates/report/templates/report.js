@@ -26,12 +26,14 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
-// Paper cannot be opened: in print, everything that folds is open.
+// Paper cannot be opened: in print, what folds is open, but the receipts of valid trials, which would
+// be a page each.
+const folded = "details:not([open]):not(.trial), .invalid details.trial:not([open])";
 const print = matchMedia("print");
 let opened = [];
 const fold = () => {
   if (print.matches) {
-    const closed = [...document.querySelectorAll("details:not([open])")];
+    const closed = [...document.querySelectorAll(folded)];
     closed.forEach((details) => { details.open = true; });
     opened.push(...closed);
   } else {

@@ -191,9 +191,14 @@ fn everything_that_folds_can_be_opened() {
     shown.picture("opened");
 
     shown.media("print", "light");
-    shown
-        .browser
-        .wait_for("print to open all", "return !document.querySelector('details:not([open])')");
+    shown.browser.wait_for(
+        "print to open all but the receipts of valid trials",
+        "return !document.querySelector('details.cell:not([open]), .invalid details:not([open])')",
+    );
+    let valid = run.analysis.trials.valid;
+    let shut = "document.querySelectorAll('details.trial:not([open])').length";
+    // The one that was clicked on above stays open.
+    assert_eq!(shown.ask(shut), valid - 1);
     shown.resize((794, 1123));
     assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
     shown.print("print");
