@@ -25,9 +25,14 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats
 }
 
+/// So many cells are told one by one; of more, the table tells.
+const FEW: usize = 2;
+
 /// Which other limit than the server's CPU was found, in how many trials, and what to do.
 fn other_limits(compared: &Compared<'_>) -> Vec<String> {
-    let mut by_limit: BTreeMap<(bool, Limit), (Vec<String>, &'static str)> = BTreeMap::new();
+    type Found = (usize, Vec<String>, &'static str);
+    let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
+    let all = compared.entries.iter().map(|entry| entry.trials.counts().valid).sum();
     for entry in &compared.entries {
         let valid = entry.trials.counts().valid;
         for (limit, count) in entry.trials.limits() {
@@ -35,13 +40,16 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
             let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
             if limit != Limit::ServerCpu {
                 let key = (limit != Limit::ClientCpu, limit);
-                let (cells, _) = by_limit.entry(key).or_insert_with(|| (Vec::new(), remedy));
+                let (trials, cells, _) =
+                    by_limit.entry(key).or_insert_with(|| (0, Vec::new(), remedy));
+                *trials += count;
                 cells.push(format!("{} {}", of_trials(count, valid), compared.with(entry)));
             }
         }
     }
-    let told = by_limit.into_iter().map(|((_, limit), (cells, remedy))| {
-        format!("{} {}: {remedy}.", capitalized(&list(&cells)), in_words(limit))
+    let told = by_limit.into_iter().map(|((_, limit), (trials, cells, remedy))| {
+        let trials = if cells.len() > FEW { of_trials(trials, all) } else { list(&cells) };
+        format!("{} {}: {remedy}.", capitalized(&trials), in_words(limit))
     });
     told.collect()
 }

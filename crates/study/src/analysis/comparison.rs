@@ -23,6 +23,8 @@ pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
         .iter()
         .filter_map(|entry| Some((entry, entry.ratio.as_ref()?)))
         .filter(|(_, ratio)| ratio.has_interval())
+        // Beside suites, plain HTTP is no alternative; what it saves is the tax, another answer.
+        .filter(|(entry, _)| entry.value != "none" || compared.entries.len() == 2)
         .collect();
     let changes: Vec<(&Entry<'_>, Change)> = ratios
         .iter()

@@ -34,6 +34,18 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
 }
 
 #[test]
+fn what_limited_many_cells_is_told_once() {
+    let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+    limit(&mut scene, 0, 0, Limit::Noise);
+    limit(&mut scene, 1, 0, Limit::Noise);
+    let two = scene.clone().first().caveats;
+    assert!(two[0].starts_with("In 1 of 7 trials over plain HTTP and in 1 of 7 trials with "));
+    limit(&mut scene, 3, 5, Limit::Noise);
+    let three = scene.first().caveats;
+    assert!(three[0].starts_with("In 3 of 28 trials other work on the CPUs was the limit: "));
+}
+
+#[test]
 fn an_invalid_trial_drops_out_and_is_listed() {
     let mut scene = Scene::handshakes();
     scene.fail(1, 1);
