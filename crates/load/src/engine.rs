@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use units::Nanos;
 
+use crate::Arrival;
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan, PlanError, Stop};
-use crate::recorder::{Recorder, Window};
+use crate::recorder::Recorder;
+use crate::schedule::Part;
+use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 
 /// Descriptors that a load needs beside its connections.
@@ -117,13 +120,20 @@ impl Engine {
     /// A plan that contradicts itself, a certificate file that cannot be read, too few
     /// descriptors, or a CPU that is not there. Nothing has been sent then.
     pub fn start(plan: Plan) -> Result<Self, EngineError> {
+        Self::start_seeded(plan, 0)
+    }
+
+    /// The same, with a seed for what is random: the arrivals of a Poisson process. Equal seeds and
+    /// plans give equal arrivals, so trials that are to be independent need different ones.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_seeded(plan: Plan, seed: u64) -> Result<Self, EngineError> {
         plan.check()?;
         raise_descriptor_limit(plan.connections)?;
         let cpus = plan.cpus.as_slice();
         let thread_count = cpus.len().min(plan.connections);
         let connections = plan.connections;
-        let shares = (0..thread_count)
-            .map(move |i| connections / thread_count + usize::from(i < connections % thread_count));
         let clients =
             (0..thread_count).map(|_| new_client(&plan)).collect::<Result<Vec<_>, _>>()?;
 
@@ -132,7 +142,12 @@ impl Engine {
         let plan = Arc::new(plan);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
-        for (thread, (connections, client)) in shares.zip(clients).enumerate() {
+        for (thread, client) in clients.into_iter().enumerate() {
+            let slots =
+                connections / thread_count + usize::from(thread < connections % thread_count);
+            let window_start = window.start();
+            let part =
+                Part { thread, threads: thread_count, slots, connections, window_start, seed };
             let cpu = plan.cpus.as_slice()[thread];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
@@ -149,8 +164,7 @@ impl Engine {
                         return Ok(Recorder::default());
                     }
                     let counters = &counters;
-                    let share =
-                        Share { plan: &plan, window: &window, base, connections, thread, counters };
+                    let share = Share { plan: &plan, window: &window, base, part, counters };
                     worker::run(&share, client.as_deref())
                 })
             };
@@ -229,7 +243,13 @@ impl Engine {
 /// Why the server cannot be loaded as asked, in one line.
 pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     let limit = Nanos(plan.timeout.0.min(PROBE_LIMIT));
-    let plan = Plan { connections: 1, stop: Stop::Operations(1), timeout: limit, ..plan.clone() };
+    let plan = Plan {
+        arrival: Arrival::CLOSED,
+        connections: 1,
+        stop: Stop::Operations(1),
+        timeout: limit,
+        ..plan.clone()
+    };
     let (url, address) = (plan.url.to_string(), plan.address);
     let engine = Engine::start(plan)?;
     let deadline = Instant::now() + Duration::from(limit) * 2;

@@ -3,13 +3,14 @@
 //! One thread a CPU, epoll, one state machine a connection. After the handshake the traffic keys
 //! leave the TLS library, and the records of large bodies are *walked*: their bytes are dropped in
 //! the kernel, the first and the last record are opened, and the last one's sequence number proves
-//! how many came between (see [`receive`]). Three things stay apart: what an operation is
-//! ([`Operation`]), when the next one starts (here: a closed loop, each connection as soon as its
-//! last operation ended), and when all of it stops ([`Stop`]).
+//! how many came between (see the module `receive`). Three things stay apart: what an operation is
+//! ([`Operation`]), when the next one starts ([`Arrival`]), and when all of it stops ([`Stop`]).
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
 
+mod arrival;
 mod connection;
+mod context;
 mod engine;
 mod failure;
 mod handshake;
@@ -18,13 +19,18 @@ mod plan;
 mod receive;
 mod record;
 mod recorder;
+mod schedule;
+mod share;
 mod socket;
 mod url;
+mod window;
 mod worker;
 
+pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, ProbeError, Progress, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
-pub use outcome::{ByteCounts, Latencies, Outcome, Verified};
-pub use plan::{KeyExchangeMode, OneIn, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
+pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
+pub use plan::{KeyExchangeMode, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
+pub use share::{OneIn, Percent};
 pub use url::Url;

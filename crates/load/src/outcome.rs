@@ -11,11 +11,15 @@ pub struct Outcome {
     pub window: Nanos,
     /// Whether it was stopped before its planned end.
     pub interrupted: bool,
+    /// What was meant to start, and what of it did not in time.
+    pub arrivals: ArrivalCounts,
     /// Operations that ended well within the window.
     pub completed: u64,
     /// Operations under way when the window ended.
     pub in_flight: u64,
-    /// Operations that failed within the window.
+    /// Operations that failed within the window; where connections are opened ahead or kept idle
+    /// (all arrivals but a closed loop without think time), also connections that failed while they
+    /// carried no operation.
     pub failures: Failures,
     /// Bytes that arrived within the window.
     pub bytes: ByteCounts,
@@ -31,6 +35,24 @@ pub struct Outcome {
     pub lost: Vec<String>,
 }
 
+/// Operations as they were meant to start, whether or not they could.
+///
+/// With no warm-up, and where no connection failed without an operation, `intended` is what
+/// completed, failed, was in flight and was waiting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ArrivalCounts {
+    /// Operations whose intended start lay in the window. In a closed loop an operation is meant
+    /// to start when it does.
+    pub intended: u64,
+    /// Operations that were meant to start before the window's end, in the warm-up as well, and
+    /// had not begun then: no connection was free, or the load thread came too late for the last
+    /// ones. Not in [`Outcome::in_flight`].
+    pub waiting: u64,
+    /// Under [`Arrival::Paced`](crate::Arrival::Paced): operations that were not over by their connection's next tick,
+    /// where that tick lay in the window. Those that failed before it count only as failures.
+    pub deadline_misses: u64,
+}
+
 /// Bytes that arrived within the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByteCounts {
@@ -44,14 +66,22 @@ pub struct ByteCounts {
 }
 
 /// Latency histograms in nanoseconds, 3 significant digits, up to an hour.
+///
+/// The start of an operation is its intended one: a server that stops shows in the latency of all
+/// that should have been asked meanwhile, not only of what was (no coordinated omission).
 #[derive(Debug, Clone)]
 pub struct Latencies {
     /// TCP and TLS: from the start of a connection until it can carry a request.
     pub connect: Histogram<u64>,
+    /// Those of `connect` whose handshake resumed a session.
+    pub connect_resumed: Histogram<u64>,
     /// From the start of an operation until the first byte of the response is there.
     pub first_byte: Histogram<u64>,
     /// From the start of an operation to its end.
     pub whole: Histogram<u64>,
+    /// From the moment when an operation really began to its end. Empty in a closed loop, where it
+    /// would be `whole` again.
+    pub service: Histogram<u64>,
 }
 
 /// What was verified within the window, and how.
@@ -70,16 +100,33 @@ pub struct Verified {
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self { connect: histogram(), first_byte: histogram(), whole: histogram() }
+        Self {
+            connect: histogram(),
+            connect_resumed: histogram(),
+            first_byte: histogram(),
+            whole: histogram(),
+            service: histogram(),
+        }
     }
 }
 
 impl Latencies {
+    /// Those of [`Self::connect`] with a full handshake, or none over plain HTTP.
+    #[must_use]
+    pub fn connect_full(&self) -> Histogram<u64> {
+        let mut full = self.connect.clone();
+        // Cannot fail: the bounds are the same, and what is taken out is in.
+        let _ = full.subtract(&self.connect_resumed);
+        full
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.connect, &other.connect),
+            (&mut self.connect_resumed, &other.connect_resumed),
             (&mut self.first_byte, &other.first_byte),
             (&mut self.whole, &other.whole),
+            (&mut self.service, &other.service),
         ] {
             // Cannot fail: both have the same bounds.
             let _ = mine.add(theirs);

@@ -1,6 +1,5 @@
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,7 +7,7 @@ use cpus::CpuList;
 use tls::{Cipher, Group, KeyExchange, Mac, Suite, Version};
 use units::Nanos;
 
-use crate::Url;
+use crate::{Arrival, OneIn, Percent, Url};
 
 /// All that the engine needs to know to load one server.
 #[derive(Debug, Clone)]
@@ -21,7 +20,10 @@ pub struct Plan {
     pub tls: TlsPlan,
     /// What one operation is.
     pub operation: Operation,
-    /// How many connections are open at once, over all threads; at least 1.
+    /// When the next one is meant to start.
+    pub arrival: Arrival,
+    /// How many connections are open at once, over all threads; at least 1. With an
+    /// [`Arrival::Open`] it is the most that are used.
     pub connections: usize,
     /// One thread runs on each of these CPUs, pinned.
     pub cpus: CpuList,
@@ -96,6 +98,9 @@ pub struct TlsPlan {
     /// Whether to offer encrypt-then-MAC (RFC 7366), which is only there for CBC suites; it is not
     /// offered where `None`.
     pub encrypt_then_mac: Option<bool>,
+    /// How many of the handshakes resume an earlier session, as far as one is at hand; by tickets
+    /// (RFC 8446, section 2.2; RFC 5077), in TLS 1.2 also by session identifier.
+    pub resumption: Percent,
     /// Whose certificates are accepted.
     pub trust: Trust,
 }
@@ -110,10 +115,6 @@ pub enum Trust {
     /// The certificates in this PEM file.
     File(PathBuf),
 }
-
-/// One in `K`, written `1/64`; `1/1` is all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OneIn(pub NonZeroU32);
 
 /// Which client library makes a plan's handshakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,7 @@ impl Plan {
         if self.timeout == Nanos(0) {
             return error("a time limit of 0s fails everything; give one such as 10s".into());
         }
+        self.arrival.check().map_err(PlanError)?;
         if !self.url.is_tls() {
             if self.operation == Operation::Handshakes {
                 return error(format!("{} has no handshakes; give an https:// URL", self.url));
@@ -171,6 +173,7 @@ impl TlsPlan {
             group: None,
             key_exchange: None,
             encrypt_then_mac: None,
+            resumption: Percent::default(),
             trust: Trust::System,
         }
     }
@@ -200,6 +203,7 @@ impl TlsPlan {
             (self.group.is_some(), "--group"),
             (self.key_exchange.is_some(), "--key-exchange"),
             (self.encrypt_then_mac.is_some(), "--encrypt-then-mac"),
+            (self.resumption > Percent::default(), "--resumption"),
         ];
         match asked.iter().find(|(is_asked, _)| *is_asked) {
             Some((_, flag)) => Err(PlanError(format!(
@@ -234,6 +238,12 @@ impl TlsPlan {
                 self.suite.map_or("this", |suite| suite.name)
             ));
         }
+        if self.resumption > Percent::default() && self.stack() == Stack::OpenSsl {
+            return error(format!(
+                "{} goes through OpenSSL, with which toll does not resume; leave --resumption out",
+                self.suite.map_or("this", |suite| suite.name)
+            ));
+        }
         if self.encrypt_then_mac == Some(true) && !is_cbc {
             return error(
                 "encrypt-then-MAC exists only for CBC suites; name one with --suite, such as AES128-SHA"
@@ -241,23 +251,6 @@ impl TlsPlan {
             );
         }
         Ok(())
-    }
-}
-
-impl FromStr for OneIn {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.strip_prefix("1/")
-            .and_then(|k| k.parse().ok())
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is no share of one; write 1/64, or 1/1 for all"))
-    }
-}
-
-impl fmt::Display for OneIn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1/{}", self.0)
     }
 }
 
@@ -305,6 +298,8 @@ named!(KeyExchangeMode, "kind of key exchange", {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     fn plan(url: &str, tls: TlsPlan) -> Plan {
@@ -313,6 +308,7 @@ mod tests {
             address: "127.0.0.1:443".parse().unwrap(),
             tls,
             operation: Operation::Requests,
+            arrival: Arrival::CLOSED,
             connections: 1,
             cpus: CpuList::from(0),
             stop: Stop::After { warmup: Nanos(0), duration: Nanos(1) },
@@ -353,9 +349,23 @@ mod tests {
             message("http://localhost/", TlsPlan { suite: cbc, ..any() })
                 .contains("--suite asks for TLS, but http://localhost/ is plain HTTP")
         );
+        let resumption = "70%".parse().unwrap();
+        assert!(
+            message(https, TlsPlan { resumption, suite: cbc, ..any() })
+                .contains("leave --resumption")
+        );
+        assert!(
+            message("http://localhost/", TlsPlan { resumption, ..any() })
+                .contains("--resumption asks for TLS")
+        );
         let mut handshakes = plan("http://localhost/", any());
         handshakes.operation = Operation::Handshakes;
         assert!(handshakes.check().unwrap_err().to_string().contains("has no handshakes"));
+        let mut hasty = plan(https, any());
+        hasty.arrival = Arrival::Paced { every: Nanos(0) };
+        assert!(
+            hasty.check().unwrap_err().to_string().contains("a pace of 0s is shorter than 1ms")
+        );
     }
 
     #[test]
@@ -373,10 +383,6 @@ mod tests {
     fn names_are_read_and_written_alike() {
         for name in ["handshakes", "one-request-per-connection", "requests"] {
             assert_eq!(name.parse::<Operation>().unwrap().to_string(), name);
-        }
-        assert_eq!("1/64".parse::<OneIn>().unwrap().to_string(), "1/64");
-        for text in ["64", "1/0", "2/3", "1/-1", ""] {
-            assert!(text.parse::<OneIn>().is_err(), "{text}");
         }
         assert!("walks".parse::<Receive>().unwrap_err().contains("walk, decrypt"));
     }

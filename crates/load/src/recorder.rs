@@ -1,94 +1,33 @@
-//! What a load thread records, and the window within which it counts. Takes `now` as a value.
-
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use units::Nanos;
+//! What a load thread records. Takes `now` as a value.
 
 use crate::failure::Failure;
 use crate::handshake::{Established, Negotiated};
-use crate::outcome::{ByteCounts, Latencies, Outcome, Verified};
+use crate::outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
 use crate::receive::Completed;
-use crate::{Failures, Stop};
-
-/// When is counted, in ns since the load's start; shared by all its threads.
-#[derive(Debug)]
-pub(crate) struct Window {
-    start: u64,
-    planned_end: u64,
-    end: AtomicU64,
-    /// Operations that are still to be counted, where their number is the stop.
-    operations_left: Option<AtomicU64>,
-}
-
-impl Window {
-    pub(crate) fn new(stop: Stop) -> Self {
-        let (start, end, operations) = match stop {
-            Stop::After { warmup, duration } => {
-                (warmup.0, warmup.0.saturating_add(duration.0), None)
-            }
-            Stop::Operations(count) => (0, u64::MAX, Some(AtomicU64::new(count))),
-        };
-        Self { start, planned_end: end, end: AtomicU64::new(end), operations_left: operations }
-    }
-
-    pub(crate) fn start(&self) -> u64 {
-        self.start
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.end.load(Relaxed)
-    }
-
-    /// Whether the load is over.
-    pub(crate) fn is_over(&self, now: u64) -> bool {
-        now >= self.end()
-    }
-
-    /// Ends the window early; an end that has come stays.
-    pub(crate) fn close(&self, now: u64) {
-        self.end.fetch_min(now, Relaxed);
-    }
-
-    /// Whether what happens now counts.
-    pub(crate) fn contains(&self, now: u64) -> bool {
-        now >= self.start && now < self.end()
-    }
-
-    /// How long it was, once over.
-    pub(crate) fn length(&self) -> Nanos {
-        Nanos(self.end().saturating_sub(self.start))
-    }
-
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.operations_left.is_none() && self.end() < self.planned_end
-    }
-
-    /// Whether an operation that ends now counts. Where their number is the stop, the window ends
-    /// with the last one, and one that another thread ends at the same time is one too many.
-    fn admits_operation(&self, now: u64) -> bool {
-        let Some(left) = &self.operations_left else { return self.contains(now) };
-        if !self.contains(now) {
-            return false;
-        }
-        match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
-            Ok(1) => self.close(now + 1),
-            Ok(_) => {}
-            Err(_) => return false,
-        }
-        true
-    }
-}
+use crate::window::Window;
+use crate::{Arrival, Failures};
 
 /// When the parts of one operation happened, in ns since the load's start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
+    /// When it was meant to start; latency counts from here.
+    pub(crate) intended: u64,
+    /// When it began.
     pub(crate) start: u64,
     pub(crate) first_byte: Option<u64>,
+}
+
+impl Times {
+    pub(crate) fn new(intended: u64, start: u64) -> Self {
+        Self { intended, start, first_byte: None }
+    }
 }
 
 /// What one thread counted.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
+    arrival: Arrival,
+    arrivals: ArrivalCounts,
     completed: u64,
     in_flight: u64,
     failures: Failures,
@@ -100,6 +39,22 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    pub(crate) fn new(arrival: Arrival) -> Self {
+        Self { arrival, ..Self::default() }
+    }
+
+    /// An operation begins.
+    pub(crate) fn begins(&mut self, window: &Window, times: Times) {
+        self.arrivals.intended += u64::from(window.contains(times.intended));
+    }
+
+    /// An operation that was meant to start then has not begun by the window's end.
+    pub(crate) fn waits(&mut self, window: &Window, intended: u64) {
+        self.arrivals.intended += u64::from(window.contains(intended));
+        self.arrivals.waiting += 1;
+        self.judge_deadline(window, intended, None);
+    }
+
     /// A connection stands; `Some` what TLS agreed on.
     pub(crate) fn connected(
         &mut self,
@@ -110,6 +65,9 @@ impl Recorder {
     ) {
         if window.contains(now) {
             record(&mut self.latencies.connect, now, start);
+            if established.is_some_and(|established| established.negotiated.resumed) {
+                record(&mut self.latencies.connect_resumed, now, start);
+            }
         }
         let Some(established) = established else { return };
         self.verified.signatures += u64::from(established.is_signature_verified);
@@ -124,13 +82,18 @@ impl Recorder {
         times: Times,
         received: Option<Completed>,
     ) {
+        self.judge_deadline(window, times.intended, Some(now));
         if !window.admits_operation(now) {
+            self.in_flight += u64::from(window.is_past(now));
             return;
         }
         self.completed += 1;
-        record(&mut self.latencies.whole, now, times.start);
+        record(&mut self.latencies.whole, now, times.intended);
         if let Some(first_byte) = times.first_byte {
-            record(&mut self.latencies.first_byte, first_byte, times.start);
+            record(&mut self.latencies.first_byte, first_byte, times.intended);
+        }
+        if self.arrival.is_scheduled() {
+            record(&mut self.latencies.service, now, times.start);
         }
         if let Some(received) = received {
             let is_whole = received.opened == received.body;
@@ -140,10 +103,21 @@ impl Recorder {
         }
     }
 
-    /// An operation failed.
-    pub(crate) fn failed(&mut self, window: &Window, now: u64, failure: Failure) {
+    /// An operation failed, or a connection that carried none.
+    pub(crate) fn failed(
+        &mut self,
+        window: &Window,
+        now: u64,
+        times: Option<Times>,
+        failure: Failure,
+    ) {
+        if let Some(times) = times {
+            self.judge_deadline(window, times.intended, Some(now));
+        }
         if window.admits_operation(now) {
             self.failures.add(failure);
+        } else if times.is_some() {
+            self.in_flight += u64::from(window.is_past(now));
         }
     }
 
@@ -159,8 +133,18 @@ impl Recorder {
     }
 
     /// An operation was under way when the window ended.
-    pub(crate) fn in_flight(&mut self) {
+    pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
         self.in_flight += 1;
+        self.judge_deadline(window, times.intended, None);
+    }
+
+    /// Counts an operation that was not over by its deadline, where that lies in the window.
+    /// `over` is when it ended; `None` where it had not by the window's end.
+    fn judge_deadline(&mut self, window: &Window, intended: u64, over: Option<u64>) {
+        let Some(limit) = self.arrival.deadline() else { return };
+        let deadline = intended.saturating_add(limit.0);
+        let is_missed = over.is_none_or(|over| over > deadline) && window.contains(deadline);
+        self.arrivals.deadline_misses += u64::from(is_missed);
     }
 
     /// Completed and failed operations so far, and proven body bytes.
@@ -169,6 +153,9 @@ impl Recorder {
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
+        self.arrivals.intended += other.arrivals.intended;
+        self.arrivals.waiting += other.arrivals.waiting;
+        self.arrivals.deadline_misses += other.arrivals.deadline_misses;
         self.completed += other.completed;
         self.in_flight += other.in_flight;
         self.failures.merge(other.failures);
@@ -195,6 +182,7 @@ impl Recorder {
         Outcome {
             window: window.length(),
             interrupted: window.is_interrupted(),
+            arrivals: self.arrivals,
             completed: self.completed,
             in_flight: self.in_flight,
             failures: self.failures,
@@ -222,11 +210,22 @@ fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, cou
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stop;
     use crate::failure::ErrorKind;
     use proptest::prelude::*;
+    use units::Nanos;
 
     fn window(warmup: u64, duration: u64) -> Window {
         Window::new(Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) })
+    }
+
+    /// In a closed loop.
+    fn started(at: u64) -> Times {
+        Times::new(at, at)
+    }
+
+    fn failure() -> Failure {
+        Failure::new(ErrorKind::Reset, "")
     }
 
     #[test]
@@ -234,38 +233,24 @@ mod tests {
         let window = window(100, 200);
         let mut recorder = Recorder::default();
         for now in [50, 99, 100, 299, 300, 400] {
-            recorder.completed(&window, now, Times { start: now - 20, first_byte: None }, None);
-            recorder.failed(&window, now, Failure::new(ErrorKind::Reset, ""));
+            recorder.completed(&window, now, started(now - 20), None);
+            recorder.failed(&window, now, Some(started(now - 20)), failure());
+            recorder.failed(&window, now, None, failure());
         }
         let outcome = recorder.into_outcome(&window);
-        assert_eq!((outcome.completed, outcome.failures.total()), (2, 2));
+        assert_eq!((outcome.completed, outcome.failures.total()), (2, 4));
+        // Those that end at 300 and at 400 were under way at the window's end.
+        assert_eq!(outcome.in_flight, 4);
         assert_eq!(outcome.latencies.whole.len(), 2);
         assert_eq!(outcome.window, Nanos(200));
         assert!(!outcome.interrupted);
     }
 
     #[test]
-    fn stopping_early_shortens_the_window_once() {
-        let window = window(100, 200);
-        window.close(150);
-        window.close(180);
-        assert_eq!(window.length(), Nanos(50));
-        assert!(window.is_interrupted() && !window.contains(150) && window.contains(149));
-    }
-
-    #[test]
-    fn stopping_in_the_warmup_measures_nothing() {
-        let window = window(100, 200);
-        window.close(50);
-        assert_eq!(window.length(), Nanos(0));
-        assert!(window.is_over(50) && !window.contains(120));
-    }
-
-    #[test]
     fn a_number_of_operations_ends_the_window_with_the_last() {
         let window = Window::new(Stop::Operations(2));
         let mut recorder = Recorder::default();
-        recorder.failed(&window, 5, Failure::new(ErrorKind::Alert, ""));
+        recorder.failed(&window, 5, None, Failure::new(ErrorKind::Alert, ""));
         assert!(!window.is_over(6));
         recorder.completed(&window, 7, Times::default(), None);
         assert!(window.is_over(8) && !window.is_interrupted());
@@ -281,13 +266,79 @@ mod tests {
         for now in [9, 9, 8, 7, 6] {
             for recorder in &mut recorders {
                 recorder.completed(&window, now, Times::default(), None);
-                recorder.failed(&window, now, Failure::new(ErrorKind::Reset, ""));
+                recorder.failed(&window, now, None, Failure::new(ErrorKind::Reset, ""));
             }
         }
         let [mut one, two] = recorders;
         one.merge(two);
         let outcome = one.into_outcome(&window);
         assert_eq!((outcome.completed, outcome.failures.total()), (2, 1));
+    }
+
+    #[test]
+    fn latency_counts_from_the_intended_start_and_service_from_the_real_one() {
+        let window = window(0, 100_000_000);
+        let mut open = Recorder::new("uniform 10/s".parse().unwrap());
+        let mut closed = Recorder::new(Arrival::CLOSED);
+        let times = Times { first_byte: Some(6_000_000), ..Times::new(1_000_000, 4_000_000) };
+        for recorder in [&mut open, &mut closed] {
+            recorder.completed(&window, 9_000_000, times, None);
+        }
+        let near = |histogram: &hdrhistogram::Histogram<u64>, expected: u64| {
+            histogram.len() == 1 && histogram.equivalent(histogram.max(), expected)
+        };
+        let outcome = open.into_outcome(&window);
+        assert!(near(&outcome.latencies.whole, 8_000_000));
+        assert!(near(&outcome.latencies.first_byte, 5_000_000));
+        assert!(near(&outcome.latencies.service, 5_000_000));
+        let outcome = closed.into_outcome(&window);
+        assert_eq!((outcome.latencies.whole.len(), outcome.latencies.service.len()), (1, 0));
+    }
+
+    #[test]
+    fn arrivals_count_where_they_were_meant_to_be() {
+        let window = window(100, 200);
+        let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
+        // The third begins after the window's end, the fourth was meant for then.
+        for (intended, start) in [(99, 150), (100, 150), (299, 310), (300, 310)] {
+            recorder.begins(&window, Times::new(intended, start));
+        }
+        for intended in [50, 120, 250] {
+            recorder.waits(&window, intended);
+        }
+        let arrivals = recorder.into_outcome(&window).arrivals;
+        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 3, deadline_misses: 0 });
+    }
+
+    #[test]
+    fn a_deadline_of_the_window_is_missed_by_what_is_not_over_then() {
+        let every = 10_000_000;
+        let window = window(10 * every, 10 * every);
+        let misses = |tell: &dyn Fn(&mut Recorder)| {
+            let mut recorder = Recorder::new("paced 10ms".parse().unwrap());
+            tell(&mut recorder);
+            recorder.into_outcome(&window).arrivals.deadline_misses
+        };
+        let times = |intended| Times::new(intended, intended);
+        // The deadline is a period after the intended start, however late it began.
+        for (intended, over, missed) in [
+            (12 * every, 13 * every, 0),
+            (12 * every, 13 * every + 1, 1),
+            (12 * every, 19 * every, 1),
+            // Deadlines in the warm-up and at the window's end.
+            (8 * every, 11 * every, 0),
+            (9 * every, 11 * every, 1),
+            (19 * every, 21 * every, 0),
+        ] {
+            let late = Times::new(intended, over - 1);
+            assert_eq!(misses(&|r| r.completed(&window, over, late, None)), missed, "{intended}");
+            assert_eq!(misses(&|r| r.failed(&window, over, Some(late), failure())), missed);
+        }
+        for (intended, missed) in [(8, 0), (9, 1), (18, 1), (19, 0)] {
+            assert_eq!(misses(&|r| r.in_flight(&window, times(intended * every))), missed);
+            assert_eq!(misses(&|r| r.waits(&window, intended * every)), missed);
+        }
+        assert_eq!(misses(&|r| r.failed(&window, 15 * every, None, failure())), 0);
     }
 
     proptest! {
@@ -297,7 +348,7 @@ mod tests {
             let (mut one, mut two) = (Recorder::default(), Recorder::default());
             for (i, latency) in latencies.iter().enumerate() {
                 let recorder = if i % 2 == 0 { &mut one } else { &mut two };
-                recorder.completed(&window, 2_000_000, Times { start: 2_000_000 - latency, first_byte: None }, None);
+                recorder.completed(&window, 2_000_000, started(2_000_000 - latency), None);
             }
             one.merge(two);
             let outcome = one.into_outcome(&window);

@@ -40,10 +40,17 @@ impl Socket {
                 .map_err(failed)?;
             socket.bind(&SocketAddr::new(IpAddr::V4(source), 0).into()).map_err(failed)?;
         }
-        match socket.connect(&address.into()) {
+        let address = address.into();
+        match socket.connect(&address) {
             Ok(()) => Ok((Self(socket), true)),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
-                Ok((Self(socket), false))
+                // A server on this machine has often answered within the first call, which does
+                // not say so. To ask again costs less than to wait for what has already happened.
+                match socket.connect(&address) {
+                    Ok(()) => Ok((Self(socket), true)),
+                    Err(error) if is_under_way(&error) => Ok((Self(socket), false)),
+                    Err(error) => Err(failed(error)),
+                }
             }
             Err(error) => Err(failed(error)),
         }
@@ -76,10 +83,20 @@ impl Socket {
 
     /// Sends what the socket takes now.
     pub(crate) fn send(&self, bytes: &[u8]) -> Result<Moved, Failure> {
+        self.send_with(bytes, 0)
+    }
+
+    /// The same, but holds back what does not fill a segment: [`Self::shutdown_send`] is to follow
+    /// and takes it along (tcp(7), `MSG_MORE`).
+    pub(crate) fn send_last(&self, bytes: &[u8]) -> Result<Moved, Failure> {
+        self.send_with(bytes, libc::MSG_MORE)
+    }
+
+    fn send_with(&self, bytes: &[u8], flags: libc::c_int) -> Result<Moved, Failure> {
+        let flags = flags | libc::MSG_NOSIGNAL;
         // SAFETY: the kernel reads at most `bytes.len()` bytes from `bytes`.
-        let count = unsafe {
-            libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
-        };
+        let count =
+            unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
         moved(count)
     }
 
@@ -132,6 +149,12 @@ fn moved(count: isize) -> Result<Moved, Failure> {
             }
         }
     }
+}
+
+/// Whether an attempt to connect goes on (connect(2)).
+fn is_under_way(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EALREADY | libc::EINPROGRESS))
+        || error.kind() == io::ErrorKind::Interrupted
 }
 
 fn connect_failure(error: &io::Error) -> Failure {

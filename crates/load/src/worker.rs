@@ -1,24 +1,27 @@
-//! One load thread: its connections, its epoll, its clock.
+//! One load thread: it begins operations when the schedule says so, and takes what sockets tell.
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::OwnedFd;
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use rustix::event::{Timespec, epoll};
-use units::Bytes;
-
 use crate::connection::{After, Connection};
+use crate::context::{Context, request};
 use crate::handshake::Client;
-use crate::receive::{Expectation, Lengths, READ_AHEAD};
-use crate::recorder::{Recorder, Window};
-use crate::socket::Socket;
-use crate::{Operation, Plan};
+use crate::receive::READ_AHEAD;
+use crate::recorder::{Recorder, Times};
+use crate::schedule::{Part, Schedule};
+use crate::window::Window;
+use crate::{Arrival, Operation, Plan};
 
 /// How often is looked for what has taken too long, and how late an end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
+
+/// Slots that are looked at in one tick. Of 50,000 each is looked at twice a second, which costs
+/// less than a hundredth of a CPU.
+const CHECKED_AT_ONCE: usize = 2048;
 
 /// How long a connection waits after a failure before its next operation, in ns.
 const BACK_OFF: u64 = 20_000_000;
@@ -26,14 +29,12 @@ const BACK_OFF: u64 = 20_000_000;
 /// How long is waited for the proof of bytes under way when the window has ended, in ns.
 const WIND_UP_LIMIT: u64 = 1_000_000_000;
 
-/// Connections that are opened between two looks at those that are open.
-const OPENED_AT_ONCE: usize = 32;
+/// Operations that are begun, or connections opened, between two looks at those that are open.
+const BEGUN_AT_ONCE: usize = 32;
 
-/// Receive memory that the marks of all connections together may claim, and the most and least of
-/// one: a mark grows the socket's buffer to twice its size.
-const ALL_MARKS: usize = 32 << 20;
-const MOST_MARK: usize = 1 << 20;
-const LEAST_MARK: usize = 64 << 10;
+/// Connections that a thread opens ahead at the same time: enough to keep a server busy, few
+/// enough for its accept queue.
+const OPENING_AT_ONCE: usize = 64;
 
 /// What a thread tells while it runs.
 #[derive(Debug, Default)]
@@ -48,220 +49,207 @@ pub(crate) struct Share<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) window: &'a Window,
     pub(crate) base: Instant,
-    /// How many of the plan's connections are this thread's.
-    pub(crate) connections: usize,
-    /// Which of the load's threads this is.
-    pub(crate) thread: usize,
+    /// Which part of the load is this thread's.
+    pub(crate) part: Part,
     pub(crate) counters: &'a Counters,
-}
-
-/// What connections share within their thread.
-pub(crate) struct Context<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) window: &'a Window,
-    pub(crate) client: Option<&'a dyn Client>,
-    pub(crate) recorder: Recorder,
-    pub(crate) scratch: &'a mut [u8],
-    pub(crate) request: &'a [u8],
-    pub(crate) expectation: Expectation,
-    /// What is known of the lengths of the server's records.
-    pub(crate) lengths: Lengths,
-    /// The low-water mark for bodies longer than it.
-    pub(crate) mark: u32,
-    /// Whether the window is over and only proofs are awaited.
-    pub(crate) is_winding_up: bool,
-    epoll: OwnedFd,
-    base: Instant,
-    sources: Option<Sources>,
-    responses: u32,
-}
-
-impl Context<'_> {
-    /// Nanoseconds since the load's start.
-    pub(crate) fn now(&self) -> u64 {
-        u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    /// The address from which to connect next, where there is a choice.
-    pub(crate) fn source(&mut self) -> Option<Ipv4Addr> {
-        self.sources.as_mut().map(Sources::next)
-    }
-
-    /// Whether the next response is one of those that are opened whole: the first, then one in K.
-    pub(crate) fn next_is_sampled(&mut self) -> bool {
-        let is_sampled = self.responses.is_multiple_of(self.plan.verify.0.get());
-        self.responses = self.responses.wrapping_add(1);
-        is_sampled
-    }
-
-    pub(crate) fn watch(
-        &self,
-        socket: &Socket,
-        slot: usize,
-        interest: epoll::EventFlags,
-    ) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest)?)
-    }
-
-    /// Cannot fail for a socket that is watched.
-    pub(crate) fn rewatch(&self, socket: &Socket, slot: usize, interest: epoll::EventFlags) {
-        let _ =
-            epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
-    }
-}
-
-/// Addresses of 127.0.0.0/8, in turn: each has its own 28,000 ports, so that connections which
-/// wait for their time to end (TIME-WAIT, RFC 9293) do not use them up.
-struct Sources {
-    thread: u8,
-    count: u16,
-}
-
-impl Sources {
-    fn next(&mut self) -> Ipv4Addr {
-        self.count = (self.count + 1) % (250 * 250);
-        Ipv4Addr::new(127, self.thread, (self.count / 250) as u8, (self.count % 250) as u8 + 1)
-    }
 }
 
 /// Runs a thread's share of the load until the window is over.
 pub(crate) fn run(share: &Share<'_>, client: Option<&dyn Client>) -> io::Result<Recorder> {
-    let plan = share.plan;
+    let Share { plan, window, base, part, counters } = *share;
     let request = request(plan);
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let is_churning = plan.operation != Operation::Requests;
-    let is_local = matches!(plan.address.ip(), IpAddr::V4(address) if address.is_loopback());
-    let mut context = Context {
-        plan,
-        window: share.window,
-        client,
-        recorder: Recorder::default(),
-        scratch: &mut scratch,
-        request: request.as_bytes(),
-        expectation: match objects::size_of(plan.url.path()) {
-            Some(Bytes(size)) => Expectation::Object(size),
-            None => Expectation::Anything,
-        },
-        lengths: Lengths::default(),
-        mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
-        is_winding_up: false,
-        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        base: share.base,
-        sources: (is_local && is_churning)
-            .then_some(Sources { thread: 1 + (share.thread % 250) as u8, count: 0 }),
-        responses: 0,
-    };
-    let mut slots: Vec<Connection> =
-        std::iter::repeat_with(Connection::default).take(share.connections).collect();
-    load(&mut context, &mut slots, share.counters)?;
-    wind_up(&mut context, &mut slots)?;
-    publish(share.counters, &context.recorder);
-    Ok(context.recorder)
+    let context = Context::new(plan, window, client, part.thread, base, &request, &mut scratch)?;
+    if plan.arrival != Arrival::CLOSED {
+        // Starts are late by up to 50 µs otherwise. A kernel that refuses makes them late.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    }
+    let mut worker = Worker::new(context, part);
+    worker.load(counters)?;
+    worker.wind_up()?;
+    publish(counters, &worker.context.recorder);
+    Ok(worker.context.recorder)
 }
 
-/// The closed loop: each slot starts its next operation when its last one has ended.
-fn load(
-    context: &mut Context<'_>,
-    slots: &mut [Connection],
-    counters: &Counters,
-) -> io::Result<()> {
-    let mut events = Vec::with_capacity(256);
-    // Slots that start at this time or later; back-offs are equal, so the queue is in order.
-    let mut waiting: VecDeque<(u64, usize)> = (0..slots.len()).map(|slot| (0, slot)).collect();
-    let mut restarts = Vec::new();
-    let mut next_tick = TICK;
-    loop {
-        let now = context.now();
-        if context.window.is_over(now) {
-            return Ok(());
+struct Worker<'a> {
+    context: Context<'a>,
+    slots: Vec<Connection>,
+    schedule: Schedule,
+    ramp: Ramp,
+    /// Slots that are free at this time or later; back-offs are equal, so the queue is in order.
+    resting: VecDeque<(u64, usize)>,
+    next_tick: u64,
+    /// The slot that is checked next for what has taken too long.
+    next_check: usize,
+}
+
+/// Connections that are opened ahead of their first operation, some at a time: as fast as the
+/// server can, and no faster.
+struct Ramp {
+    left: Range<usize>,
+    under_way: usize,
+}
+
+impl<'a> Worker<'a> {
+    fn new(context: Context<'a>, part: Part) -> Self {
+        // Where operations have connections of their own there is nothing to open ahead, and in a
+        // closed loop that never rests the first operation opens its connection.
+        let plan = context.plan;
+        let is_ahead = plan.operation == Operation::Requests && plan.arrival != Arrival::CLOSED;
+        let (ahead, at_once) = if is_ahead { (part.slots, 0) } else { (0, part.slots) };
+        Self {
+            slots: std::iter::repeat_with(Connection::default).take(part.slots).collect(),
+            schedule: Schedule::new(plan.arrival, part),
+            context,
+            ramp: Ramp { left: 0..ahead, under_way: 0 },
+            resting: (0..at_once).map(|slot| (0, slot)).collect(),
+            next_tick: TICK,
+            next_check: 0,
         }
-        for _ in 0..OPENED_AT_ONCE {
-            match waiting.front() {
-                Some(&(at, slot)) if at <= now => {
-                    waiting.pop_front();
-                    restarts.push(slot);
-                }
-                _ => break,
+    }
+
+    fn load(&mut self, counters: &Counters) -> io::Result<()> {
+        let mut events = Vec::with_capacity(256);
+        loop {
+            if self.context.window.is_over(self.context.now()) {
+                return Ok(());
             }
+            self.open_ahead();
+            self.begin_due();
+            self.context.wait(&mut events, self.wake_at())?;
+            // Nothing else is begun before all are told: an event is of the connection that the
+            // slot had when it came.
+            for slot in events.drain(..) {
+                let after = self.slots[slot].ready(&mut self.context, slot);
+                self.follow(slot, after);
+            }
+            let now = self.context.now();
+            if now >= self.next_tick {
+                self.next_tick = now + TICK;
+                self.check_times();
+            }
+            publish(counters, &self.context.recorder);
         }
-        // A start that fails at once backs off, so this ends.
-        for slot in restarts.drain(..) {
-            let after = slots[slot].start(context, slot);
-            wait_for(after, slot, context, &mut waiting);
+    }
+
+    fn open_ahead(&mut self) {
+        for _ in 0..BEGUN_AT_ONCE {
+            let Some(slot) = self.ramp.next() else { return };
+            let after = self.slots[slot].open_ahead(&mut self.context, slot);
+            self.follow(slot, after);
         }
-        let until = waiting.front().map_or(next_tick, |(at, _)| *at).min(next_tick);
-        wait(context, &mut events, until.min(context.window.end()))?;
-        for slot in events.drain(..) {
-            let after = slots[slot].ready(context, slot);
-            if after == After::Restart {
-                restarts.push(slot)
+    }
+
+    /// Begins what is due by now.
+    fn begin_due(&mut self) {
+        for _ in 0..BEGUN_AT_ONCE {
+            let now = self.context.now();
+            if self.context.window.is_over(now) {
+                return;
+            }
+            if self.resting.front().is_some_and(|(at, _)| *at <= now) {
+                let Some((_, slot)) = self.resting.pop_front() else { return };
+                self.follow(slot, After::Free);
+            } else if let Some(due) = self.schedule.next(now) {
+                let after = self.begin(due.slot, Times::new(due.intended, now));
+                self.follow(due.slot, after);
             } else {
-                wait_for(after, slot, context, &mut waiting)
-            }
-        }
-        let now = context.now();
-        if now >= next_tick {
-            next_tick = now + TICK;
-            for (slot, connection) in slots.iter_mut().enumerate() {
-                let after = connection.check_time(context, slot);
-                wait_for(after, slot, context, &mut waiting);
-            }
-        }
-        publish(counters, &context.recorder);
-    }
-}
-
-fn wait_for(
-    after: After,
-    slot: usize,
-    context: &Context<'_>,
-    waiting: &mut VecDeque<(u64, usize)>,
-) {
-    match after {
-        After::Wait => {}
-        After::Restart => waiting.push_front((0, slot)),
-        After::BackOff => waiting.push_back((context.now() + BACK_OFF, slot)),
-    }
-}
-
-/// Waits for the proof of the bytes that were under way when the window ended.
-fn wind_up(context: &mut Context<'_>, slots: &mut [Connection]) -> io::Result<()> {
-    context.is_winding_up = true;
-    let deadline = context.now() + WIND_UP_LIMIT;
-    let mut left = 0;
-    for (slot, connection) in slots.iter_mut().enumerate() {
-        left += usize::from(connection.wind_up(context, slot));
-    }
-    let mut events = Vec::with_capacity(256);
-    while left > 0 && context.now() < deadline {
-        wait(context, &mut events, deadline)?;
-        for slot in events.drain(..) {
-            if slots[slot].ready(context, slot) != After::Wait {
-                left -= 1;
+                return;
             }
         }
     }
-    for connection in slots {
-        connection.close(context);
+
+    fn begin(&mut self, slot: usize, times: Times) -> After {
+        self.context.recorder.begins(self.context.window, times);
+        self.slots[slot].begin(&mut self.context, slot, times)
     }
-    Ok(())
+
+    /// Does what is to be done with a slot after an event.
+    fn follow(&mut self, slot: usize, mut after: After) {
+        loop {
+            let now = match after {
+                After::Wait => return,
+                After::BackOff => {
+                    return self.resting.push_back((self.context.now() + BACK_OFF, slot));
+                }
+                After::Opened => {
+                    self.ramp.under_way -= 1;
+                    self.context.now()
+                }
+                After::Free => self.context.now(),
+            };
+            if self.context.window.is_over(now) {
+                return;
+            }
+            let Some(intended) = self.schedule.freed(slot, now) else { return };
+            after = self.begin(slot, Times::new(intended, now));
+        }
+    }
+
+    /// When there may be something to do, if no socket says so before.
+    fn wake_at(&self) -> u64 {
+        if self.ramp.has_next() {
+            return 0;
+        }
+        let resting = self.resting.front().map(|(at, _)| *at);
+        [resting, self.schedule.wake_at(), Some(self.next_tick), Some(self.context.window.end())]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// Looks for what has taken too long.
+    fn check_times(&mut self) {
+        for _ in 0..self.slots.len().min(CHECKED_AT_ONCE) {
+            let slot = self.next_check;
+            self.next_check = (slot + 1) % self.slots.len();
+            let after = self.slots[slot].check_time(&mut self.context, slot);
+            self.follow(slot, after);
+        }
+    }
+
+    /// Waits for the proof of the bytes that were under way when the window ended, and tells what
+    /// was not even begun then.
+    fn wind_up(&mut self) -> io::Result<()> {
+        let Self { context, slots, schedule, .. } = self;
+        context.is_winding_up = true;
+        let window = context.window;
+        schedule.leave(window.end(), |intended| context.recorder.waits(window, intended));
+        let deadline = context.now() + WIND_UP_LIMIT;
+        let mut left = 0;
+        for (slot, connection) in slots.iter_mut().enumerate() {
+            left += usize::from(connection.wind_up(context, slot));
+        }
+        let mut events = Vec::with_capacity(256);
+        while left > 0 && context.now() < deadline {
+            context.wait(&mut events, deadline)?;
+            for slot in events.drain(..) {
+                if slots[slot].ready(context, slot) != After::Wait {
+                    left -= 1;
+                }
+            }
+        }
+        for connection in slots {
+            connection.close(context);
+        }
+        Ok(())
+    }
 }
 
-/// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at most.
-fn wait(context: &Context<'_>, ready: &mut Vec<usize>, until: u64) -> io::Result<()> {
-    let left = until.saturating_sub(context.now());
-    let timeout =
-        Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
-    let mut events =
-        [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-            256];
-    let count = match epoll::wait(&context.epoll, &mut events[..], Some(&timeout)) {
-        Ok(count) => count,
-        Err(rustix::io::Errno::INTR) => 0,
-        Err(error) => return Err(error.into()),
-    };
-    ready.extend(events[..count].iter().map(|event| event.data.u64() as usize));
-    Ok(())
+impl Ramp {
+    fn has_next(&self) -> bool {
+        !self.left.is_empty() && self.under_way < OPENING_AT_ONCE
+    }
+
+    /// The slot whose connection is opened next; [`After::Opened`] is its end.
+    fn next(&mut self) -> Option<usize> {
+        if !self.has_next() {
+            return None;
+        }
+        self.under_way += 1;
+        self.left.next()
+    }
 }
 
 fn publish(counters: &Counters, recorder: &Recorder) {
@@ -271,15 +259,21 @@ fn publish(counters: &Counters, recorder: &Recorder) {
     counters.body.store(body, Relaxed);
 }
 
-fn request(plan: &Plan) -> String {
-    let connection = match plan.operation {
-        Operation::OneRequestPerConnection => "Connection: close\r\n",
-        Operation::Requests | Operation::Handshakes => "",
-    };
-    format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
-        plan.url.path(),
-        plan.url.authority(),
-        env!("CARGO_PKG_VERSION"),
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ramp_opens_each_connection_once_and_few_at_a_time() {
+        let mut ramp = Ramp { left: 0..200, under_way: 0 };
+        let mut opened = Vec::new();
+        while ramp.has_next() {
+            opened.extend(std::iter::from_fn(|| ramp.next()));
+            assert!(ramp.under_way <= OPENING_AT_ONCE);
+            // All but one are still on their way.
+            ramp.under_way -= 1;
+        }
+        assert_eq!(opened, (0..200).collect::<Vec<_>>());
+        assert_eq!(ramp.next(), None);
+    }
 }

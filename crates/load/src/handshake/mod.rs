@@ -1,15 +1,19 @@
 //! Handshakes behind one trait: a client library agrees on keys, then hands them over and is gone.
 
+mod dial;
 mod fixed_group;
 mod openssl;
+mod randomness;
 mod rustls;
 mod server_flight;
+mod sessions;
 mod verifier;
 
 use ::tls::{CertificateKey, Group, Suite, Version};
 
+use crate::OneIn;
 use crate::failure::Failure;
-use crate::plan::{OneIn, PlanError, Stack, TlsPlan};
+use crate::plan::{PlanError, Stack, TlsPlan};
 use crate::record::{Opener, Sealer};
 
 /// What a handshake agreed on.
@@ -38,6 +42,14 @@ pub(crate) struct Established {
     pub(crate) negotiated: Negotiated,
     /// Whether the server's signature was verified.
     pub(crate) is_signature_verified: bool,
+    /// Who takes the tickets that come after the handshake (TLS 1.3), where they are wanted.
+    pub(crate) tickets: Option<Box<dyn Tickets>>,
+}
+
+/// Keeps tickets for later handshakes.
+pub(crate) trait Tickets: Send {
+    /// Takes the body of a NewSessionTicket message (RFC 8446, section 4.6.1).
+    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure>;
 }
 
 /// One handshake under way. It does no input or output itself.

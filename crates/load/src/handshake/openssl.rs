@@ -224,6 +224,7 @@ impl OpenSslHandshake {
                 resumed: ssl.session_reused(),
             },
             is_signature_verified: flight.key_exchange.is_some(),
+            tickets: None,
         })
     }
 

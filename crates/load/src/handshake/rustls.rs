@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
+use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
@@ -14,15 +15,23 @@ use rustls::{
 };
 use tls::{Cipher, Group, Suite, Version};
 
+use super::dial::Dial;
 use super::fixed_group::fixed;
+use super::randomness::Buffered;
+use super::sessions::Sessions;
 use super::verifier::{Noted, SamplingVerifier};
-use super::{Client, Established, Handshake, Negotiated, alert_name};
+use super::{Client, Established, Handshake, Negotiated, Tickets, alert_name};
+use crate::OneIn;
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{KeyExchangeMode, OneIn, PlanError, TlsPlan, Trust};
+use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 
 pub(super) struct RustlsClient {
-    config: Arc<ClientConfig>,
+    /// Resumes nothing.
+    full: Arc<ClientConfig>,
+    /// Resumes where it has a ticket or a session, and keeps those that it gets.
+    resuming: Arc<ClientConfig>,
+    dial: Dial,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
 }
@@ -46,17 +55,23 @@ impl RustlsClient {
             .with_custom_certificate_verifier(verifier.clone())
             .with_no_client_auth();
         config.enable_secret_extraction = true;
+        config.resumption = Resumption::store(Arc::new(Sessions::default()));
+        let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
-        Ok(Self { config: Arc::new(config), verifier, name })
+        let (full, dial) = (Arc::new(config), Dial::new(plan.resumption));
+        Ok(Self { full, resuming, dial, verifier, name })
     }
 }
 
 impl Client for RustlsClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let connection = UnbufferedClientConnection::new(self.config.clone(), self.name.clone())
+        let keeps_tickets = self.dial.next();
+        let config = if keeps_tickets { &self.resuming } else { &self.full };
+        let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
+            keeps_tickets,
             verifier: self.verifier.clone(),
             noted: None,
         }))
@@ -66,6 +81,7 @@ impl Client for RustlsClient {
 /// Only what the plan asks for, so that a server cannot choose anything else.
 fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
     let mut provider = default_provider();
+    provider.secure_random = &Buffered;
     if let Some(suite) = plan.suite {
         provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
         if provider.cipher_suites.is_empty() {
@@ -134,6 +150,7 @@ fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
 struct RustlsHandshake {
     /// `None` once the handshake has ended.
     connection: Option<UnbufferedClientConnection>,
+    keeps_tickets: bool,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
 }
@@ -188,7 +205,7 @@ impl Handshake for RustlsHandshake {
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        established(connection, self.noted.take()).map(Some)
+        established(connection, self.noted.take(), self.keeps_tickets).map(Some)
     }
 }
 
@@ -239,6 +256,7 @@ fn send_alert(connection: &mut UnbufferedClientConnection, to_send: &mut Vec<u8>
 fn established(
     connection: UnbufferedClientConnection,
     noted: Option<Noted>,
+    keeps_tickets: bool,
 ) -> Result<Established, Failure> {
     let unknown = |what: &str| {
         Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
@@ -255,7 +273,7 @@ fn established(
     let group = connection.negotiated_key_exchange_group().and_then(|kx| group(kx.name()));
     let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
 
-    let (secrets, _) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
+    let (secrets, rest) = connection.dangerous_into_kernel_connection().map_err(|e| failure(&e))?;
     let (receive_sequence, receive) = secrets.rx;
     let (send_sequence, send) = secrets.tx;
     Ok(Established {
@@ -271,7 +289,18 @@ fn established(
             resumed,
         },
         is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
+        tickets: (keeps_tickets && version == Version::Tls13)
+            .then(|| Box::new(KernelTickets(rest)) as Box<dyn Tickets>),
     })
+}
+
+/// What rustls needs to make sessions of tickets, once the keys are out.
+struct KernelTickets(KernelConnection<ClientConnectionData>);
+
+impl Tickets for KernelTickets {
+    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure> {
+        self.0.handle_new_session_ticket(ticket).map_err(|error| failure(&error))
+    }
 }
 
 fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Protection, Failure> {

@@ -22,6 +22,7 @@ pub(crate) use response::{Completed, Expectation};
 pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};
+use crate::handshake::Tickets;
 use crate::record::{HEADER, Header, Opener, content_type};
 use response::Response;
 use stride::{Dropped, Middle, Stride};
@@ -70,6 +71,8 @@ pub(crate) struct Reception {
     middle: Middle,
     /// Whether records were dropped of which no header was read.
     has_strided: bool,
+    /// Who takes tickets; they are passed over where nobody does.
+    tickets: Option<Box<dyn Tickets>>,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
@@ -126,7 +129,13 @@ impl Reception {
             dropped: 0,
             middle: Middle::Empty,
             has_strided: false,
+            tickets: None,
         }
+    }
+
+    /// The same, with tickets given to this.
+    pub(crate) fn with_tickets(self, tickets: Option<Box<dyn Tickets>>) -> Self {
+        Self { tickets, ..self }
     }
 
     /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body.
@@ -298,7 +307,7 @@ impl Reception {
                 let plaintext = &body[opened.plaintext];
                 let given = match opened.content_type {
                     content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
-                    content_type::HANDSHAKE => post_handshake(plaintext)?,
+                    content_type::HANDSHAKE => self.post_handshake(plaintext)?,
                     content_type::ALERT => {
                         let given = alert(plaintext)?;
                         self.is_closed |= given == Given::Closed;
@@ -406,6 +415,26 @@ impl Reception {
         self.complete_if_done()
     }
 
+    /// Tickets are kept where somebody takes them; a HelloRequest is passed over, which RFC 5246
+    /// lets a client do. After a KeyUpdate this client has no keys any more, so it says so at once.
+    fn post_handshake(&mut self, mut messages: &[u8]) -> Result<Given, Failure> {
+        const NEW_SESSION_TICKET: u8 = 4;
+        const KEY_UPDATE: u8 = 24;
+        while let [kind, high, middle, low, rest @ ..] = messages {
+            let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
+            match (*kind, rest.get(..length), &mut self.tickets) {
+                (KEY_UPDATE, Some([_]), _) => {
+                    return Err(lost("a KeyUpdate, which toll does not follow"));
+                }
+                (NEW_SESSION_TICKET, Some(ticket), Some(tickets)) => tickets.take(ticket)?,
+                _ => {}
+            }
+            // A message that goes on in the next record is a ticket that is not kept.
+            messages = rest.get(length..).unwrap_or_default();
+        }
+        Ok(Given::More)
+    }
+
     fn complete_if_done(&mut self) -> Result<Given, Failure> {
         let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
             return Ok(Given::More);
@@ -423,16 +452,6 @@ impl Reception {
 
 fn lost(seen: &str) -> Failure {
     Failure::new(ErrorKind::UnverifiableRecord, seen)
-}
-
-/// Tickets are passed over; so is a HelloRequest, which RFC 5246 lets a client ignore. After a
-/// KeyUpdate this client has no keys any more, so it says so at once.
-fn post_handshake(message: &[u8]) -> Result<Given, Failure> {
-    const KEY_UPDATE: u8 = 24;
-    match message.first() {
-        Some(&KEY_UPDATE) => Err(lost("a KeyUpdate, which toll does not follow")),
-        _ => Ok(Given::More),
-    }
 }
 
 fn alert(message: &[u8]) -> Result<Given, Failure> {

@@ -3,8 +3,10 @@
 
 mod handshakes;
 mod honest;
+mod patterns;
 mod records;
 mod responses;
+mod resumption;
 mod scripted_server;
 mod tcp;
 
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{
-    Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url,
+    Arrival, Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url,
 };
 use units::Nanos;
 
@@ -44,6 +46,7 @@ fn plan(url: Url, address: SocketAddr) -> Plan {
         address,
         tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
         operation: Operation::Requests,
+        arrival: Arrival::CLOSED,
         connections: 1,
         cpus: first_cpu(),
         stop: Stop::Operations(3),

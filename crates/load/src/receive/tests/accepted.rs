@@ -1,5 +1,7 @@
 //! What completes, with the right counts.
 
+use std::sync::{Arc, Mutex};
+
 use super::*;
 
 #[test]
@@ -96,6 +98,35 @@ fn what_servers_send_beside_data_is_passed_over() {
         let end = receive(layer, whole, Expectation::Object(4), &bytes);
         assert_eq!(body_of(end.map_err(|failure| failure.kind)), Ok(4), "{layer:?}");
     });
+}
+
+#[test]
+fn tickets_are_given_to_who_takes_them() {
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let mut peer = Layer::Tls13Gcm.peer();
+    let mut bytes = Vec::new();
+    // Two in a record, one behind something else, and one that goes on in the next record.
+    for messages in
+        [&[4, 0, 0, 1, 9, 4, 0, 0, 2, 7, 8][..], &[0, 0, 0, 0, 4, 0, 0, 0], &[4, 0, 0, 9, 1]]
+    {
+        bytes.extend(peer.record(content_type::HANDSHAKE, messages));
+    }
+    bytes.extend(peer.data(&head(0)));
+    let taker = Box::new(Taker(taken.clone()));
+    let mut reception = Layer::Tls13Gcm.reception().with_tickets(Some(taker));
+    reception.expect(Expectation::Anything, true);
+    assert!(matches!(Line::new(&bytes, AT_ONCE).run(&mut reception), Ok(End::Complete(_))));
+    assert_eq!(*taken.lock().unwrap(), [vec![9], vec![7, 8], vec![]]);
+}
+
+/// Notes the tickets that it is given.
+struct Taker(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Tickets for Taker {
+    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure> {
+        self.0.lock().unwrap().push(ticket.to_vec());
+        Ok(())
+    }
 }
 
 #[test]

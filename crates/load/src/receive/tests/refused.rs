@@ -188,7 +188,9 @@ fn a_key_update_before_the_body_or_in_an_opened_one() {
             let mut bytes = Vec::new();
             for (i, text) in texts.iter().enumerate() {
                 if i == before {
-                    bytes.extend(peer.record(content_type::HANDSHAKE, &[24, 0, 0, 1, 0]));
+                    // Behind a ticket in the same record.
+                    let messages = [4, 0, 0, 1, 9, 24, 0, 0, 1, 0];
+                    bytes.extend(peer.record(content_type::HANDSHAKE, &messages));
                 }
                 bytes.extend(peer.data(text));
             }

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::{
-    Error, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+    Error, HandshakeKind, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
     SupportedProtocolVersion,
 };
 use tls::{CertificateKey, Identity};
@@ -115,6 +115,11 @@ impl Secure {
         connection.set_buffer_limit(None);
         connection.complete_io(&mut stream)?;
         Ok(Self { connection, stream })
+    }
+
+    /// Whether it resumed a session.
+    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
+        self.connection.handshake_kind()
     }
 
     /// Sends a KeyUpdate with what is sent next, and changes the key.

@@ -1,0 +1,277 @@
+//! When operations are meant to start, as a user says it.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+
+use units::Nanos;
+
+/// When operations are meant to start. Written `closed`, `closed, think 5ms`, `poisson 2000/s`,
+/// `uniform 2000/s` or `paced 4s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// A closed loop: each connection is one user, who waits for the answer, thinks, and asks
+    /// again. A slow server is asked less often.
+    Closed {
+        /// From the end of an operation to the start of the next; 0 is none. With think time, the
+        /// users' first operations are spread evenly over one think time.
+        think: Nanos,
+    },
+    /// An open loop: operations arrive at a rate, whether or not earlier ones were answered. The
+    /// plan's connections are the most that are used at a time; an arrival that finds none free
+    /// waits, and its latency counts from its arrival.
+    Open {
+        /// Of all connections together.
+        rate: Rate,
+        /// How the arrivals are spread over time.
+        distribution: Distribution,
+    },
+    /// Each connection asks at its own ticks, one every so often, as a video player does for its
+    /// next segment. The phases of the connections are spread evenly. A response that is not
+    /// complete by its connection's next tick has missed its deadline; that tick's request starts
+    /// as soon as the connection is free, and later ticks stay where they are.
+    Paced {
+        /// From one tick of a connection to its next; at least 1 ms.
+        every: Nanos,
+    },
+}
+
+/// How the arrivals of an open loop are spread over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distribution {
+    /// At equal distances.
+    Uniform,
+    /// A Poisson process, whose gaps are exponential: what many users who do not know of each
+    /// other amount to.
+    Poisson,
+}
+
+/// Operations a second, exact to a thousandth; at most ten million. Written `2000/s` or `0.5/s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate {
+    thousandths: NonZeroU64,
+}
+
+/// The shortest pace: shorter ones are an open loop.
+const LEAST_PACE: Nanos = Nanos(1_000_000);
+
+/// The highest rate, in thousandths; no machine starts so many operations.
+const HIGHEST_RATE: u64 = 10_000_000_000;
+
+const UNITS: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+
+impl Arrival {
+    /// A closed loop without think time.
+    pub const CLOSED: Self = Self::Closed { think: Nanos(0) };
+
+    /// Whether operations are meant to start at times that do not depend on answers, so that the
+    /// latency from there and the service time differ.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        !matches!(self, Self::Closed { .. })
+    }
+
+    /// How long after its intended start an operation must be over, where there is such a limit.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Nanos> {
+        match self {
+            Self::Paced { every } => Some(*every),
+            Self::Closed { .. } | Self::Open { .. } => None,
+        }
+    }
+
+    /// Says what is wrong, if anything.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Paced { every } if *every < LEAST_PACE => Err(format!(
+                "a pace of {every} is shorter than {LEAST_PACE}; give a longer one or a rate such as uniform 2000/s"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Self::CLOSED
+    }
+}
+
+impl Rate {
+    /// So many thousandths of an operation a second; `None` for 0 and for more than ten million
+    /// operations a second.
+    #[must_use]
+    pub fn from_thousandths(thousandths: u64) -> Option<Self> {
+        let thousandths = NonZeroU64::new(thousandths)?;
+        (thousandths.get() <= HIGHEST_RATE).then_some(Self { thousandths })
+    }
+
+    /// Operations in a thousand seconds.
+    #[must_use]
+    pub fn thousandths(self) -> u64 {
+        self.thousandths.get()
+    }
+
+    /// Operations a second.
+    #[must_use]
+    pub fn per_second(self) -> f64 {
+        self.thousandths() as f64 / 1e3
+    }
+}
+
+impl FromStr for Arrival {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: String| {
+            format!(
+                "`{text}` {why}; write `closed`, `closed, think 5ms`, `poisson 2000/s`, `uniform 2000/s` or `paced 4s`"
+            )
+        };
+        let (word, rest) = text.split_once([' ', ',']).unwrap_or((text, ""));
+        let rest = rest.trim();
+        let open = |distribution| match rest.parse() {
+            Ok(rate) => Ok(Self::Open { rate, distribution }),
+            Err(why) => Err(wrong(format!("has no rate: {why}"))),
+        };
+        let time = |text: &str| {
+            text.trim().parse::<Nanos>().map_err(|error| wrong(format!("has no time: {error}")))
+        };
+        let arrival = match word {
+            "closed" if rest.is_empty() => Self::CLOSED,
+            "closed" => match rest.strip_prefix("think ") {
+                Some(think) => Self::Closed { think: time(think)? },
+                None => return Err(wrong("says more than a think time".into())),
+            },
+            "poisson" => open(Distribution::Poisson)?,
+            "uniform" => open(Distribution::Uniform)?,
+            "paced" => Self::Paced { every: time(rest)? },
+            _ => return Err(wrong("is no arrival".into())),
+        };
+        arrival.check().map(|()| arrival)
+    }
+}
+
+impl fmt::Display for Arrival {
+    /// As it is read, exactly.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed { think: Nanos(0) } => f.write_str("closed"),
+            Self::Closed { think } => write!(f, "closed, think {}", Exact(*think)),
+            Self::Open { rate, distribution: Distribution::Poisson } => write!(f, "poisson {rate}"),
+            Self::Open { rate, distribution: Distribution::Uniform } => write!(f, "uniform {rate}"),
+            Self::Paced { every } => write!(f, "paced {}", Exact(*every)),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("`{text}` {why}; write a rate such as 2000/s or 0.5/s");
+        let number = text.strip_suffix("/s").ok_or_else(|| wrong("is not so many a second"))?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if fraction.len() > 3 {
+            return Err(wrong("is finer than thousandths"));
+        }
+        let is_number = format!("{whole}{fraction}").bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !is_number || number.ends_with('.') {
+            return Err(wrong("has no number"));
+        }
+        format!("{whole}{fraction:0<3}")
+            .parse()
+            .ok()
+            .and_then(Self::from_thousandths)
+            .ok_or_else(|| wrong("is 0, or more than 10000000/s"))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.thousandths() / 1_000, self.thousandths() % 1_000) {
+            (whole, 0) => write!(f, "{whole}/s"),
+            (whole, rest) => write!(f, "{whole}.{}/s", format!("{rest:03}").trim_end_matches('0')),
+        }
+    }
+}
+
+/// A time in the largest unit in which it is a whole number; [`Nanos`] itself rounds.
+struct Exact(Nanos);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Nanos(nanos) = self.0;
+        let (unit, factor) = UNITS
+            .into_iter()
+            .find(|(_, factor)| nanos.is_multiple_of(*factor))
+            .unwrap_or(("ns", 1));
+        write!(f, "{}{unit}", nanos / factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_forms_of_a_study_file() {
+        let rate = Rate::from_thousandths(2_000_000).unwrap();
+        for (text, arrival) in [
+            ("closed", Arrival::CLOSED),
+            ("closed, think 5ms", Arrival::Closed { think: Nanos(5_000_000) }),
+            ("poisson 2000/s", Arrival::Open { rate, distribution: Distribution::Poisson }),
+            ("uniform 2000/s", Arrival::Open { rate, distribution: Distribution::Uniform }),
+            ("paced 4s", Arrival::Paced { every: Nanos(4_000_000_000) }),
+        ] {
+            assert_eq!(text.parse(), Ok(arrival));
+            assert_eq!(arrival.to_string(), text);
+        }
+        assert_eq!("0.5/s".parse::<Rate>().unwrap().thousandths(), 500);
+        assert_eq!("12.050/s".parse::<Rate>().unwrap().to_string(), "12.05/s");
+    }
+
+    #[test]
+    fn what_is_no_arrival_says_how_to_write_one() {
+        for (text, why) in [
+            ("", "is no arrival"),
+            ("open 5/s", "is no arrival"),
+            ("closed 5ms", "says more than a think time"),
+            ("closed, think", "says more than a think time"),
+            ("closed, think 5", "has no unit"),
+            ("poisson", "is not so many a second"),
+            ("poisson 2000", "is not so many a second"),
+            ("uniform 0/s", "is 0"),
+            ("uniform 0.0001/s", "finer than thousandths"),
+            ("uniform 1./s", "has no number"),
+            ("uniform -1/s", "has no number"),
+            ("uniform 20000000/s", "more than 10000000/s"),
+            ("uniform 99999999999999999999/s", "more than 10000000/s"),
+            ("paced 4", "has no unit"),
+            ("paced 0s", "shorter than 1ms"),
+            ("paced 10us", "shorter than 1ms"),
+        ] {
+            let message = text.parse::<Arrival>().unwrap_err();
+            assert!(message.contains(why) && !message.contains('\n'), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_exactly(
+            nanos in 1_000_000u64..10_000_000_000_000,
+            thousandths in 1..=HIGHEST_RATE,
+            kind in 0..4,
+        ) {
+            let rate = Rate::from_thousandths(thousandths).unwrap();
+            let arrival = match kind {
+                0 => Arrival::Closed { think: Nanos(nanos) },
+                1 => Arrival::Open { rate, distribution: Distribution::Uniform },
+                2 => Arrival::Open { rate, distribution: Distribution::Poisson },
+                _ => Arrival::Paced { every: Nanos(nanos) },
+            };
+            prop_assert_eq!(arrival.to_string().parse(), Ok(arrival));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The end of a connection: announced, awaited, or for want of progress.
+
+use super::{Next, Open, Phase, Role};
+use crate::context::Context;
+use crate::failure::{ErrorKind, Failure};
+use crate::receive::{Completed, Given};
+
+/// With no progress for this long the low-water mark is lowered: a server that pauses, or sends
+/// less than it promised, would not wake the client otherwise.
+const MARK_LIMIT: u64 = 200_000_000;
+
+/// How long a server may take to close once it has sent its last response, in ns.
+const CLOSE_LIMIT: u64 = 1_000_000_000;
+
+/// What an operation still has to tell when its connection closes.
+pub(super) enum Ending {
+    /// It was a handshake: the close is its end.
+    Handshake,
+    /// It ended at this time with this response.
+    Response { at: u64, completed: Completed },
+}
+
+impl Open {
+    /// The server sends no more.
+    pub(super) fn ended(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        self.account(context);
+        match &mut self.phase {
+            Phase::Closing { .. } => Ok(self.closed(context)),
+            Phase::Receiving { reception, .. } => match reception.end()? {
+                Given::Complete(completed) => {
+                    let now = context.now();
+                    self.prove(context);
+                    self.record(context, now, Some(completed));
+                    Ok(Next::Close)
+                }
+                Given::More | Given::Closed => Ok(Next::Close),
+            },
+            Phase::Connecting | Phase::Handshaking(_) => Ok(Next::Close),
+        }
+    }
+
+    /// The server has closed, or taken too long to.
+    pub(super) fn closed(&mut self, context: &mut Context<'_>) -> Next {
+        let Phase::Closing { ending, .. } = &self.phase else { return Next::Close };
+        match *ending {
+            Ending::Handshake => {
+                let now = context.now();
+                self.record(context, now, None);
+            }
+            Ending::Response { at, completed } => {
+                self.prove(context);
+                self.record(context, at, Some(completed));
+            }
+        }
+        Next::Close
+    }
+
+    /// Looks for what has taken too long.
+    pub(super) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        if matches!(self.role(), Role::Kept) {
+            return Ok(Next::Wait);
+        }
+        let idle = context.now().saturating_sub(self.progress);
+        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
+            && idle > CLOSE_LIMIT
+        {
+            return Ok(self.closed(context));
+        }
+        if idle > context.plan.timeout.0 {
+            let (kind, what) = match self.phase {
+                Phase::Connecting => (ErrorKind::ConnectTimeout, "the connection"),
+                Phase::Handshaking(_) => (ErrorKind::Stall, "the handshake"),
+                Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
+                Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
+            };
+            let seen = format!("no progress of {what} for {}", context.plan.timeout);
+            return Err(Failure::new(kind, seen));
+        }
+        if self.mark > 1 && idle > MARK_LIMIT {
+            self.set_mark(1);
+        }
+        Ok(Next::Wait)
+    }
+
+    /// Before the connection is dropped: proven or not, what it counted is told.
+    pub(super) fn settle(&mut self, context: &mut Context<'_>) {
+        let is_proven = match &self.phase {
+            Phase::Receiving { reception, .. } => reception.is_proven(),
+            _ => false,
+        };
+        if is_proven {
+            self.prove(context);
+        } else {
+            self.give_up(context);
+        }
+    }
+
+    /// Before the connection is dropped because it failed.
+    pub(super) fn fail(&self, context: &mut Context<'_>) {
+        if let Phase::Receiving { reception, .. } = &self.phase {
+            reception.has_failed();
+        }
+        self.give_up(context);
+    }
+}

@@ -1,0 +1,268 @@
+//! Requests and their responses on a connection that stands.
+
+use super::closing::Ending;
+use super::{Next, Open, Phase};
+use crate::context::Context;
+use crate::failure::{ErrorKind, Failure};
+use crate::receive::{Completed, Given, Want};
+use crate::record::content_type;
+use crate::recorder::Times;
+use crate::socket::{Moved, Socket};
+use crate::{Operation, Receive};
+
+/// The most that one connection takes in one turn, so that others get theirs.
+const LONGEST_TURN: u64 = 8 << 20;
+
+/// Below this, waiting for more is not worth two system calls.
+const LEAST_MARK: u64 = 32 << 10;
+
+/// Body bytes of one response: all so far, and those of them within the window.
+#[derive(Default)]
+pub(super) struct Counted {
+    body: u64,
+    opened: u64,
+    window_body: u64,
+    window_opened: u64,
+}
+
+impl Open {
+    /// Begins an operation on a connection that was kept. [`Next::Close`] where the server has
+    /// closed it; nothing was sent then.
+    pub(super) fn begin(
+        &mut self,
+        context: &mut Context<'_>,
+        times: Times,
+    ) -> Result<Next, Failure> {
+        if context.is_next_sampled() || !self.received.is_empty() {
+            // What has come unasked is a ticket, a close, or too much. To look costs a system call,
+            // so without bytes in hand it is done for the sampled responses only.
+            let next = self.receive(context)?;
+            if next != Next::Wait {
+                return Ok(next);
+            }
+        }
+        self.operation = Some(times);
+        self.request(context, times.start)?;
+        Ok(Next::Wait)
+    }
+
+    /// Sends a request and expects its response, which is opened whole where it is sampled.
+    pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
+        let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
+        match sealer {
+            None => self.unsent.extend_from_slice(context.request),
+            Some(sealer) => sealer
+                .seal(content_type::APPLICATION_DATA, context.request, &mut self.unsent)
+                .ok_or_else(unsealed)?,
+        }
+        let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
+        reception.expect(context.expectation, is_whole);
+        self.counted = Counted::default();
+        self.progress = now;
+        self.set_mark(1);
+        self.flush(context)
+    }
+
+    pub(super) fn flush(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.flush_by(context, Socket::send)
+    }
+
+    /// Sends the last bytes of this side, and its end.
+    pub(super) fn flush_and_end(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.flush_by(context, Socket::send_last)?;
+        self.socket.shutdown_send();
+        Ok(())
+    }
+
+    fn flush_by(
+        &mut self,
+        context: &Context<'_>,
+        send: fn(&Socket, &[u8]) -> Result<Moved, Failure>,
+    ) -> Result<(), Failure> {
+        while !self.unsent.is_empty() {
+            match send(&self.socket, &self.unsent)? {
+                Moved::Bytes(count) => {
+                    self.unsent.drain(..count);
+                    self.progress = context.now();
+                }
+                Moved::Blocked | Moved::End => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has come, until no more is there.
+    pub(super) fn receive(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        // Bytes in hand are `scratch[start..end]`.
+        let scratch = &mut *context.scratch;
+        let (mut start, mut end) = (0, self.received.len());
+        scratch[..end].copy_from_slice(&self.received);
+        self.received.clear();
+        let mut turn = 0;
+        loop {
+            let (Phase::Receiving { reception, .. } | Phase::Closing { reception, .. }) =
+                &mut self.phase
+            else {
+                return Ok(Next::Wait);
+            };
+            let given = match reception.want() {
+                Want::Skip(left) if start < end => {
+                    let here = left.min((end - start) as u64);
+                    start += here as usize;
+                    reception.skipped(here)?
+                }
+                Want::Read { min, .. } if end - start >= min => {
+                    let (used, given) = reception.give(&mut scratch[start..end])?;
+                    start += used;
+                    given
+                }
+                want => {
+                    if turn >= LONGEST_TURN {
+                        self.received.extend_from_slice(&scratch[start..end]);
+                        break;
+                    }
+                    let moved = match want {
+                        Want::Skip(left) => self.socket.skip(left)?,
+                        Want::Read { max, .. } => {
+                            scratch.copy_within(start..end, 0);
+                            (start, end) = (0, end - start);
+                            let room = scratch.len().min(max.max(end + 1));
+                            self.socket.receive(&mut scratch[end..room])?
+                        }
+                    };
+                    match (moved, want) {
+                        (Moved::Blocked, _) => {
+                            self.received.extend_from_slice(&scratch[start..end]);
+                            break;
+                        }
+                        (Moved::End, _) => return self.ended(context),
+                        (Moved::Bytes(count), Want::Skip(_)) => {
+                            turn += count as u64;
+                            reception.skipped(count as u64)?
+                        }
+                        (Moved::Bytes(count), Want::Read { .. }) => {
+                            turn += count as u64;
+                            end += count;
+                            continue;
+                        }
+                    }
+                }
+            };
+            match given {
+                Given::More => {}
+                Given::Closed => return self.ended(context),
+                Given::Complete(completed) => {
+                    self.received.extend_from_slice(&scratch[start..end]);
+                    return self.completed(context, completed);
+                }
+            }
+        }
+        self.account(context);
+        if let Phase::Receiving { reception, .. } = &self.phase {
+            if reception.is_proven() && context.is_winding_up {
+                return Ok(Next::Close);
+            }
+            // Part of a record is progress too: a slow server may need long for one.
+            if turn > 0 {
+                self.progress = context.now();
+            }
+            // A mark beyond what is to come would never be reached.
+            let mark = reception.least_to_come(self.received.len()).min(context.mark.into());
+            // While a head is awaited the first byte is of interest, so the mark stays at 1.
+            self.set_mark(if mark < LEAST_MARK || context.is_winding_up { 1 } else { mark as u32 });
+        }
+        Ok(Next::Wait)
+    }
+
+    /// Tells the window what has arrived since the last time.
+    pub(super) fn account(&mut self, context: &mut Context<'_>) {
+        let Phase::Receiving { reception, .. } = &self.phase else { return };
+        let now = context.now();
+        if reception.has_begun()
+            && let Some(times) = &mut self.operation
+        {
+            times.first_byte.get_or_insert(now);
+        }
+        let (body, opened) = (reception.body(), reception.opened());
+        self.counted.advance(body, opened, context.window.contains(now));
+    }
+
+    /// A response is complete.
+    fn completed(
+        &mut self,
+        context: &mut Context<'_>,
+        completed: Completed,
+    ) -> Result<Next, Failure> {
+        let now = context.now();
+        self.progress = now;
+        if let Some(times) = &mut self.operation {
+            times.first_byte.get_or_insert(now);
+        }
+        self.counted.advance(completed.body, completed.opened, context.window.contains(now));
+        let is_last = completed.closes || context.plan.operation != Operation::Requests;
+        if context.is_winding_up {
+            self.prove(context);
+            return Ok(Next::Close);
+        }
+        if is_last {
+            let ending = Ending::Response { at: now, completed };
+            let phase = std::mem::replace(&mut self.phase, Phase::Connecting);
+            if let Phase::Receiving { reception, .. } = phase {
+                self.phase = Phase::Closing { reception, ending };
+            }
+            // The server's close is often there already.
+            return self.receive(context);
+        }
+        self.prove(context);
+        self.record(context, now, Some(completed));
+        Ok(Next::Keep)
+    }
+
+    /// The operation under way has ended well.
+    pub(super) fn record(
+        &mut self,
+        context: &mut Context<'_>,
+        at: u64,
+        received: Option<Completed>,
+    ) {
+        if let Some(times) = self.operation.take() {
+            context.recorder.completed(context.window, at, times, received);
+        }
+    }
+
+    /// The bytes counted so far are proven to be in their place.
+    pub(super) fn prove(&mut self, context: &mut Context<'_>) {
+        let counted = std::mem::take(&mut self.counted);
+        context.recorder.proven(counted.window_body, counted.window_opened);
+    }
+
+    /// The bytes counted so far will not be proven any more.
+    pub(super) fn give_up(&self, context: &mut Context<'_>) {
+        context.recorder.unproven(self.counted.window_body);
+    }
+
+    pub(super) fn set_mark(&mut self, mark: u32) {
+        if self.mark != mark {
+            self.socket.set_low_water(mark);
+            self.mark = mark;
+        }
+    }
+}
+
+impl Counted {
+    pub(super) fn has_window_body(&self) -> bool {
+        self.window_body > 0
+    }
+
+    fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
+        if is_within {
+            self.window_body += body - self.body;
+            self.window_opened += opened - self.opened;
+        }
+        (self.body, self.opened) = (body, opened);
+    }
+}
+
+pub(super) fn unsealed() -> Failure {
+    Failure::new(ErrorKind::Handshake, "the request could not be sealed")
+}

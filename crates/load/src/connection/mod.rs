@@ -1,0 +1,249 @@
+//! One connection of the load: from connect to close, and again.
+//!
+//! What happens while it opens, while a response is awaited and when it ends is told in `opening`,
+//! `exchange` and `closing`. Here is what the worker sees: a slot that begins operations, takes
+//! events and says what is to follow.
+
+mod closing;
+mod exchange;
+mod opening;
+
+use rustix::event::epoll::EventFlags;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handshake::Handshake;
+use crate::receive::Reception;
+use crate::record::Sealer;
+use crate::recorder::Times;
+use crate::socket::Socket;
+use closing::Ending;
+use exchange::Counted;
+
+/// A slot of the load: it runs one operation after another.
+#[derive(Default)]
+pub(crate) struct Connection {
+    open: Option<Open>,
+}
+
+/// What a connection that is open, or on its way, consists of.
+struct Open {
+    socket: Socket,
+    interest: EventFlags,
+    phase: Phase,
+    /// The operation under way; `None` while the connection is opened ahead or kept for the next.
+    operation: Option<Times>,
+    /// Received and not yet used.
+    received: Vec<u8>,
+    /// To be sent as soon as the socket takes it.
+    unsent: Vec<u8>,
+    /// When it began to connect.
+    started: u64,
+    /// When something last moved.
+    progress: u64,
+    /// The socket's low-water mark.
+    mark: u32,
+    /// Body bytes of the response under way that the window has been told of.
+    counted: Counted,
+}
+
+#[expect(clippy::large_enum_variant, reason = "most connections are in the large one")]
+enum Phase {
+    Connecting,
+    Handshaking(Box<dyn Handshake>),
+    /// It can carry requests: a response is awaited or arriving, or the next request is.
+    Receiving {
+        reception: Reception,
+        sealer: Option<Sealer>,
+    },
+    /// All is received; the server's close is awaited.
+    Closing {
+        reception: Reception,
+        ending: Ending,
+    },
+}
+
+/// What is to be done with the slot after an event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It goes on by itself.
+    Wait,
+    /// Its connection, opened ahead, stands or has failed; an operation can begin either way.
+    Opened,
+    /// Its operation has ended; the next can begin.
+    Free,
+    /// Its operation failed; the next waits a little, lest a dead server be hammered.
+    BackOff,
+}
+
+/// What is to be done with the connection after an event.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// It goes on by itself.
+    Wait,
+    /// It is kept for the next operation.
+    Keep,
+    /// It has done its work, or the server has closed it.
+    Close,
+}
+
+/// Whom an event on a connection concerns.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    /// It is opened ahead of its first operation.
+    Ahead,
+    /// It is kept for the next operation.
+    Kept,
+    /// This operation.
+    Operating(Times),
+}
+
+impl Connection {
+    /// Begins an operation, on the connection that is kept or on a new one.
+    pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, times: Times) -> After {
+        if let Some(open) = &mut self.open {
+            match open.begin(context, times) {
+                // The server has closed it meanwhile, which is its right.
+                Ok(Next::Close) => self.close(context),
+                result => return self.finish(Role::Operating(times), result, context, slot),
+            }
+        }
+        self.connect(context, slot, Some(times))
+    }
+
+    /// Opens a connection ahead of its first operation.
+    pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) -> After {
+        self.connect(context, slot, None)
+    }
+
+    /// Goes on after the socket became ready.
+    pub(crate) fn ready(&mut self, context: &mut Context<'_>, slot: usize) -> After {
+        let Some(open) = &mut self.open else { return After::Wait };
+        let role = open.role();
+        let result = open.ready(context);
+        self.finish(role, result, context, slot)
+    }
+
+    /// Looks for what has taken too long.
+    pub(crate) fn check_time(&mut self, context: &mut Context<'_>, slot: usize) -> After {
+        let Some(open) = &mut self.open else { return After::Wait };
+        let role = open.role();
+        let result = open.check_time(context);
+        self.finish(role, result, context, slot)
+    }
+
+    /// The window is over: `true` while the connection still has bytes to prove.
+    pub(crate) fn wind_up(&mut self, context: &mut Context<'_>, slot: usize) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        let role = open.role();
+        if let Role::Operating(times) = role
+            && !matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
+        {
+            context.recorder.in_flight(context.window, times);
+        }
+        if let Phase::Receiving { reception, .. } = &mut open.phase {
+            reception.ask_proof();
+            if !reception.is_proven() && open.counted.has_window_body() {
+                open.set_mark(1);
+                let result = open.receive(context);
+                self.finish(role, result, context, slot);
+                return self.open.is_some();
+            }
+        }
+        if matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. }) {
+            // All of the response has come; only the server's close is missing.
+            open.closed(context);
+        }
+        self.close(context);
+        false
+    }
+
+    /// Closes at once. What has not been proven by now is not.
+    pub(crate) fn close(&mut self, context: &mut Context<'_>) {
+        if let Some(mut open) = self.open.take() {
+            open.settle(context);
+        }
+    }
+
+    fn finish(
+        &mut self,
+        role: Role,
+        result: Result<Next, Failure>,
+        context: &mut Context<'_>,
+        slot: usize,
+    ) -> After {
+        let after = match (&result, role) {
+            (Ok(Next::Wait), _) => After::Wait,
+            (Ok(_), Role::Operating(_)) => After::Free,
+            (Err(_), Role::Operating(_)) => After::BackOff,
+            (_, Role::Ahead) => After::Opened,
+            // The next operation opens a new one.
+            (_, Role::Kept) => After::Wait,
+        };
+        match result {
+            Ok(Next::Wait | Next::Keep) => {
+                if let Some(open) = &mut self.open {
+                    open.update_interest(context, slot);
+                }
+            }
+            Ok(Next::Close) => self.close(context),
+            Err(failure) => {
+                // Once the window is over, the operation has been told as one under way.
+                if !context.is_winding_up {
+                    let now = context.now();
+                    context.recorder.failed(context.window, now, role.times(), failure);
+                }
+                if let Some(open) = self.open.take() {
+                    open.fail(context);
+                }
+            }
+        }
+        after
+    }
+}
+
+impl Role {
+    fn times(self) -> Option<Times> {
+        match self {
+            Self::Operating(times) => Some(times),
+            Self::Ahead | Self::Kept => None,
+        }
+    }
+}
+
+impl Open {
+    fn role(&self) -> Role {
+        match (self.operation, &self.phase) {
+            (Some(times), _) => Role::Operating(times),
+            (None, Phase::Connecting | Phase::Handshaking(_)) => Role::Ahead,
+            (None, Phase::Receiving { .. } | Phase::Closing { .. }) => Role::Kept,
+        }
+    }
+
+    fn ready(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        if matches!(self.phase, Phase::Connecting) {
+            self.socket.connected()?;
+            let now = context.now();
+            return self.connected(context, now);
+        }
+        if !self.unsent.is_empty() {
+            self.flush(context)?;
+        }
+        match self.phase {
+            Phase::Handshaking(_) => self.handshake(context),
+            _ => self.receive(context),
+        }
+    }
+
+    fn update_interest(&mut self, context: &Context<'_>, slot: usize) {
+        let interest = match self.phase {
+            Phase::Connecting => EventFlags::OUT,
+            _ if self.unsent.is_empty() => EventFlags::IN,
+            _ => EventFlags::IN | EventFlags::OUT,
+        };
+        if interest != self.interest {
+            context.rewatch(&self.socket, slot, interest);
+            self.interest = interest;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! From connect to the first request: TCP, then the handshake.
+
+use rustix::event::epoll::EventFlags;
+
+use super::closing::Ending;
+use super::exchange::{Counted, unsealed};
+use super::{After, Connection, Next, Open, Phase, Role};
+use crate::Operation;
+use crate::context::Context;
+use crate::failure::{ErrorKind, Failure};
+use crate::handshake::Established;
+use crate::receive::Reception;
+use crate::record::content_type;
+use crate::recorder::Times;
+use crate::socket::{Moved, Socket};
+
+impl Connection {
+    /// Opens a connection, for an operation or ahead of one.
+    pub(super) fn connect(
+        &mut self,
+        context: &mut Context<'_>,
+        slot: usize,
+        operation: Option<Times>,
+    ) -> After {
+        let role = operation.map_or(Role::Ahead, Role::Operating);
+        let now = operation.map_or_else(|| context.now(), |times| times.start);
+        let (socket, is_connected) = match Socket::connect(context.plan.address, context.source()) {
+            Ok(connected) => connected,
+            Err(failure) => return self.finish(role, Err(failure), context, slot),
+        };
+        let interest = if is_connected { EventFlags::IN } else { EventFlags::OUT };
+        if let Err(error) = context.watch(&socket, slot, interest) {
+            let failure = Failure::new(ErrorKind::Descriptors, error.to_string());
+            return self.finish(role, Err(failure), context, slot);
+        }
+        let open = self.open.insert(Open {
+            socket,
+            interest,
+            phase: Phase::Connecting,
+            operation,
+            received: Vec::new(),
+            unsent: Vec::new(),
+            started: now,
+            progress: now,
+            mark: 1,
+            counted: Counted::default(),
+        });
+        let result = if is_connected {
+            let now = context.now();
+            open.connected(context, now)
+        } else {
+            Ok(Next::Wait)
+        };
+        self.finish(role, result, context, slot)
+    }
+}
+
+impl Open {
+    /// TCP stands: begins the handshake, or sends the request.
+    pub(super) fn connected(
+        &mut self,
+        context: &mut Context<'_>,
+        now: u64,
+    ) -> Result<Next, Failure> {
+        self.progress = now;
+        match context.client {
+            None => {
+                context.recorder.connected(context.window, now, self.started, None);
+                self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
+                self.go_on(context, now)
+            }
+            Some(client) => {
+                self.phase = Phase::Handshaking(client.start()?);
+                self.advance(context)
+            }
+        }
+    }
+
+    pub(super) fn handshake(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        match self.socket.receive(context.scratch)? {
+            Moved::Blocked => Ok(Next::Wait),
+            Moved::End => Err(Failure::new(ErrorKind::EarlyClose, "closed within the handshake")),
+            Moved::Bytes(count) => {
+                self.received.extend_from_slice(&context.scratch[..count]);
+                self.progress = context.now();
+                self.advance(context)
+            }
+        }
+    }
+
+    fn advance(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        let Phase::Handshaking(handshake) = &mut self.phase else { return Ok(Next::Wait) };
+        match handshake.advance(&mut self.received, &mut self.unsent) {
+            Ok(None) => {
+                self.flush(context)?;
+                Ok(Next::Wait)
+            }
+            Ok(Some(established)) => self.established(context, established),
+            Err(failure) => {
+                // An alert tells the server why; whether it arrives does not matter here.
+                let _ = self.flush(context);
+                Err(failure)
+            }
+        }
+    }
+
+    fn established(
+        &mut self,
+        context: &mut Context<'_>,
+        established: Established,
+    ) -> Result<Next, Failure> {
+        let now = context.now();
+        context.recorder.connected(context.window, now, self.started, Some(&established));
+        if self.received.is_empty() {
+            // Many connections that wait for their turn need not keep what the handshake took.
+            self.received = Vec::new();
+        }
+        let reception = Reception::tls(established.opener, context.lengths.clone())
+            .with_tickets(established.tickets);
+        let mut sealer = established.sealer;
+        if context.plan.operation == Operation::Handshakes {
+            const CLOSE_NOTIFY: [u8; 2] = [1, 0];
+            sealer
+                .seal(content_type::ALERT, &CLOSE_NOTIFY, &mut self.unsent)
+                .ok_or_else(unsealed)?;
+            self.flush_and_end(context)?;
+            self.phase = Phase::Closing { reception, ending: Ending::Handshake };
+            return if self.received.is_empty() { Ok(Next::Wait) } else { self.receive(context) };
+        }
+        self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
+        self.go_on(context, now)
+    }
+
+    /// Requests can be sent: sends that of the operation under way, if there is one.
+    fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
+        let next = match self.operation {
+            Some(_) => {
+                self.request(context, now)?;
+                Next::Wait
+            }
+            None => {
+                self.flush(context)?;
+                Next::Keep
+            }
+        };
+        if self.received.is_empty() {
+            return Ok(next);
+        }
+        match self.receive(context)? {
+            Next::Wait => Ok(next),
+            other => Ok(other),
+        }
+    }
+}

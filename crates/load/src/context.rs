@@ -1,0 +1,174 @@
+//! What the connections of one load thread share: its clock, its epoll, what they ask for.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use units::Bytes;
+
+use crate::handshake::Client;
+use crate::receive::{Expectation, Lengths};
+use crate::recorder::Recorder;
+use crate::socket::Socket;
+use crate::window::Window;
+use crate::{Operation, Plan};
+
+/// Receive memory that the marks of all connections together may claim, and the most and least of
+/// one: a mark grows the socket's buffer to twice its size.
+const ALL_MARKS: usize = 32 << 20;
+const MOST_MARK: usize = 1 << 20;
+const LEAST_MARK: usize = 64 << 10;
+
+/// Kept connections that one source address has ports for: Linux gives out 28,232 by default, of
+/// which others use some.
+const PORTS_OF_A_SOURCE: usize = 20_000;
+
+/// The most events that are taken at a time.
+const EVENTS: usize = 256;
+
+/// See the module.
+pub(crate) struct Context<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) window: &'a Window,
+    pub(crate) client: Option<&'a dyn Client>,
+    pub(crate) recorder: Recorder,
+    pub(crate) scratch: &'a mut [u8],
+    pub(crate) request: &'a [u8],
+    pub(crate) expectation: Expectation,
+    /// What is known of the lengths of the server's records.
+    pub(crate) lengths: Lengths,
+    /// The low-water mark for bodies longer than it.
+    pub(crate) mark: u32,
+    /// Whether the window is over and only proofs are awaited.
+    pub(crate) is_winding_up: bool,
+    epoll: OwnedFd,
+    /// What the last wait gave; kept, for to clear room for so many each time takes longer than
+    /// a wait that gives few.
+    events: Vec<epoll::Event>,
+    base: Instant,
+    sources: Option<Sources>,
+    responses: u32,
+}
+
+impl<'a> Context<'a> {
+    /// The context of the load's thread of this number; `base` is the load's start.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        window: &'a Window,
+        client: Option<&'a dyn Client>,
+        thread: usize,
+        base: Instant,
+        request: &'a str,
+        scratch: &'a mut [u8],
+    ) -> io::Result<Self> {
+        let is_many = plan.operation != Operation::Requests || plan.connections > PORTS_OF_A_SOURCE;
+        let is_local = matches!(plan.address.ip(), IpAddr::V4(address) if address.is_loopback());
+        Ok(Self {
+            plan,
+            window,
+            client,
+            recorder: Recorder::new(plan.arrival),
+            scratch,
+            request: request.as_bytes(),
+            expectation: match objects::size_of(plan.url.path()) {
+                Some(Bytes(size)) => Expectation::Object(size),
+                None => Expectation::Anything,
+            },
+            lengths: Lengths::default(),
+            mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
+            is_winding_up: false,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(EVENTS),
+            base,
+            sources: (is_local && is_many)
+                .then_some(Sources { thread: 1 + (thread % 250) as u8, count: 0 }),
+            responses: 0,
+        })
+    }
+
+    /// Nanoseconds since the load's start.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The address from which to connect next, where there is a choice.
+    pub(crate) fn source(&mut self) -> Option<Ipv4Addr> {
+        self.sources.as_mut().map(Sources::next)
+    }
+
+    /// Whether the next response is one of those that are opened whole: the first, then one in K.
+    pub(crate) fn is_next_sampled(&self) -> bool {
+        self.responses.is_multiple_of(self.plan.verify.0.get())
+    }
+
+    /// The same, for a response that is now asked for.
+    pub(crate) fn draw_sampled(&mut self) -> bool {
+        let is_sampled = self.is_next_sampled();
+        self.responses = self.responses.wrapping_add(1);
+        is_sampled
+    }
+
+    pub(crate) fn watch(
+        &self,
+        socket: &Socket,
+        slot: usize,
+        interest: epoll::EventFlags,
+    ) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest)?)
+    }
+
+    /// Cannot fail for a socket that is watched.
+    pub(crate) fn rewatch(&self, socket: &Socket, slot: usize, interest: epoll::EventFlags) {
+        let _ =
+            epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
+    }
+
+    /// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at
+    /// most.
+    pub(crate) fn wait(&mut self, ready: &mut Vec<usize>, until: u64) -> io::Result<()> {
+        let left = until.saturating_sub(self.now());
+        let timeout = Timespec {
+            tv_sec: (left / 1_000_000_000) as i64,
+            tv_nsec: (left % 1_000_000_000) as _,
+        };
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
+        Ok(())
+    }
+}
+
+/// The request of all operations of a plan.
+pub(crate) fn request(plan: &Plan) -> String {
+    let connection = match plan.operation {
+        Operation::OneRequestPerConnection => "Connection: close\r\n",
+        Operation::Requests | Operation::Handshakes => "",
+    };
+    format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
+        plan.url.path(),
+        plan.url.authority(),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// Addresses of 127.0.0.0/8, in turn: each has its own 28,000 ports, so that connections which
+/// wait for their time to end (TIME-WAIT, RFC 9293) do not use them up, and more can be open than
+/// one address has ports.
+struct Sources {
+    thread: u8,
+    count: u16,
+}
+
+impl Sources {
+    fn next(&mut self) -> Ipv4Addr {
+        self.count = (self.count + 1) % (250 * 250);
+        Ipv4Addr::new(127, self.thread, (self.count / 250) as u8, (self.count % 250) as u8 + 1)
+    }
+}

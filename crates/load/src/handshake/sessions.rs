@@ -1,0 +1,66 @@
+//! What a load thread remembers of its server, so that later handshakes can resume.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+
+/// Tickets that are kept; the oldest are dropped beyond. Many connections may get theirs before
+/// the first of them starts again, more than the eight that rustls would keep.
+const MOST_TICKETS: usize = 4096;
+
+/// Sessions with the one server that a thread loads, whatever its name. The lock is never
+/// contended, for each thread has its own.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<Remembered>);
+
+#[derive(Debug, Default)]
+struct Remembered {
+    group: Option<NamedGroup>,
+    /// Of TLS 1.2; may be resumed any number of times.
+    session: Option<Tls12ClientSessionValue>,
+    /// Of TLS 1.3, the newest last; each is used once (RFC 8446, appendix C.4).
+    tickets: VecDeque<Tls13ClientSessionValue>,
+}
+
+impl Sessions {
+    fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientSessionStore for Sessions {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.lock().group = Some(group);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.lock().group
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, session: Tls12ClientSessionValue) {
+        self.lock().session = Some(session);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.lock().session.clone()
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.lock().session = None;
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, ticket: Tls13ClientSessionValue) {
+        let mut remembered = self.lock();
+        if remembered.tickets.len() == MOST_TICKETS {
+            remembered.tickets.pop_front();
+        }
+        remembered.tickets.push_back(ticket);
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.lock().tickets.pop_back()
+    }
+}

@@ -1,0 +1,117 @@
+//! The window within which a load counts what it does. Takes `now` as a value.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use units::Nanos;
+
+use crate::Stop;
+
+/// When is counted, in ns since the load's start; shared by all its threads.
+#[derive(Debug)]
+pub(crate) struct Window {
+    start: u64,
+    planned_end: u64,
+    end: AtomicU64,
+    /// Operations that are still to be counted, where their number is the stop.
+    operations_left: Option<AtomicU64>,
+}
+
+impl Window {
+    pub(crate) fn new(stop: Stop) -> Self {
+        let (start, end, operations) = match stop {
+            Stop::After { warmup, duration } => {
+                (warmup.0, warmup.0.saturating_add(duration.0), None)
+            }
+            Stop::Operations(count) => (0, u64::MAX, Some(AtomicU64::new(count))),
+        };
+        Self { start, planned_end: end, end: AtomicU64::new(end), operations_left: operations }
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.end.load(Relaxed)
+    }
+
+    /// Whether the load is over.
+    pub(crate) fn is_over(&self, now: u64) -> bool {
+        now >= self.end()
+    }
+
+    /// Ends the window early; an end that has come stays.
+    pub(crate) fn close(&self, now: u64) {
+        self.end.fetch_min(now, Relaxed);
+    }
+
+    /// Whether what happens now counts.
+    pub(crate) fn contains(&self, now: u64) -> bool {
+        now >= self.start && now < self.end()
+    }
+
+    /// Whether what ends now, and does not count, was under way when the window ended. That is so
+    /// as well for what comes second where another's end was the window's.
+    pub(crate) fn is_past(&self, now: u64) -> bool {
+        now >= self.start.min(self.end())
+    }
+
+    /// How long it was, once over.
+    pub(crate) fn length(&self) -> Nanos {
+        Nanos(self.end().saturating_sub(self.start))
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.operations_left.is_none() && self.end() < self.planned_end
+    }
+
+    /// Whether an operation that ends now counts. Where their number is the stop, the window ends
+    /// with the last one, and one that another thread ends at the same time is one too many.
+    pub(crate) fn admits_operation(&self, now: u64) -> bool {
+        let Some(left) = &self.operations_left else { return self.contains(now) };
+        if !self.contains(now) {
+            return false;
+        }
+        match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+            Ok(1) => self.close(now + 1),
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(warmup: u64, duration: u64) -> Window {
+        Window::new(Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) })
+    }
+
+    #[test]
+    fn stopping_early_shortens_the_window_once() {
+        let window = window(100, 200);
+        window.close(150);
+        window.close(180);
+        assert_eq!(window.length(), Nanos(50));
+        assert!(window.is_interrupted() && !window.contains(150) && window.contains(149));
+    }
+
+    #[test]
+    fn stopping_in_the_warmup_measures_nothing() {
+        let window = window(100, 200);
+        window.close(50);
+        assert_eq!(window.length(), Nanos(0));
+        assert!(window.is_over(50) && !window.contains(120));
+    }
+
+    #[test]
+    fn what_ends_after_the_window_was_under_way_at_its_end() {
+        let window = window(100, 200);
+        let is_past = |now| window.is_past(now) && !window.admits_operation(now);
+        assert_eq!([99, 100, 299, 300].map(is_past), [false, false, false, true]);
+        window.close(50);
+        assert_eq!([49, 50].map(is_past), [false, true]);
+    }
+}

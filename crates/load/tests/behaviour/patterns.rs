@@ -1,0 +1,301 @@
+//! Patterns of load: what is meant to start starts, waits or is told; and latencies are true.
+//!
+//! Counts that follow from the plan are compared exactly. Where the machine's speed has a part, the
+//! servers' delays are so long that only their effect can be meant.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use hdrhistogram::Histogram;
+use load::{ArrivalCounts, Engine, ErrorKind, Operation, Outcome, Plan, Stop};
+use units::Nanos;
+
+use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
+use crate::{MILLISECOND, http, https, kinds, run, told};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Answers every request, after the delay that `delay` says for it; requests are numbered over all
+/// connections, and over this one.
+fn answer(
+    session: &mut dyn Session,
+    all: &AtomicU64,
+    delay: impl Fn(u64, u64) -> Duration,
+) -> io::Result<()> {
+    for own in 0.. {
+        session.request()?;
+        std::thread::sleep(delay(all.fetch_add(1, SeqCst), own));
+        session.send(OK)?;
+    }
+    Ok(())
+}
+
+/// Plain HTTP, with a delay by the numbers of a request.
+fn answering(delay: impl Fn(u64, u64) -> Duration + Send + Sync + 'static) -> Server {
+    let all = AtomicU64::new(0);
+    Server::start(move |stream| answer(&mut Plain(stream), &all, &delay))
+}
+
+fn at_once(_: u64, _: u64) -> Duration {
+    Duration::ZERO
+}
+
+/// A server that stops for a second, on all connections, with its `first`-th request.
+fn stopping(first: u64) -> impl Fn(u64, u64) -> Duration + Send + Sync + 'static {
+    let end: Mutex<Option<Instant>> = Mutex::new(None);
+    move |number, _| {
+        let mut end = end.lock().unwrap();
+        if number == first {
+            *end = Some(Instant::now() + Duration::from_secs(1));
+        }
+        end.map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
+    }
+}
+
+fn with(plan: Plan, arrival: &str, connections: usize, stop: Stop) -> Plan {
+    Plan { arrival: arrival.parse().unwrap(), connections, stop, ..plan }
+}
+
+fn lasting(milliseconds: u64) -> Stop {
+    Stop::After { warmup: Nanos(0), duration: Nanos(milliseconds * MILLISECOND) }
+}
+
+/// How many are longer than this.
+fn longer(latencies: &Histogram<u64>, milliseconds: u64) -> u64 {
+    latencies.count_between(milliseconds * MILLISECOND, u64::MAX)
+}
+
+/// Each arrival is somewhere.
+#[track_caller]
+fn assert_adds_up(outcome: &Outcome) {
+    let ArrivalCounts { intended, waiting, .. } = outcome.arrivals;
+    let ended = outcome.completed + outcome.failures.total();
+    assert_eq!(intended, ended + outcome.in_flight + waiting, "{}", told(outcome));
+}
+
+#[test]
+fn a_stop_of_the_server_shows_in_the_latency_of_all_who_came_meanwhile() {
+    const CONNECTIONS: usize = 4;
+    let all = AtomicU64::new(0);
+    let (delay, config) = (stopping(200), config());
+    let secure =
+        Server::start(move |stream| answer(&mut Secure::accept(stream, &config)?, &all, &delay));
+    let plain = answering(stopping(200));
+    for plan in [http(plain.address(), "/"), https(secure.address(), "/")] {
+        let plan = with(plan, "uniform 200/s", CONNECTIONS, Stop::Operations(800));
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome)), (800, vec![]));
+        let (whole, service) = (&outcome.latencies.whole, &outcome.latencies.service);
+        assert_eq!((whole.len(), service.len()), (800, 800));
+        // Of the 200 that were meant to start within that second, half had to wait for more than
+        // half of it. The server took long for those only that it had in hand.
+        let (waited, served) = (longer(whole, 500), longer(service, 500));
+        assert!(waited >= 95, "{waited} of 800 took long");
+        assert!(served >= 1 && served * 4 < waited, "{served} of {waited} were served long");
+        assert!(whole.value_at_quantile(0.9) > 500 * MILLISECOND);
+        assert!(service.value_at_quantile(0.9) < 500 * MILLISECOND);
+    }
+}
+
+#[test]
+fn a_closed_loop_asks_a_server_that_stops_less_often() {
+    let server = answering(stopping(200));
+    let outcome = run(with(http(server.address(), "/"), "closed", 4, Stop::Operations(800)));
+    assert_eq!((outcome.completed, kinds(&outcome)), (800, vec![]));
+    let slow = longer(&outcome.latencies.whole, 500);
+    assert!((1..24).contains(&slow), "{slow} of 800 took long");
+    assert!(outcome.latencies.service.is_empty());
+    assert_eq!((outcome.arrivals.waiting, outcome.arrivals.deadline_misses), (0, 0));
+}
+
+#[test]
+fn a_known_distribution_is_found_again() {
+    // One response in ten takes 300 ms, one in a hundred 900 ms.
+    let delay = |number: u64, _| match (number % 100, number % 10) {
+        (50, _) => Duration::from_millis(900),
+        (_, 5) => Duration::from_millis(300),
+        _ => Duration::ZERO,
+    };
+    let server = answering(delay);
+    let outcome = run(with(
+        http(server.address(), "/"),
+        "poisson 200/s",
+        64,
+        Stop::After { warmup: Nanos(0), duration: Nanos(4000 * MILLISECOND) },
+    ));
+    assert_eq!(kinds(&outcome), []);
+    assert_adds_up(&outcome);
+    let done = outcome.completed as f64;
+    for latencies in
+        [&outcome.latencies.whole, &outcome.latencies.first_byte, &outcome.latencies.service]
+    {
+        let share = |milliseconds| longer(latencies, milliseconds) as f64 / done;
+        // 11 and 1 in a hundred; the last ones of the window are missing, which is a few.
+        assert!((0.08..0.2).contains(&share(299)), "{}", share(299));
+        assert!((0.005..0.1).contains(&share(899)), "{}", share(899));
+        assert!(latencies.value_at_quantile(0.5) < 299 * MILLISECOND);
+    }
+}
+
+#[test]
+fn arrivals_that_find_no_connection_wait_and_are_told() {
+    let server = Server::start(|mut stream| silence(&mut stream));
+    let outcome = run(with(http(server.address(), "/"), "uniform 100/s", 2, lasting(1000)));
+    assert_eq!(outcome.arrivals.intended, 100);
+    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![]));
+    assert!(outcome.in_flight <= 2, "{}", told(&outcome));
+    assert_adds_up(&outcome);
+}
+
+#[test]
+fn every_arrival_of_an_open_loop_is_somewhere() {
+    let server = answering(|_, _| Duration::from_millis(5));
+    let config = config();
+    let secure = Server::start(move |stream| {
+        answer(&mut Secure::accept(stream, &config)?, &AtomicU64::new(0), at_once)
+    });
+    for operation in
+        [Operation::Requests, Operation::Handshakes, Operation::OneRequestPerConnection]
+    {
+        for arrival in ["uniform 500/s", "poisson 500/s", "paced 20ms"] {
+            let plan = match operation {
+                Operation::Requests => http(server.address(), "/"),
+                _ => https(secure.address(), "/"),
+            };
+            let plan = with(Plan { operation, ..plan }, arrival, 10, lasting(300));
+            let plan = Plan { cpus: CpuList::allowed().unwrap(), ..plan };
+            let outcome = run(plan);
+            assert_adds_up(&outcome);
+            match arrival {
+                "poisson 500/s" => assert!((100..200).contains(&outcome.arrivals.intended)),
+                _ => assert_eq!(outcome.arrivals.intended, 150, "{operation} {arrival}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_make_equal_arrivals() {
+    let server = answering(at_once);
+    let intended = |seed| {
+        let plan = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
+        Engine::start_seeded(plan, seed).unwrap().join().arrivals.intended
+    };
+    let first = intended(1);
+    assert_eq!(intended(1), first);
+    // A Poisson count of 600 has a standard deviation of 25; these two seeds are not unlucky.
+    assert_ne!(intended(2), first);
+    assert!((450..750).contains(&first), "{first}");
+}
+
+#[test]
+fn paced_connections_are_opened_once_and_each_asks_at_every_tick() {
+    let config = config();
+    let server = Server::start(move |stream| {
+        answer(&mut Secure::accept(stream, &config)?, &AtomicU64::new(0), at_once)
+    });
+    let stop =
+        Stop::After { warmup: Nanos(2000 * MILLISECOND), duration: Nanos(1000 * MILLISECOND) };
+    let plan = with(https(server.address(), "/"), "paced 250ms", 100, stop);
+    let outcome = run(Plan { cpus: CpuList::allowed().unwrap(), ..plan });
+    assert_eq!(kinds(&outcome), []);
+    // Four ticks of each lie in a window of four periods, wherever its phase is.
+    assert_eq!(outcome.arrivals.intended, 400);
+    // A slow machine may not have opened all by then, but none is opened twice.
+    let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+    assert!((65..=100).contains(&handshakes), "{handshakes}");
+    assert!((handshakes..=100).contains(&server.connections()), "{}", server.connections());
+}
+
+#[test]
+fn a_late_response_misses_its_deadline_and_those_that_wait_behind_it() {
+    // On each connection the third response takes two and a half periods: the deadlines of the
+    // third and of the fourth pass meanwhile.
+    let delay = |_, own: u64| Duration::from_millis(if own == 2 { 1000 } else { 0 });
+    let server = answering(delay);
+    let plan = with(http(server.address(), "/"), "paced 400ms", 10, Stop::Operations(80));
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (80, vec![]));
+    let misses = outcome.arrivals.deadline_misses;
+    assert!((20..=40).contains(&misses), "{misses}");
+    // Latency counts from the tick: the fourth waited for 600 ms and was served at once.
+    let (whole, service) = (&outcome.latencies.whole, &outcome.latencies.service);
+    assert!(longer(whole, 590) >= 20, "{}", longer(whole, 590));
+    assert!((10..15).contains(&longer(service, 590)), "{}", longer(service, 590));
+    // The schedule is where it was: eight ticks of ten connections are not over in less.
+    assert!(outcome.window >= Nanos(7 * 400 * MILLISECOND));
+}
+
+#[test]
+fn users_think_before_they_ask_again() {
+    let server = answering(at_once);
+    let plan = with(http(server.address(), "/"), "closed, think 30ms", 2, Stop::Operations(20));
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (20, vec![]));
+    // Twenty operations of two users have nine pauses one after another.
+    assert!(outcome.window >= Nanos(9 * 30 * MILLISECOND), "{}", outcome.window);
+    assert_eq!((server.connections(), outcome.latencies.service.len()), (2, 0));
+}
+
+#[test]
+fn a_server_that_closes_idle_connections_is_no_failure() {
+    let server = Server::start(|stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(OK)?;
+        finish(&mut http.0)
+    });
+    // The second request comes a second after the first, when the close has long been seen.
+    for arrival in ["uniform 1/s", "paced 1s", "closed, think 1s"] {
+        let before = server.connections();
+        let outcome = run(with(http(server.address(), "/"), arrival, 1, Stop::Operations(2)));
+        assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]), "{arrival}");
+        assert_eq!(server.connections() - before, 2, "{arrival}");
+    }
+}
+
+#[test]
+fn what_comes_unasked_on_an_idle_connection_is_a_failure() {
+    let server = Server::start(|stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(OK)?;
+        std::thread::sleep(Duration::from_millis(50));
+        http.send(OK)?;
+        silence(&mut http.0)
+    });
+    // Half a second after the answer the connection is idle, and the next request far.
+    let plan = with(http(server.address(), "/"), "uniform 1/s", 1, lasting(900));
+    let outcome = run(plan);
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::LongBody, 1)]));
+}
+
+#[test]
+fn arrivals_at_a_dead_server_fail_one_by_one() {
+    let dead = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    for arrival in ["poisson 1000/s", "paced 10ms", "closed, think 1ms"] {
+        let outcome = run(with(http(dead, "/"), arrival, 5, Stop::Operations(30)));
+        assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(ErrorKind::Refused, 30)]));
+    }
+}
+
+#[test]
+fn a_window_ends_in_time_whatever_waits() {
+    let mute = Server::start(|mut stream| silence(&mut stream));
+    for arrival in ["uniform 100000/s", "poisson 100000/s", "paced 1ms", "closed, think 1ms"] {
+        let address: SocketAddr = mute.address();
+        // Over TLS no connection is even opened.
+        for plan in [http(address, "/"), https(address, "/")] {
+            let outcome = run(with(plan, arrival, 20, lasting(200)));
+            assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![]));
+            match arrival {
+                "closed, think 1ms" => assert_eq!(outcome.arrivals.waiting, 0),
+                _ => assert_adds_up(&outcome),
+            }
+        }
+    }
+}

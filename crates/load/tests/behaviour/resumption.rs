@@ -1,0 +1,139 @@
+//! Handshakes that resume sessions: as many as asked for, told apart from full ones.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use load::{Operation, Outcome, Plan, Stop};
+use rustls::HandshakeKind;
+use rustls::server::NoServerSessionStorage;
+use rustls::version::{TLS12, TLS13};
+use tls::{Group, Version};
+
+use crate::scripted_server::{Secure, Server, Session, config_of, ecdsa};
+use crate::{assert_completes, https, kinds, one_in, run};
+
+/// Answers one request, if one comes, and closes.
+fn server(is_resuming: bool) -> (Server, Arc<AtomicU64>) {
+    let resumed = Arc::new(AtomicU64::new(0));
+    let mut config = config_of(ecdsa(), &[&TLS12, &TLS13]);
+    if !is_resuming {
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+    }
+    let (config, counted) = (Arc::new(config), resumed.clone());
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        if https.handshake_kind() == Some(HandshakeKind::Resumed) {
+            counted.fetch_add(1, SeqCst);
+        }
+        if https.request().is_ok() {
+            https.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")?;
+        }
+        https.finish()
+    });
+    (server, resumed)
+}
+
+fn plan(server: &Server, version: Version, operation: Operation, resumption: &str) -> Plan {
+    let mut plan = https(server.address(), "/");
+    plan.tls.version = Some(version);
+    plan.tls.resumption = resumption.parse().unwrap();
+    plan.operation = operation;
+    plan.verify = one_in(1);
+    plan.stop = Stop::Operations(40);
+    plan
+}
+
+/// Full and resumed handshakes.
+fn told(outcome: &Outcome) -> (u64, u64) {
+    let count = |is_resumed: bool| {
+        let those = outcome.negotiated.iter().filter(|(told, _)| told.resumed == is_resumed);
+        those.map(|(_, count)| count).sum()
+    };
+    (count(false), count(true))
+}
+
+const OPERATIONS: [Operation; 2] = [Operation::Handshakes, Operation::OneRequestPerConnection];
+
+#[test]
+fn all_resume_but_the_first() {
+    let (server, resumed) = server(true);
+    for version in [Version::Tls12, Version::Tls13] {
+        for operation in OPERATIONS {
+            let before = resumed.load(SeqCst);
+            let outcome = run(plan(&server, version, operation, "100%"));
+            assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{version} {operation}");
+            let (full, again) = told(&outcome);
+            assert_eq!(full, 1, "{version} {operation}");
+            // The connection after the last operation may have been begun.
+            assert!((39..=40).contains(&again), "{again}");
+            assert!((39..=40).contains(&(resumed.load(SeqCst) - before)));
+            // A resumed handshake has no signature to verify.
+            assert_eq!(outcome.verified.signatures, 1);
+            assert_eq!(outcome.latencies.connect_full().len(), 1);
+            assert!((39..=40).contains(&outcome.latencies.connect_resumed.len()));
+        }
+    }
+}
+
+#[test]
+fn the_share_that_is_asked_for_resumes() {
+    let (server, _) = server(true);
+    for (resumption, expected) in [("0%", 0..=0), ("50%", 18..=21), ("70%", 26..=29)] {
+        for operation in OPERATIONS {
+            let outcome = run(plan(&server, Version::Tls13, operation, resumption));
+            assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
+            let (_, again) = told(&outcome);
+            assert!(expected.contains(&again), "{again} of {resumption}");
+        }
+    }
+}
+
+#[test]
+fn many_connections_find_tickets_enough() {
+    let (server, _) = server(true);
+    let plan = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
+    let outcome = run(Plan { connections: 20, stop: Stop::Operations(200), ..plan });
+    assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]));
+    // Those that are first on their slots have nothing to resume.
+    let (full, again) = told(&outcome);
+    assert!(full <= 20 && again >= 180, "{full} full, {again} resumed");
+}
+
+#[test]
+fn every_group_resumes() {
+    let (server, _) = server(true);
+    for group in Group::ALL {
+        let mut plan = plan(&server, Version::Tls13, Operation::Handshakes, "100%");
+        plan.tls.group = Some(group);
+        plan.stop = Stop::Operations(3);
+        let outcome = run(plan);
+        assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group}");
+        assert!(told(&outcome).1 >= 2, "{group}");
+        assert!(outcome.negotiated.iter().all(|(told, _)| told.group == Some(group)));
+    }
+}
+
+#[test]
+fn a_server_that_resumes_nothing_is_told() {
+    let (server, resumed) = server(false);
+    for version in [Version::Tls12, Version::Tls13] {
+        let outcome = run(plan(&server, version, Operation::OneRequestPerConnection, "100%"));
+        assert_eq!((outcome.completed, told(&outcome).1), (40, 0), "{version}");
+    }
+    assert_eq!(resumed.load(SeqCst), 0);
+}
+
+#[test]
+fn kept_connections_take_tickets_too() {
+    let config = Arc::new(config_of(ecdsa(), &[&TLS13]));
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        loop {
+            https.request()?;
+            https.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+        }
+    });
+    let mut plan = https(server.address(), "/");
+    plan.tls.resumption = "100%".parse().unwrap();
+    assert_completes(plan, 2);
+}
