@@ -54,6 +54,18 @@ impl PidStat {
 /// `None` where the kernel does not account for it: then it writes zeros, also the third field,
 /// the number of times that the thread was put on a CPU.
 pub(crate) fn parse_waiting(text: &str) -> Result<Option<Nanos>, ObserveError> {
+    let [_on_cpu, waiting, times] = schedstat(text)?;
+    Ok((times > 0).then_some(Nanos(waiting)))
+}
+
+/// The time that a thread was on a CPU, until the scheduler's last tick: the first field of its
+/// `schedstat`.
+pub(crate) fn parse_on_cpu(text: &str) -> Result<Nanos, ObserveError> {
+    let [on_cpu, _waiting, _times] = schedstat(text)?;
+    Ok(Nanos(on_cpu))
+}
+
+fn schedstat(text: &str) -> Result<[u64; 3], ObserveError> {
     let malformed = || ObserveError::Malformed {
         file: "/proc/PID/task/TID/schedstat",
         what: format!("`{}`", text.trim_end()),
@@ -62,10 +74,7 @@ pub(crate) fn parse_waiting(text: &str) -> Result<Option<Nanos>, ObserveError> {
         .split_ascii_whitespace()
         .map(|field| field.parse().map_err(|_| malformed()))
         .collect::<Result<_, _>>()?;
-    let [_on_cpu, waiting, times] = fields[..] else {
-        return Err(malformed());
-    };
-    Ok((times > 0).then_some(Nanos(waiting)))
+    fields.try_into().map_err(|_| malformed())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use units::Nanos;
 
 use crate::cpu_clock;
 use crate::error::{ObserveError, read};
-use crate::pid_stat::parse_waiting;
+use crate::pid_stat::{parse_on_cpu, parse_waiting};
 
 /// What a thread has used since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,24 @@ impl ThreadCpu {
     pub fn of(tid: u32) -> Result<Self, ObserveError> {
         let gone = |_: io::Error| ObserveError::ThreadGone { tid };
         Ok(Self { on_cpu: cpu_clock::of_thread(tid).map_err(gone)?, waiting: waiting(tid)? })
+    }
+
+    /// Of the thread of any process with that kernel id. Its time on a CPU counts up to the
+    /// scheduler's last tick, a few milliseconds ago.
+    ///
+    /// # Errors
+    /// There is no such thread (any more), or the kernel does not account for it.
+    pub fn of_any_process(tid: u32) -> Result<Self, ObserveError> {
+        let text = read(format!("/proc/{tid}/schedstat"))?;
+        let on_cpu = parse_on_cpu(&text)?;
+        // A thread that has not run yet has zeros too; this one has run.
+        let waiting_so_far = match parse_waiting(&text)? {
+            None if waiting(current_tid())?.is_none() => {
+                return Err(ObserveError::NotAvailable("the kernel keeps no account of threads"));
+            }
+            waiting => waiting.unwrap_or_default(),
+        };
+        Ok(Self { on_cpu, waiting: Some(waiting_so_far) })
     }
 
     /// What was used between `earlier` and this.
@@ -125,6 +143,21 @@ mod tests {
         other.kill().unwrap();
         other.wait().unwrap();
         assert!(matches!(outcome, Err(ObserveError::ThreadGone { .. })), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_thread_of_another_process_is_read_by_the_schedulers_account() {
+        let mut other =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let mut used = 0;
+        while used < 20_000_000 && std::time::Instant::now() < deadline {
+            used = ThreadCpu::of_any_process(other.id()).unwrap().on_cpu.0;
+        }
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(used >= 20_000_000, "{used}");
+        assert!(ThreadCpu::of_any_process(other.id()).is_err());
     }
 
     #[test]

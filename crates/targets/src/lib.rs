@@ -40,7 +40,7 @@ pub use embedded::Embedded;
 pub use error::TargetError;
 pub use nginx::Nginx;
 pub use objects_on_disk::Objects;
-pub use process::Stopped;
+pub use process::{Launch, Process, Stopped};
 pub use running::Running;
 pub use settings::Settings;
 

@@ -41,30 +41,38 @@ pub enum Stopped {
     Killed,
 }
 
-/// What is to be started.
-pub(crate) struct Launch<'a> {
-    pub(crate) program: PathBuf,
-    pub(crate) arguments: Vec<OsString>,
-    pub(crate) cpus: &'a CpuList,
-    pub(crate) stdout: File,
-    pub(crate) stderr: File,
+/// What is to be started: a server, or another program that must not outlive toll.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The path of the program.
+    pub program: PathBuf,
+    /// What it is told.
+    pub arguments: Vec<OsString>,
+    /// The CPUs that it may run on.
+    pub cpus: &'a CpuList,
+    /// Where its output goes.
+    pub stdout: File,
+    /// Where its complaints go.
+    pub stderr: File,
     /// What the kernel sends to the server when toll is gone: SIGKILL, or SIGTERM where the server
     /// has processes of its own to end.
-    pub(crate) death_signal: Signal,
+    pub death_signal: Signal,
 }
 
 /// A running server; dropping it stops it.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     server: Child,
     guard: Child,
     stopped: Option<Stopped>,
 }
 
 impl Process {
+    /// Starts it.
+    ///
     /// # Errors
     /// The system's, with the program that it concerns.
-    pub(crate) fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
+    pub fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
         let mut guard = start_guard().map_err(|e| (PathBuf::from("/bin/sh"), e))?;
         let program = launch.program.clone();
         match start_server(launch, Pid::from_child(&guard)) {
@@ -77,12 +85,14 @@ impl Process {
         }
     }
 
-    pub(crate) fn pid(&self) -> u32 {
+    /// Its number; another's, perhaps, once [`exited`](Self::exited) has told of its end.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
         self.server.id()
     }
 
     /// The exit status, once the server has ended.
-    pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
+    pub fn exited(&mut self) -> Option<ExitStatus> {
         // An error here would mean that somebody else has reaped the child; it is gone then too,
         // and the ports will tell.
         self.server.try_wait().ok().flatten()
@@ -90,7 +100,7 @@ impl Process {
 
     /// Ends the server: SIGTERM, 3 s of patience, then SIGKILL for its whole group. Takes at most
     /// 7 s. Calling it again does nothing.
-    pub(crate) fn stop(&mut self) -> Stopped {
+    pub fn stop(&mut self) -> Stopped {
         if let Some(stopped) = self.stopped {
             return stopped;
         }

@@ -1,0 +1,179 @@
+//! What is measured: rows of work, the servers that they need, and who can make them.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use cpus::CpuList;
+use load::{Arrival, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use peers::Peer;
+use targets::Settings;
+use tls::{CertificateKey, Suite, Version};
+use units::{Bytes, Nanos};
+
+/// Connections of a load that keeps many.
+const CONNECTIONS: usize = 64;
+const TIMEOUT: Nanos = Nanos(10_000_000_000);
+
+/// Who makes the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Maker {
+    /// toll's engine.
+    Toll,
+    /// Another program.
+    Peer(Peer),
+}
+
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Toll => f.write_str("toll"),
+            Self::Peer(peer) => peer.fmt(f),
+        }
+    }
+}
+
+/// A server that can negotiate one suite only, so that clients which cannot choose get the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// TLS 1.3, AES-128-GCM, P-256.
+    ModernP256,
+    /// The same, RSA-2048.
+    ModernRsa,
+    /// TLS 1.2, AES128-SHA, encrypt-then-MAC off.
+    Cbc,
+    /// TLS 1.2, AES128-GCM-SHA256.
+    StaticGcm,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::ModernP256, Self::ModernRsa, Self::Cbc, Self::StaticGcm];
+
+    fn suite(self) -> &'static Suite {
+        let code_point = match self {
+            Self::ModernP256 | Self::ModernRsa => 0x1301,
+            Self::Cbc => 0x002f,
+            Self::StaticGcm => 0x009c,
+        };
+        Suite::by_code_point(code_point).unwrap_or_else(|| unreachable!("toll knows these suites"))
+    }
+
+    /// No tickets and no session cache: every handshake is a full one, whatever the client likes.
+    pub(crate) fn settings(self, cpus: CpuList) -> Settings {
+        Settings {
+            versions: vec![self.suite().version()],
+            suites: vec![self.suite()],
+            certificate_key: match self {
+                Self::ModernP256 => CertificateKey::EcdsaP256,
+                Self::ModernRsa | Self::Cbc | Self::StaticGcm => CertificateKey::Rsa(2048),
+            },
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+            ..Settings::new(cpus)
+        }
+    }
+}
+
+/// What the client's CPU time is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Per {
+    /// 10^9 bytes of bodies.
+    Gigabyte,
+    /// An operation.
+    Operation,
+}
+
+/// One line of work.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) title: String,
+    pub(crate) kind: Kind,
+    pub(crate) object: Bytes,
+    pub(crate) operation: Operation,
+    pub(crate) per: Per,
+    pub(crate) makers: &'static [Maker],
+}
+
+const REQUESTS: &[Maker] =
+    &[Maker::Toll, Maker::Peer(Peer::Wrk), Maker::Peer(Peer::Ab), Maker::Peer(Peer::H2load)];
+const ONE_REQUEST: &[Maker] = &[Maker::Toll, Maker::Peer(Peer::Wrk), Maker::Peer(Peer::Ab)];
+const HANDSHAKES: &[Maker] = &[Maker::Toll, Maker::Peer(Peer::STime)];
+
+pub(crate) fn all() -> Vec<Row> {
+    let kept = |kind: Kind, name: &str, object: Bytes| Row {
+        title: format!("{object} on kept connections, {name}"),
+        kind,
+        object,
+        operation: Operation::Requests,
+        per: if object.0 < 64 << 10 { Per::Operation } else { Per::Gigabyte },
+        makers: REQUESTS,
+    };
+    let each = |kind: Kind, name: &str, operation: Operation, makers: &'static [Maker]| Row {
+        title: match operation {
+            Operation::Handshakes => format!("full handshakes, TLS 1.3, {name}"),
+            _ => format!("one GET of 1 byte a connection, TLS 1.3, {name}"),
+        },
+        kind,
+        object: Bytes(1),
+        operation,
+        per: Per::Operation,
+        makers,
+    };
+    let mut rows: Vec<Row> = [16 << 20, 1 << 20, 64 << 10, 1 << 10]
+        .map(|size| kept(Kind::ModernP256, "TLS 1.3 AES-128-GCM", Bytes(size)))
+        .into();
+    rows.push(kept(Kind::Cbc, "TLS 1.2 AES128-SHA, encrypt-then-MAC off", Bytes(1 << 20)));
+    rows.push(kept(Kind::StaticGcm, "TLS 1.2 AES128-GCM-SHA256", Bytes(1 << 20)));
+    for (operation, makers) in
+        [(Operation::OneRequestPerConnection, ONE_REQUEST), (Operation::Handshakes, HANDSHAKES)]
+    {
+        rows.push(each(Kind::ModernP256, "P-256", operation, makers));
+        rows.push(each(Kind::ModernRsa, "RSA-2048", operation, makers));
+    }
+    rows
+}
+
+impl Row {
+    /// The plan for one client. The server decides on version and suite; toll asks for them, so that
+    /// it takes the client library of that suite, and so does h2load, which leaves static RSA out
+    /// by itself.
+    pub(crate) fn plan(
+        &self,
+        maker: Maker,
+        address: SocketAddr,
+        certificate: &Path,
+        cpus: &CpuList,
+        duration: Nanos,
+    ) -> Plan {
+        let suite = self.kind.suite();
+        let is_told = match maker {
+            Maker::Toll => true,
+            Maker::Peer(Peer::H2load) => suite.version() == Version::Tls12,
+            Maker::Peer(_) => false,
+        };
+        let connections = match maker {
+            Maker::Peer(Peer::STime) => 1,
+            _ => CONNECTIONS,
+        };
+        Plan {
+            url: Url::at(true, address, &objects::path(self.object)),
+            address,
+            tls: TlsPlan {
+                suite: is_told.then_some(suite),
+                trust: Trust::File(certificate.to_owned()),
+                ..TlsPlan::any()
+            },
+            operation: self.operation,
+            arrival: Arrival::CLOSED,
+            connections,
+            cpus: cpus.clone(),
+            stop: Stop::After { warmup: Nanos(0), duration },
+            receive: Receive::Walk,
+            verify: OneIn(NonZeroU32::MIN.saturating_add(63)),
+            timeout: TIMEOUT,
+        }
+    }
+}

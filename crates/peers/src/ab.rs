@@ -1,0 +1,125 @@
+//! ab (ApacheBench): its command line and its report.
+
+use std::ffi::OsString;
+
+use load::{ErrorKind, Operation, Plan};
+use tls::Version;
+use units::Nanos;
+
+use crate::refusal::{decide_at_the_server, whole_seconds};
+use crate::report::{Report, count_before, failures, field, negotiated, number};
+use crate::{Peer, PeerError};
+
+/// ab ends after a number of requests, for each of which it reserves 32 bytes: more than it can make
+/// in a second, and the most of all.
+const REQUESTS_A_SECOND: u64 = 200_000;
+const MOST_REQUESTS: u64 = 50_000_000;
+
+/// # Errors
+/// What ab cannot be told.
+pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let tls = &plan.tls;
+    decide_at_the_server(Peer::Ab, tls.group.map(|group| format!("--group {group}")))?;
+    let version = tls.version.or(tls.suite.map(tls::Suite::version));
+    let suite = match (tls.suite, version) {
+        // ab's option is of the suites up to TLS 1.2.
+        (Some(suite), Some(Version::Tls13)) => {
+            decide_at_the_server(Peer::Ab, Some(format!("--suite {suite}")))?;
+            None
+        }
+        (suite, _) => suite,
+    };
+    let seconds = duration.0 / 1_000_000_000;
+    let requests = seconds.saturating_mul(REQUESTS_A_SECOND).min(MOST_REQUESTS);
+    let mut arguments: Vec<String> =
+        ["-q", "-d", "-S", "-r"].into_iter().map(str::to_owned).collect();
+    // The time limit sets a number of requests, which the next option replaces.
+    for (option, value) in [
+        ("-t", seconds),
+        ("-n", requests.max(plan.connections as u64)),
+        ("-c", plan.connections as u64),
+        ("-s", whole_seconds(Peer::Ab, plan.timeout)?),
+    ] {
+        arguments.extend([option.to_owned(), value.to_string()]);
+    }
+    if plan.operation == Operation::Requests {
+        arguments.push("-k".to_owned());
+    }
+    if let Some(version) = version {
+        arguments.extend(["-f".to_owned(), format!("TLS{}", version.number())]);
+    }
+    if let Some(suite) = suite {
+        arguments.extend(["-Z".to_owned(), suite.openssl_name.to_owned()]);
+    }
+    arguments.push(plan.url.to_string());
+    Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+/// # Errors
+/// What its report lacks.
+pub(crate) fn read(text: &str) -> Result<Report, String> {
+    let seconds: f64 = number(text, "Time taken for tests:")?;
+    if !(0.0..1e9).contains(&seconds) {
+        return Err(format!("says that its tests took {seconds} seconds"));
+    }
+    let claimed: u64 = number(text, "Complete requests:")?;
+    let failed: u64 = number(text, "Failed requests:")?;
+    let (transferred, body) =
+        (number::<u64>(text, "Total transferred:")?, number::<u64>(text, "HTML transferred:")?);
+    // Lines that are there only where they have something to tell.
+    let rare = |label| field(text, label).map_or(Ok(0), |_| number::<u64>(text, label));
+    let (wrong_status, write) = (rare("Non-2xx responses:")?, rare("Write errors:")?);
+    let mut kinds = [("Connect:", 0), ("Receive:", 0), ("Length:", 0), ("Exceptions:", 0)];
+    if failed > 0 {
+        let list = field(text, "(Connect:").ok_or("tells of failures, but not of which kind")?;
+        let list = format!("Connect: {}", list.trim_end_matches(')'));
+        for (name, count) in &mut kinds {
+            *count = count_behind(&list, name)?;
+        }
+    }
+    let [connect, receive, length, exceptions] = kinds.map(|(_, count)| count);
+    // Responses of another length and of a wrong status are among its complete requests, and so are
+    // connections that closed before a byte had come.
+    let likely = claimed
+        .saturating_sub(length)
+        .saturating_sub(wrong_status)
+        .saturating_sub(receive)
+        .saturating_sub(exceptions);
+    let length_of_first: u64 = number(text, "Document Length:")?;
+    let possible = match (transferred, body.checked_div(length_of_first)) {
+        (0, _) => 0,
+        (_, Some(bodies)) if wrong_status == 0 => bodies,
+        _ => u64::MAX,
+    };
+    let completed = likely.min(possible);
+    Ok(Report {
+        duration: Some(Nanos((seconds * 1e9).round() as u64)),
+        completed,
+        failures: failures([
+            (ErrorKind::Refused, connect, "ab: no connection"),
+            (ErrorKind::Reset, receive, "ab: a response could not be read"),
+            (ErrorKind::EarlyClose, exceptions, "ab: the connection broke"),
+            (ErrorKind::EarlyClose, write, "ab: the request could not be written"),
+            (ErrorKind::ShortBody, length, "ab: a body of another length than the first one"),
+            (ErrorKind::Status, wrong_status, "ab: a status other than 2xx"),
+            (ErrorKind::EarlyClose, likely - completed, "ab: `complete` without its bytes"),
+        ]),
+        body,
+        negotiated: field(text, "SSL/TLS Protocol:").and_then(|told| {
+            let mut parts = told.split(',');
+            let key = field(text, "Server Temp Key:").unwrap_or_default();
+            negotiated(parts.next()?, parts.next()?, key)
+        }),
+    })
+}
+
+/// The number behind a name, as in `Connect: 0, Receive: 3`.
+fn count_behind(list: &str, name: &str) -> Result<u64, String> {
+    // The other way round it is a number before a name.
+    let turned: Vec<String> = list
+        .split(',')
+        .filter_map(|part| part.trim().split_once(' '))
+        .map(|(name, count)| format!("{} {name}", count.trim()))
+        .collect();
+    count_before(&turned.join(","), name)
+}

@@ -1,0 +1,74 @@
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use load::Plan;
+use units::Nanos;
+
+use crate::program;
+use crate::{Peer, PeerError, PeerLoad, ab, h2load, refusal, s_time, wrk};
+
+/// A program that is there and can carry out a plan.
+#[derive(Debug)]
+pub struct Client {
+    pub(crate) peer: Peer,
+    pub(crate) plan: Plan,
+    pub(crate) duration: Nanos,
+    pub(crate) program: PathBuf,
+    /// Its name and version, such as `wrk 4.1.0`.
+    pub(crate) name: String,
+}
+
+impl Client {
+    /// Looks for the program, and whether it can do what is planned.
+    ///
+    /// How bodies are received and what is verified is not looked at: peers decrypt all, and verify
+    /// neither signatures nor certificates nor bodies. The receipt of the trial says so.
+    ///
+    /// # Errors
+    /// It is not installed, or cannot do that. Nothing has been sent then.
+    pub fn prepare(peer: Peer, plan: &Plan) -> Result<Self, PeerError> {
+        let duration = refusal::check(peer, plan)?;
+        arguments(peer, plan, duration, Path::new("script"))?;
+        let program = program::find(peer)?;
+        let version = program::version(peer, &program, plan)?;
+        let name = format!("{peer} {version}");
+        Ok(Self { peer, plan: plan.clone(), duration, program, name })
+    }
+
+    /// Starts the program; returns when its threads are there.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start(&self) -> Result<PeerLoad, PeerError> {
+        let failed = |source| PeerError::Start { program: self.name.clone(), source };
+        let script = script().map_err(failed)?;
+        // The program opens it as it starts; no file is left, however toll ends.
+        let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
+        let arguments = arguments(self.peer, &self.plan, self.duration, Path::new(&path))?;
+        PeerLoad::start(self, arguments, script)
+    }
+}
+
+/// wrk's script in a file without a name.
+fn script() -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(wrk::SCRIPT.as_bytes())?;
+    Ok(file)
+}
+
+fn arguments(
+    peer: Peer,
+    plan: &Plan,
+    duration: Nanos,
+    script: &Path,
+) -> Result<Vec<OsString>, PeerError> {
+    match peer {
+        Peer::Wrk => wrk::arguments(plan, duration, script),
+        Peer::Ab => ab::arguments(plan, duration),
+        Peer::H2load => h2load::arguments(plan, duration),
+        Peer::STime => s_time::arguments(plan, duration),
+    }
+}

@@ -1,0 +1,36 @@
+use std::io;
+
+/// Why a program cannot make a load; one line that says what and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// The plan contradicts itself, or asks for what the program cannot do.
+    #[error("{0}")]
+    Refused(String),
+    /// The program is not installed.
+    #[error(
+        "{program} is not installed (looked for it in PATH); install it, e.g. apt-get install \
+         {package}, or leave --client {client} out"
+    )]
+    Missing {
+        /// The program's name.
+        program: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
+        /// The name of the client.
+        client: &'static str,
+    },
+    /// It could not be started, or what it says could not be kept.
+    #[error("{program} could not be started: {source}")]
+    Start {
+        /// What was to be started.
+        program: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// It does not tell its version.
+    #[error("{program} does not say which version it is; is it the program of that name?")]
+    Nameless {
+        /// The program's path.
+        program: String,
+    },
+}

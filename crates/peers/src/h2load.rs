@@ -1,0 +1,85 @@
+//! h2load of nghttp2, speaking HTTP/1.1: its command line and its report.
+
+use std::ffi::OsString;
+
+use load::{ErrorKind, Plan};
+use tls::Version;
+use units::Nanos;
+
+use crate::PeerError;
+use crate::report::{Report, count_before, failures, field, negotiated};
+
+/// # Errors
+/// None: what of TLS h2load cannot be told, its report shows.
+pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
+    let mut arguments = vec![
+        "--h1".to_owned(),
+        format!("--threads={}", plan.cpus.len()),
+        format!("--clients={}", plan.connections),
+        format!("--duration={}", milliseconds(duration)),
+        format!("--connection-inactivity-timeout={}", milliseconds(plan.timeout)),
+        format!("--connect-to={}", plan.address),
+    ];
+    if let Some(suite) = plan.tls.suite {
+        let option = match suite.version() {
+            Version::Tls12 => "--ciphers",
+            Version::Tls13 => "--tls13-ciphers",
+        };
+        arguments.push(format!("{option}={}", suite.openssl_name));
+    }
+    if let Some(group) = plan.tls.group {
+        arguments.push(format!("--groups={}", group.openssl_name()));
+    }
+    arguments.push(plan.url.to_string());
+    Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+/// # Errors
+/// What its report lacks.
+pub(crate) fn read(text: &str) -> Result<Report, String> {
+    let line = |label: &str| field(text, label).ok_or_else(|| format!("has no line `{label}`"));
+    let finished = line("finished in ")?;
+    let time = finished.split(',').next().unwrap_or_default();
+    let duration: Nanos =
+        time.parse().map_err(|_| format!("says `finished in {finished}`, which is no time"))?;
+    let requests = line("requests:")?;
+    let statuses = line("status codes:")?;
+    let of_status = |class: &str| count_before(statuses, class);
+    let wrong_status = [of_status("3xx")?, of_status("4xx")?, of_status("5xx")?]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    Ok(Report {
+        duration: Some(duration),
+        completed: of_status("2xx")?.min(count_before(requests, "succeeded")?),
+        failures: failures([
+            (ErrorKind::Reset, count_before(requests, "errored")?, "h2load: errored"),
+            (ErrorKind::Stall, count_before(requests, "timeout")?, "h2load: timeout"),
+            (ErrorKind::Status, wrong_status, "h2load: a status other than 2xx"),
+        ]),
+        body: body(line("traffic:")?)?,
+        negotiated: field(text, "TLS Protocol:").and_then(|version| {
+            let key = field(text, "Server Temp Key:").unwrap_or_default();
+            negotiated(version, field(text, "Cipher:")?, key)
+        }),
+    })
+}
+
+/// Its data holds what came before and after its window too, its total does not, but holds the
+/// heads: the lesser of the two.
+fn body(traffic: &str) -> Result<u64, String> {
+    let without_heads = exact(traffic, "total")?.saturating_sub(exact(traffic, "headers")?);
+    Ok(exact(traffic, "data")?.min(without_heads))
+}
+
+/// The exact number in `75.81MB (79495168) data`.
+fn exact(traffic: &str, what: &str) -> Result<u64, String> {
+    traffic
+        .split(',')
+        .find_map(|part| {
+            let (_, rest) = part.trim().split_once('(')?;
+            let (number, name) = rest.split_once(')')?;
+            (name.split_whitespace().next() == Some(what)).then(|| number.parse().ok())?
+        })
+        .ok_or_else(|| format!("says `traffic: {traffic}`, without the bytes of {what}"))
+}

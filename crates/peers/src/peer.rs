@@ -1,0 +1,161 @@
+use std::fmt;
+use std::str::FromStr;
+
+use load::{Operation, Plan};
+
+use crate::report::Report;
+use crate::{ab, h2load, s_time, wrk};
+
+/// A program that makes load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// wrk: many threads, requests.
+    Wrk,
+    /// ApacheBench: one thread, requests.
+    Ab,
+    /// h2load of nghttp2, told to speak HTTP/1.1: many threads, requests on kept connections.
+    H2load,
+    /// `openssl s_time -new`: one handshake after another.
+    STime,
+}
+
+impl Peer {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Wrk, Self::Ab, Self::H2load, Self::STime];
+
+    /// The name as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wrk => "wrk",
+            Self::Ab => "ab",
+            Self::H2load => "h2load",
+            Self::STime => "s_time",
+        }
+    }
+
+    /// The most CPUs that it can make use of.
+    #[must_use]
+    pub fn most_cpus(self) -> usize {
+        match self {
+            Self::Wrk | Self::H2load => usize::MAX,
+            Self::Ab | Self::STime => 1,
+        }
+    }
+
+    /// The program's file name.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Wrk => "wrk",
+            Self::Ab => "ab",
+            Self::H2load => "h2load",
+            Self::STime => "openssl",
+        }
+    }
+
+    /// The Debian package that has it.
+    pub(crate) fn package(self) -> &'static str {
+        match self {
+            Self::Wrk => "wrk",
+            Self::Ab => "apache2-utils",
+            Self::H2load => "nghttp2-client",
+            Self::STime => "openssl",
+        }
+    }
+
+    /// What makes it print its version.
+    pub(crate) fn version_argument(self) -> &'static str {
+        match self {
+            Self::Wrk | Self::H2load => "--version",
+            Self::Ab => "-V",
+            Self::STime => "version",
+        }
+    }
+
+    /// How many threads it has once it makes its load.
+    pub(crate) fn threads(self, plan: &Plan) -> usize {
+        match self {
+            // The first thread starts the others and waits.
+            Self::Wrk | Self::H2load => plan.cpus.len() + 1,
+            Self::Ab | Self::STime => 1,
+        }
+    }
+
+    /// Whether SIGINT makes it end with its report; others end without one.
+    pub(crate) fn reports_when_interrupted(self) -> bool {
+        match self {
+            Self::Wrk | Self::Ab => true,
+            Self::H2load | Self::STime => false,
+        }
+    }
+
+    /// Whether it prints what a connection negotiated.
+    pub(crate) fn tells_negotiated(self) -> bool {
+        match self {
+            Self::Ab | Self::H2load => true,
+            Self::Wrk | Self::STime => false,
+        }
+    }
+
+    /// What it says of itself when it has ended, read.
+    ///
+    /// # Errors
+    /// What its report lacks, or where it is not of the form that is known.
+    pub(crate) fn read(self, text: &str, plan: &Plan) -> Result<Report, String> {
+        match self {
+            Self::Wrk => wrk::read(text, plan),
+            Self::Ab => ab::read(text),
+            Self::H2load => h2load::read(text),
+            Self::STime => s_time::read(text),
+        }
+    }
+
+    /// What to keep in mind when its figures are read.
+    pub(crate) fn caution(self, plan: &Plan) -> &'static str {
+        match (self, plan.operation) {
+            (Self::Wrk, Operation::OneRequestPerConnection) => {
+                "wrk resumes sessions wherever the server lets it, so forbid tickets and the \
+                 session cache at the server; compare with a load without --client"
+            }
+            (Self::Wrk, _) => {
+                "wrk counts 3xx as success, and the heads of responses among the bytes unless the \
+                 object is a generated one; compare with a load without --client"
+            }
+            (Self::Ab, _) => "ab asks with HTTP/1.0; compare with a load without --client",
+            (Self::H2load | Self::STime, _) => "compare with a load without --client",
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Peer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|peer| peer.name() == text).ok_or_else(|| {
+            format!(
+                "`{text}` is no load program that toll can run; write one of: wrk, ab, h2load, \
+                 s_time"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written_alike() {
+        for peer in Peer::ALL {
+            assert_eq!(peer.to_string().parse(), Ok(peer));
+        }
+        let message = "siege".parse::<Peer>().unwrap_err();
+        assert!(message.ends_with("write one of: wrk, ab, h2load, s_time"), "{message}");
+    }
+}

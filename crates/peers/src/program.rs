@@ -1,0 +1,119 @@
+//! The program of a peer: where it is, and which version.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use load::Plan;
+use rustix::process::Signal;
+use targets::{Launch, Process};
+
+use crate::{Peer, PeerError};
+
+/// How long a program may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(5);
+/// Between two looks at it.
+const GLANCE: Duration = Duration::from_millis(2);
+/// What is read of a program's output: its end.
+const MOST_OUTPUT: u64 = 64 << 10;
+
+/// The program in the folders of `PATH`.
+pub(crate) fn find(peer: Peer) -> Result<PathBuf, PeerError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(peer.program()))
+        .find(|program| {
+            rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
+        })
+        .ok_or(PeerError::Missing {
+            program: peer.program(),
+            package: peer.package(),
+            client: peer.name(),
+        })
+}
+
+/// A running program, and files that take what it says and leave no trace.
+pub(crate) struct Spoken {
+    pub(crate) process: Process,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
+}
+
+impl Spoken {
+    pub(crate) fn start(
+        program: &Path,
+        arguments: Vec<OsString>,
+        plan: &Plan,
+    ) -> Result<Self, PeerError> {
+        let failed = |source| PeerError::Start { program: program.display().to_string(), source };
+        let file = || -> Result<(File, File), PeerError> {
+            let file = tempfile::tempfile().map_err(failed)?;
+            Ok((file.try_clone().map_err(failed)?, file))
+        };
+        let ((stdout, its_stdout), (stderr, its_stderr)) = (file()?, file()?);
+        let launch = Launch {
+            program: program.to_owned(),
+            arguments,
+            cpus: &plan.cpus,
+            stdout: its_stdout,
+            stderr: its_stderr,
+            death_signal: Signal::KILL,
+        };
+        let process = Process::start(launch).map_err(|(program, source)| PeerError::Start {
+            program: program.display().to_string(),
+            source,
+        })?;
+        Ok(Self { process, stdout, stderr })
+    }
+}
+
+/// The end of what a program has written. Its offset is the file's, so this is for one that ended.
+pub(crate) fn written(mut file: &File) -> io::Result<String> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST_OUTPUT)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The version that the program tells, such as `4.1.0`.
+pub(crate) fn version(peer: Peer, program: &Path, plan: &Plan) -> Result<String, PeerError> {
+    let mut spoken = Spoken::start(program, vec![peer.version_argument().into()], plan)?;
+    let deadline = Instant::now() + VERSION_LIMIT;
+    while spoken.process.exited().is_none() && Instant::now() < deadline {
+        std::thread::sleep(GLANCE);
+    }
+    spoken.process.stop();
+    written(&spoken.stdout)
+        .ok()
+        .and_then(|said| version_in(&said).map(str::to_owned))
+        .ok_or_else(|| PeerError::Nameless { program: program.display().to_string() })
+}
+
+/// The first number with a point in it.
+fn version_in(said: &str) -> Option<&str> {
+    said.split(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .map(|word| word.trim_matches('.'))
+        .find(|word| word.contains('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_the_programs_say() {
+        for (said, version) in [
+            ("wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer", "4.1.0"),
+            ("This is ApacheBench, Version 2.3 <$Revision$>\nCopyright 1996", "2.3"),
+            ("h2load nghttp2/1.52.0\n", "1.52.0"),
+            ("OpenSSL 3.0.22 25 Aug 2026 (Library: OpenSSL 3.0.22 25 Aug 2026)", "3.0.22"),
+        ] {
+            assert_eq!(version_in(said), Some(version));
+        }
+        assert_eq!(version_in("usage: 12 of ... things"), None);
+    }
+}

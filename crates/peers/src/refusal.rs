@@ -1,0 +1,100 @@
+//! What no peer can do, or not all: a plan that asks for it is refused, not changed in silence.
+
+use load::{Arrival, KeyExchangeMode, Operation, Plan, Stop};
+use units::Nanos;
+
+use crate::{Peer, PeerError};
+
+const SECOND: u64 = 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
+
+/// How long the peer is to run, where it can carry out the plan as far as that does not depend on
+/// TLS.
+///
+/// # Errors
+/// The first thing that it cannot do.
+pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
+    let refuse = |why: String| Err(PeerError::Refused(why));
+    if let Err(error) = plan.check() {
+        return refuse(error.to_string());
+    }
+    let Stop::After { warmup, duration } = plan.stop else {
+        return refuse(format!("{peer} runs for a time, not for a number of operations"));
+    };
+    if warmup != Nanos(0) {
+        return refuse(format!(
+            "{peer} counts from its start and has no warm-up; leave --warmup {warmup} out"
+        ));
+    }
+    if plan.arrival != Arrival::CLOSED {
+        return refuse(format!(
+            "{peer} asks again as soon as it has its answer; leave the arrival out"
+        ));
+    }
+    match (peer, plan.operation) {
+        (Peer::STime, Operation::Handshakes) => {}
+        (Peer::STime, operation) => {
+            return refuse(format!(
+                "s_time makes handshakes only, not {operation}; add --operation handshakes"
+            ));
+        }
+        (_, Operation::Handshakes) => {
+            return refuse(format!(
+                "{peer} cannot make handshakes without a request; take --client s_time, or \
+                 --operation one-request-per-connection"
+            ));
+        }
+        (Peer::H2load, Operation::OneRequestPerConnection) => {
+            return refuse(
+                "h2load does not go on after a connection's end; take --client wrk or ab for \
+                 one-request-per-connection"
+                    .into(),
+            );
+        }
+        _ => {}
+    }
+    if plan.cpus.len() > peer.most_cpus() {
+        return refuse(format!(
+            "{peer} has one thread, which makes no use of {} CPUs; give one with --cpus",
+            plan.cpus.len()
+        ));
+    }
+    if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
+        return refuse(format!("{peer} makes fresh keys; leave --key-exchange fixed out"));
+    }
+    if plan.tls.encrypt_then_mac.is_some() {
+        return refuse(format!(
+            "{peer} always offers encrypt-then-MAC; leave --encrypt-then-mac out, and decide at the \
+             server"
+        ));
+    }
+    let step = if peer == Peer::H2load { MILLISECOND } else { SECOND };
+    if !duration.0.is_multiple_of(step) {
+        return refuse(format!(
+            "{peer} runs for whole {}, not for {duration}; change --duration",
+            if step == SECOND { "seconds" } else { "milliseconds" }
+        ));
+    }
+    Ok(duration)
+}
+
+/// A time limit in whole seconds, for programs that know no others.
+pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError> {
+    match timeout.0.is_multiple_of(SECOND) {
+        true => Ok(timeout.0 / SECOND),
+        false => Err(PeerError::Refused(format!(
+            "{peer} has time limits of whole seconds, not of {timeout}; change --timeout"
+        ))),
+    }
+}
+
+/// Refuses what of TLS a program cannot be told; `what` is the flag with its value, where given.
+pub(crate) fn decide_at_the_server(peer: Peer, what: Option<String>) -> Result<(), PeerError> {
+    match what {
+        None => Ok(()),
+        Some(flag) => Err(PeerError::Refused(format!(
+            "{peer} cannot be told {flag}; leave it out, and restrict the server to it (toll serve \
+             --tls, --suites, --groups)"
+        ))),
+    }
+}

@@ -1,0 +1,203 @@
+//! A peer that runs, as a trial sees it.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use load::{ByteCounts, Failures, Latencies, Outcome, Plan, Progress, Verified};
+use rustix::process::{Pid, Signal, kill_process};
+use study::{Load, PeerReport};
+use targets::Process;
+use units::Nanos;
+
+use crate::program::{Spoken, written};
+use crate::report::Report;
+use crate::watch::Watch;
+use crate::{Client, Peer, PeerError};
+
+/// How long a program may take until its threads are there.
+const START_LIMIT: Duration = Duration::from_secs(2);
+/// Between two looks at them.
+const GLANCE: Duration = Duration::from_micros(500);
+/// How long it may go on after its time and its time limit, for its report.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A program that makes a load. Dropping it ends the program, and so does the end of toll.
+pub struct PeerLoad {
+    peer: Peer,
+    name: String,
+    plan: Plan,
+    process: RefCell<Process>,
+    watch: Watch,
+    stdout: File,
+    stderr: File,
+    spawned: Instant,
+    window: (Instant, Instant),
+    threads: Vec<i32>,
+    is_interrupted: Cell<bool>,
+    /// Kept open until the program has read it.
+    _script: File,
+}
+
+impl PeerLoad {
+    pub(crate) fn start(
+        client: &Client,
+        arguments: Vec<OsString>,
+        script: File,
+    ) -> Result<Self, PeerError> {
+        let Client { peer, plan, duration, program, name } = client;
+        let duration = Duration::from(*duration);
+        let spawned = Instant::now();
+        let Spoken { process, stdout, stderr } = Spoken::start(program, arguments, plan)?;
+        let limit = duration + Duration::from(plan.timeout) + 2 * GRACE;
+        let watch = Watch::start(process.pid(), limit)
+            .map_err(|source| PeerError::Start { program: name.clone(), source })?;
+        let threads = threads(process.pid(), peer.threads(plan), &watch);
+        let start = Instant::now();
+        Ok(Self {
+            peer: *peer,
+            name: name.clone(),
+            plan: plan.clone(),
+            process: RefCell::new(process),
+            watch,
+            stdout,
+            stderr,
+            spawned,
+            window: (start, start + duration),
+            threads,
+            is_interrupted: Cell::new(false),
+            _script: script,
+        })
+    }
+
+    /// What it says of its run, or why there is nothing that can be believed.
+    fn report(&self, end: Option<Instant>) -> Result<Report, String> {
+        let name = &self.name;
+        if end.is_none() {
+            return Err(format!("{name} did not end in its time, and was killed"));
+        }
+        let read = |file| written(file).map_err(|error| format!("{name}'s output: {error}"));
+        let said = read(&self.stdout)?;
+        let status = self.process.borrow_mut().exited();
+        if self.is_interrupted.get() {
+            if !self.peer.reports_when_interrupted() {
+                return Err(format!("{name} says nothing when it is interrupted"));
+            }
+        } else if !status.is_some_and(|status| status.success()) {
+            let complaint = read(&self.stderr)?;
+            let last = |text: &str| text.lines().rfind(|line| !line.trim().is_empty()).map(shorten);
+            let why = last(&complaint).or_else(|| last(&said)).unwrap_or_default();
+            let how = status.map_or_else(|| "in an unknown way".to_owned(), |s| s.to_string());
+            return Err(format!("{name} ended with {how}: {why}"));
+        }
+        let report = self.peer.read(&said, &self.plan).map_err(|why| format!("{name} {why}"))?;
+        let asks = self.plan.tls.suite.is_some() || self.plan.tls.version.is_some();
+        if asks
+            && self.peer.tells_negotiated()
+            && report.completed > 0
+            && report.negotiated.is_none()
+        {
+            return Err(format!("{name} does not say that it got the version and suite asked for"));
+        }
+        Ok(report)
+    }
+}
+
+impl Load for PeerLoad {
+    fn window(&self) -> (Instant, Instant) {
+        self.window
+    }
+
+    fn thread_ids(&self) -> Vec<i32> {
+        self.threads.clone()
+    }
+
+    /// Peers tell nothing before their end.
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.watch.ended().is_some()
+    }
+
+    /// Interrupts the program, unless its time is over and it is about to end by itself.
+    fn stop(&self) {
+        if Instant::now() >= self.window.1 || self.is_interrupted.get() || self.is_finished() {
+            return;
+        }
+        self.is_interrupted.set(true);
+        let process = self.process.borrow();
+        // Not waited for yet, so the number is still this program's.
+        if let Some(pid) = i32::try_from(process.pid()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+    }
+
+    fn join(self) -> (Outcome, Option<PeerReport>) {
+        let limit = if self.is_interrupted.get() {
+            GRACE
+        } else {
+            let rest = self.window.1.saturating_duration_since(Instant::now());
+            rest + Duration::from(self.plan.timeout) + GRACE
+        };
+        let end = self.watch.ended_within(limit);
+        let report = self.report(end);
+        self.process.borrow_mut().stop();
+        let elapsed = |since: Instant| {
+            let time = end.unwrap_or_else(Instant::now).saturating_duration_since(since);
+            Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+        };
+        let mut outcome = Outcome {
+            window: elapsed(self.window.0),
+            interrupted: self.is_interrupted.get(),
+            arrivals: load::ArrivalCounts::default(),
+            completed: 0,
+            in_flight: 0,
+            failures: Failures::default(),
+            bytes: ByteCounts::default(),
+            latencies: Latencies::default(),
+            negotiated: Vec::new(),
+            verified: Verified::default(),
+            lost: Vec::new(),
+        };
+        let mut failures = Vec::new();
+        match report {
+            Ok(report) => {
+                outcome.window = report.duration.unwrap_or_else(|| elapsed(self.spawned));
+                outcome.completed = report.completed;
+                outcome.bytes = ByteCounts { body: report.body, unproven: 0, opened: report.body };
+                outcome.negotiated = report.negotiated.map(|kind| (kind, 1)).into_iter().collect();
+                failures = report.failures;
+            }
+            Err(why) => outcome.lost.push(why),
+        }
+        let caution = self.peer.caution(&self.plan).to_owned();
+        (outcome, Some(PeerReport { client: self.name.clone(), failures, caution }))
+    }
+}
+
+/// The kernel's ids of the program's threads, once there are as many as expected. A program of
+/// another build may have another number: then those that there are after the limit.
+fn threads(pid: u32, expected: usize, watch: &Watch) -> Vec<i32> {
+    let deadline = Instant::now() + START_LIMIT;
+    loop {
+        let mut found: Vec<i32> = std::fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        if found.len() >= expected || watch.ended().is_some() || Instant::now() >= deadline {
+            found.sort_unstable();
+            return found;
+        }
+        std::thread::sleep(GLANCE);
+    }
+}
+
+/// A line that may be of any length.
+fn shorten(line: &str) -> String {
+    line.trim().chars().take(200).collect()
+}

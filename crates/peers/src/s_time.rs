@@ -1,0 +1,57 @@
+//! `openssl s_time -new`: its command line and its report.
+//!
+//! It makes one handshake after another on one thread, closes each connection without a word, and
+//! says how long it took only in whole seconds.
+
+use std::ffi::OsString;
+
+use load::Plan;
+use tls::Version;
+use units::Nanos;
+
+use crate::refusal::decide_at_the_server;
+use crate::report::Report;
+use crate::{Peer, PeerError};
+
+/// # Errors
+/// What `s_time` cannot be told.
+pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let tls = &plan.tls;
+    decide_at_the_server(Peer::STime, tls.group.map(|group| format!("--group {group}")))?;
+    if plan.connections != 1 {
+        return Err(PeerError::Refused(
+            "s_time makes one connection after another; add --connections 1".into(),
+        ));
+    }
+    let mut arguments: Vec<String> = ["s_time", "-new", "-connect"].map(str::to_owned).into();
+    arguments.push(plan.address.to_string());
+    arguments.extend(["-time".to_owned(), (duration.0 / 1_000_000_000).to_string()]);
+    arguments.extend(tls.version.or(tls.suite.map(tls::Suite::version)).map(|version| {
+        match version {
+            Version::Tls12 => "-tls1_2",
+            Version::Tls13 => "-tls1_3",
+        }
+        .to_owned()
+    }));
+    if let Some(suite) = tls.suite {
+        let option = match suite.version() {
+            Version::Tls12 => "-cipher",
+            Version::Tls13 => "-ciphersuites",
+        };
+        arguments.extend([option.to_owned(), suite.openssl_name.to_owned()]);
+    }
+    Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+/// # Errors
+/// What its report lacks.
+pub(crate) fn read(text: &str) -> Result<Report, String> {
+    let completed = text
+        .lines()
+        .find_map(|line| {
+            let (connections, rest) = line.trim().split_once(" connections in ")?;
+            rest.contains("real seconds").then_some(connections)?.parse().ok()
+        })
+        .ok_or("has no line `connections in ... real seconds`")?;
+    Ok(Report { duration: None, completed, failures: Vec::new(), body: 0, negotiated: None })
+}

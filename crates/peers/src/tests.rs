@@ -1,0 +1,282 @@
+//! Command lines, refusals, and the reports that the programs really wrote (in `fixtures/`).
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use cpus::CpuList;
+use load::{Arrival, ErrorKind, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan};
+use proptest::prelude::*;
+use tls::{Group, Suite, Version};
+use units::Nanos;
+
+use crate::report::Report;
+use crate::{Peer, PeerError, ab, h2load, refusal, s_time, wrk};
+
+const SECOND: Nanos = Nanos(1_000_000_000);
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_str!(concat!("../fixtures/", $name, ".txt"))
+    };
+}
+
+fn plan(path: &str) -> Plan {
+    Plan {
+        url: format!("https://127.0.0.1:8443{path}").parse().unwrap(),
+        address: "127.0.0.1:8443".parse().unwrap(),
+        tls: TlsPlan::any(),
+        operation: Operation::Requests,
+        arrival: Arrival::CLOSED,
+        connections: 8,
+        cpus: CpuList::from(1),
+        stop: Stop::After { warmup: Nanos(0), duration: SECOND },
+        receive: Receive::Walk,
+        verify: OneIn(NonZeroU32::MIN),
+        timeout: Nanos(10_000_000_000),
+    }
+}
+
+fn suite(name: &str) -> Option<&'static Suite> {
+    Some(Suite::parse(name).unwrap())
+}
+
+fn arguments(peer: Peer, plan: &Plan) -> Result<String, PeerError> {
+    let duration = refusal::check(peer, plan)?;
+    let all = match peer {
+        Peer::Wrk => wrk::arguments(plan, duration, Path::new("SCRIPT")),
+        Peer::Ab => ab::arguments(plan, duration),
+        Peer::H2load => h2load::arguments(plan, duration),
+        Peer::STime => s_time::arguments(plan, duration),
+    }?;
+    let words: Vec<String> = all.into_iter().map(|word| word.into_string().unwrap()).collect();
+    Ok(words.join(" "))
+}
+
+fn counts(report: &Report) -> Vec<(ErrorKind, u64)> {
+    report.failures.iter().map(|(kind, count, _)| (*kind, *count)).collect()
+}
+
+#[test]
+fn each_program_is_told_the_plan_in_its_words() {
+    let mut plan = plan("/bytes/1KiB");
+    assert_eq!(
+        arguments(Peer::Wrk, &plan).unwrap(),
+        "-t1 -c8 -d1s --timeout 10s -s SCRIPT https://127.0.0.1:8443/bytes/1KiB"
+    );
+    assert_eq!(
+        arguments(Peer::Ab, &plan).unwrap(),
+        "-q -d -S -r -t 1 -n 200000 -c 8 -s 10 -k https://127.0.0.1:8443/bytes/1KiB"
+    );
+    plan.tls.suite = suite("TLS_AES_128_GCM_SHA256");
+    plan.tls.group = Some(Group::Secp256r1);
+    plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1_500_000_000) };
+    assert_eq!(
+        arguments(Peer::H2load, &plan).unwrap(),
+        "--h1 --threads=1 --clients=8 --duration=1500ms --connection-inactivity-timeout=10000ms \
+         --connect-to=127.0.0.1:8443 --tls13-ciphers=TLS_AES_128_GCM_SHA256 --groups=P-256 \
+         https://127.0.0.1:8443/bytes/1KiB"
+    );
+    let mut plan = self::plan("/bytes/1KiB");
+    plan.operation = Operation::OneRequestPerConnection;
+    let told = arguments(Peer::Wrk, &plan).unwrap();
+    assert!(told.contains(" -H Connection: close https://"), "{told}");
+    plan.tls.suite = suite("AES128-SHA");
+    let told = arguments(Peer::Ab, &plan).unwrap();
+    assert!(told.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{told}");
+    plan.operation = Operation::Handshakes;
+    plan.connections = 1;
+    assert_eq!(
+        arguments(Peer::STime, &plan).unwrap(),
+        "s_time -new -connect 127.0.0.1:8443 -time 1 -tls1_2 -cipher AES128-SHA"
+    );
+}
+
+#[test]
+fn what_a_program_cannot_do_is_refused_in_one_line() {
+    type Change = fn(&mut Plan);
+    let all: [(Peer, Change, &str); 17] = [
+        (Peer::Wrk, |p| p.connections = 0, "0 connections load nothing"),
+        (Peer::Wrk, |p| p.stop = Stop::Operations(9), "runs for a time"),
+        (
+            Peer::Ab,
+            |p| p.stop = Stop::After { warmup: SECOND, duration: SECOND },
+            "leave --warmup 1s out",
+        ),
+        (Peer::H2load, |p| p.arrival = Arrival::Paced { every: SECOND }, "leave the arrival out"),
+        (Peer::Wrk, |p| p.operation = Operation::Handshakes, "take --client s_time"),
+        (Peer::STime, |_| (), "add --operation handshakes"),
+        (
+            Peer::H2load,
+            |p| p.operation = Operation::OneRequestPerConnection,
+            "take --client wrk or ab",
+        ),
+        (Peer::Ab, |p| p.cpus = "0-1".parse().unwrap(), "no use of 2 CPUs"),
+        (
+            Peer::Wrk,
+            |p| p.tls.key_exchange = Some(KeyExchangeMode::Fixed),
+            "leave --key-exchange fixed out",
+        ),
+        (
+            Peer::Ab,
+            |p| {
+                p.tls.suite = suite("AES128-SHA");
+                p.tls.encrypt_then_mac = Some(false);
+            },
+            "leave --encrypt-then-mac out",
+        ),
+        (
+            Peer::Wrk,
+            |p| p.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1_500_000_000) },
+            "wrk runs for whole seconds, not for 1.5s",
+        ),
+        (Peer::Ab, |p| p.timeout = Nanos(500_000_000), "whole seconds, not of 500ms"),
+        (Peer::Wrk, |p| p.tls.suite = suite("AES128-SHA"), "restrict the server to it"),
+        (Peer::Wrk, |p| p.tls.version = Some(Version::Tls13), "told --tls 1.3"),
+        (Peer::Ab, |p| p.tls.suite = suite("TLS_AES_128_GCM_SHA256"), "told --suite TLS_AES"),
+        (Peer::Ab, |p| p.tls.group = Some(Group::X25519), "told --group x25519"),
+        (Peer::STime, |p| p.operation = Operation::Handshakes, "add --connections 1"),
+    ];
+    for (peer, change, expected) in all {
+        let mut plan = plan("/");
+        change(&mut plan);
+        let message = arguments(peer, &plan).unwrap_err().to_string();
+        assert!(message.contains(expected), "{peer}: {message}");
+        assert_eq!(message.lines().count(), 1);
+    }
+}
+
+#[test]
+fn wrks_counts_are_exact_and_its_errors_leave_its_requests() {
+    let report = wrk::read(fixture!("wrk-ok"), &plan("/bytes/64KiB")).unwrap();
+    assert_eq!((report.completed, report.duration), (4674, Some(Nanos(2_100_230_000))));
+    // 307,222,820 with heads, but no more than 4,674 + 8 objects.
+    assert_eq!(report.body, (4674 + 8) * 65_536);
+    assert!(report.failures.is_empty());
+    let unknown = wrk::read(fixture!("wrk-ok"), &plan("/index.html")).unwrap();
+    assert_eq!(unknown.body, 307_222_820);
+
+    let report = wrk::read(fixture!("wrk-errors"), &plan("/x")).unwrap();
+    assert_eq!(report.completed, 1808 - 258);
+    assert_eq!(counts(&report), [(ErrorKind::Reset, 903), (ErrorKind::Status, 258)]);
+    let report = wrk::read(fixture!("wrk-status"), &plan("/missing")).unwrap();
+    assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 8570)]));
+}
+
+#[test]
+fn abs_complete_requests_are_not_all_complete() {
+    let report = ab::read(fixture!("ab-ok")).unwrap();
+    assert_eq!((report.completed, report.duration), (307, Some(Nanos(3_705_000_000))));
+    assert_eq!((report.body, report.failures.len()), (20_119_552, 0));
+    let told = report.negotiated.unwrap();
+    assert_eq!((told.version, told.group), (Version::Tls13, Some(Group::X25519)));
+
+    let report = ab::read(fixture!("ab-errors")).unwrap();
+    assert_eq!(report.completed, 716 - 307 - 69);
+    assert_eq!(counts(&report), [(ErrorKind::ShortBody, 307), (ErrorKind::Status, 69)]);
+    assert_eq!(report.negotiated, None);
+    // Responses of 404, some of them after its count had stopped.
+    let report = ab::read(fixture!("ab-status")).unwrap();
+    assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 13)]));
+    // Nobody listens; ab takes half of its attempts for complete requests.
+    let report = ab::read(fixture!("ab-dead")).unwrap();
+    let expected = vec![(ErrorKind::EarlyClose, 361), (ErrorKind::EarlyClose, 361)];
+    assert_eq!((report.completed, counts(&report)), (0, expected));
+}
+
+#[test]
+fn h2loads_counts_are_of_responses_with_success() {
+    let report = h2load::read(fixture!("h2load-ok")).unwrap();
+    assert_eq!((report.completed, report.duration), (2005, Some(Nanos(1_700_000_000))));
+    assert_eq!((report.body, report.failures.len()), (131_564_090 - 110_715, 0));
+    assert_eq!(report.negotiated.unwrap().group, Some(Group::Secp256r1));
+    let report = h2load::read(fixture!("h2load-status")).unwrap();
+    assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 1266)]));
+    assert_eq!(report.duration, Some(Nanos(503_680_000)));
+    let report = h2load::read(fixture!("h2load-errors")).unwrap();
+    assert_eq!((report.completed, counts(&report)), (6, vec![(ErrorKind::Status, 1)]));
+}
+
+#[test]
+fn s_times_count_is_that_of_its_real_time() {
+    let report = s_time::read(fixture!("s_time-ok")).unwrap();
+    assert_eq!((report.completed, report.duration), (47, None));
+}
+
+#[test]
+fn what_is_not_understood_is_an_error_and_not_zero() {
+    let plan = plan("/");
+    for peer in Peer::ALL {
+        for text in ["", "hello", fixture!("wrk-refused")] {
+            assert!(peer.read(text, &plan).is_err(), "{peer}");
+        }
+    }
+    // A report without one of its lines, or with a word in place of a number.
+    for (peer, text, there, instead) in [
+        (Peer::Ab, fixture!("ab-ok"), "Complete requests:", "gone"),
+        (Peer::Ab, fixture!("ab-ok"), "Failed requests:", "gone"),
+        (Peer::Ab, fixture!("ab-ok"), "HTML transferred:", "HTML transferred: many"),
+        (Peer::Ab, fixture!("ab-ok"), "3.705", "-3.705"),
+        (Peer::Ab, fixture!("ab-ok"), "3.705", "NaN"),
+        (Peer::Ab, fixture!("ab-errors"), "(Connect:", "gone"),
+        (Peer::Ab, fixture!("ab-errors"), "Length: 307", "Length: many"),
+        (Peer::Ab, fixture!("ab-errors"), "Non-2xx responses:", "Non-2xx responses: many"),
+        (Peer::H2load, fixture!("h2load-ok"), "requests:", "gone"),
+        (Peer::H2load, fixture!("h2load-ok"), "2005 succeeded", "many succeeded"),
+        (Peer::H2load, fixture!("h2load-ok"), "0 timeout", "timeout"),
+        (Peer::H2load, fixture!("h2load-ok"), "0 5xx", "gone"),
+        (Peer::H2load, fixture!("h2load-ok"), "(131923968) data", "data"),
+        (Peer::H2load, fixture!("h2load-ok"), "(131564090) total", "(many) total"),
+        (Peer::H2load, fixture!("h2load-ok"), "finished in", "finished in many"),
+        (Peer::Wrk, fixture!("wrk-ok"), "timeout=", "gone="),
+        (Peer::Wrk, fixture!("wrk-ok"), "requests=", "requests=many"),
+        (Peer::STime, fixture!("s_time-ok"), "47 connections in 2", "many connections in 2"),
+    ] {
+        assert!(peer.read(text, &plan).is_ok());
+        assert!(text.contains(there), "{there}");
+        let damaged = text.replace(there, instead);
+        assert!(peer.read(&damaged, &plan).is_err(), "{peer}: {there} -> {instead}");
+    }
+}
+
+/// A real report of which some digits and words are others.
+fn damaged() -> impl Strategy<Value = String> {
+    let reports = prop_oneof![
+        Just(fixture!("wrk-errors")),
+        Just(fixture!("ab-errors")),
+        Just(fixture!("ab-ok")),
+        Just(fixture!("h2load-ok")),
+        Just(fixture!("s_time-ok")),
+    ];
+    (reports, prop::collection::vec((any::<prop::sample::Index>(), ".{0,20}"), 1..6)).prop_map(
+        |(report, damages)| {
+            let mut words: Vec<String> = report.split(' ').map(str::to_owned).collect();
+            for (place, word) in damages {
+                let place = place.index(words.len());
+                words[place] = word;
+            }
+            words.join(" ")
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_a_panic(text in prop_oneof![damaged(), "(?s).{0,300}"]) {
+        let plan = plan("/bytes/64KiB");
+        for peer in Peer::ALL {
+            let _ = peer.read(&text, &plan);
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_no_panic(numbers in prop::collection::vec(any::<u64>(), 8)) {
+        let line = format!(
+            "toll: microseconds={} requests={} bytes={} connect={} read={} write={} timeout={} \
+             status={}",
+            numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
+            numbers[7],
+        );
+        let report = wrk::read(&line, &plan("/bytes/64KiB")).unwrap();
+        prop_assert!(report.completed <= numbers[1] && report.body <= numbers[2]);
+    }
+}

@@ -1,0 +1,96 @@
+//! wrk: its command line and its report.
+//!
+//! wrk's own report rounds to three digits. A script's `done` function is given the exact counts
+//! when the load is over, so it costs nothing while that runs; all other functions of a script,
+//! which wrk would call for each request, are left undefined.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use load::{ErrorKind, Operation, Plan};
+use units::{Bytes, Nanos};
+
+use crate::refusal::{decide_at_the_server, whole_seconds};
+use crate::report::{Report, failures, field};
+use crate::{Peer, PeerError};
+
+/// Prints [`LABEL`] and the counts.
+pub(crate) const SCRIPT: &str = r#"
+function done(summary)
+  local e = summary.errors
+  io.write(string.format("\ntoll: microseconds=%.0f requests=%.0f bytes=%.0f connect=%.0f " ..
+    "read=%.0f write=%.0f timeout=%.0f status=%.0f\n", summary.duration, summary.requests,
+    summary.bytes, e.connect, e.read, e.write, e.timeout, e.status))
+end
+"#;
+
+const LABEL: &str = "toll:";
+
+/// # Errors
+/// What wrk cannot be told.
+pub(crate) fn arguments(
+    plan: &Plan,
+    duration: Nanos,
+    script: &Path,
+) -> Result<Vec<OsString>, PeerError> {
+    let tls = &plan.tls;
+    decide_at_the_server(Peer::Wrk, tls.suite.map(|suite| format!("--suite {suite}")))?;
+    decide_at_the_server(Peer::Wrk, tls.version.map(|v| format!("--tls {}", v.number())))?;
+    decide_at_the_server(Peer::Wrk, tls.group.map(|group| format!("--group {group}")))?;
+    let timeout = whole_seconds(Peer::Wrk, plan.timeout)?;
+    let mut arguments: Vec<OsString> = vec![
+        format!("-t{}", plan.cpus.len()).into(),
+        format!("-c{}", plan.connections).into(),
+        format!("-d{}s", duration.seconds()).into(),
+        "--timeout".into(),
+        format!("{timeout}s").into(),
+        "-s".into(),
+        script.into(),
+    ];
+    if plan.operation == Operation::OneRequestPerConnection {
+        arguments.extend(["-H".into(), "Connection: close".into()]);
+    }
+    arguments.push(plan.url.to_string().into());
+    Ok(arguments)
+}
+
+/// Reads what the script printed.
+///
+/// # Errors
+/// It is not there, or not whole.
+pub(crate) fn read(text: &str, plan: &Plan) -> Result<Report, String> {
+    let line = field(text, LABEL).ok_or("has no line of the script that was given to it")?;
+    let value = |name: &str| -> Result<u64, String> {
+        line.split_whitespace()
+            .find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+            .ok_or_else(|| format!("says `{line}`, without {name}"))
+    };
+    let (requests, bytes) = (value("requests")?, value("bytes")?);
+    let (status, timeout) = (value("status")?, value("timeout")?);
+    // Responses with a wrong status and those that took too long are among its requests.
+    let completed = requests.saturating_sub(status).saturating_sub(timeout);
+    Ok(Report {
+        duration: Some(Nanos(value("microseconds")?.saturating_mul(1_000))),
+        completed,
+        failures: failures([
+            (ErrorKind::Refused, value("connect")?, "wrk: no connection, or no TLS"),
+            (ErrorKind::Reset, value("read")?, "wrk: reset, or closed within a response"),
+            (ErrorKind::EarlyClose, value("write")?, "wrk: the request could not be written"),
+            (ErrorKind::Stall, timeout, "wrk: a response took longer than the time limit"),
+            (ErrorKind::Status, status, "wrk: a status of 400 or more"),
+        ]),
+        body: body(bytes, requests, plan),
+        negotiated: None,
+    })
+}
+
+/// Its bytes hold the heads of the responses too. Of a generated object the size is known: then no
+/// more than that counts for each response that ended and each that may have been under way.
+fn body(bytes: u64, requests: u64, plan: &Plan) -> u64 {
+    match objects::size_of(plan.url.path()) {
+        Some(Bytes(size)) => {
+            bytes.min(requests.saturating_add(plan.connections as u64).saturating_mul(size))
+        }
+        None => bytes,
+    }
+}
