@@ -38,11 +38,12 @@ pub(crate) fn meaning(mark: Mark) -> &'static str {
     match mark {
         Mark::NotMeasured => "no trial is valid, so there is no figure",
         Mark::ClientBound => {
-            "in some trials the client was the limit: the server can do more than the figure says"
+            "in some trials, or all, the client was the limit: the server can do more than the \
+             figure says"
         }
         Mark::NotServerBound => {
-            "in some trials something else than the server's CPU was the limit: the figure is not \
-             the server's maximum"
+            "in some trials, or all, something else than the server's CPU was the limit: the figure \
+             is not the server's maximum"
         }
         Mark::SomeInvalid => "some trials are invalid; the figure is of the others",
         Mark::Incomplete => "there are fewer trials than the study asks for",

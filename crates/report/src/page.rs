@@ -100,7 +100,7 @@ fn answers(analysis: &Analysis) -> Vec<AnswerView<'_>> {
             sentence: &answer.sentence,
             remedy: answer.remedy.as_deref(),
             caveats: &answer.caveats,
-            chart: answer_chart(answer),
+            chart: answer_chart(answer, &analysis.answers),
         })
         .collect()
 }

@@ -25,9 +25,12 @@ pub enum Style {
 /// Less than this wraps words to death.
 const LEAST_WIDTH: usize = 40;
 
+/// Longer lines of words are hard to read; tables may be wider.
+const MOST_WORDS: usize = 100;
+
 /// The report in lines of at most `width` columns (at least 40 are taken), with a line end behind
-/// each. A table that does not fit leaves out its less important columns; where even the rest is
-/// wider, its lines are longer.
+/// each. A table that does not fit leaves out its less important columns, and says so; where even
+/// the rest is wider, its lines are longer.
 #[must_use]
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     let mut page = Page { text: String::new(), width: width.max(LEAST_WIDTH), style };
@@ -121,7 +124,9 @@ impl Page {
         if !coverages.is_empty() {
             self.blank();
             let words = format!(
-                "One core: per CPU-second of the server. In brackets the interval of the median: {}.",
+                "One core: per CPU-second of the server. In brackets the interval of the median: {}. \
+                 Comparisons and the tax are medians of pairs of trials of one round, so they need not \
+                 be the quotients of these medians.",
                 coverages.join("; ")
             );
             self.paragraph("", &words, Look::Dim);
@@ -167,7 +172,7 @@ impl Page {
 
     /// Wrapped words behind a label, under which the further lines begin.
     fn paragraph(&mut self, label: &str, words: &str, look: Look) {
-        for line in wrapped(label, &on_one_line(words), self.width) {
+        for line in wrapped(label, &on_one_line(words), self.width.min(MOST_WORDS)) {
             self.line(&line, look);
         }
     }

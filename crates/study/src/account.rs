@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use load::{Operation, Outcome};
+use load::{ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, ObserveError};
 
 use crate::evidence::{Evidence, Facts};
-use crate::line::{ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA};
+use crate::line::{
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
+};
+use crate::peer::PeerReport;
 use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
@@ -18,11 +21,34 @@ use crate::warning::Warning;
 const SERIES_STEPS: u32 = 10;
 
 impl Trial {
+    /// What was meant to start, where that does not follow from the answers.
+    fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
+        let arrival = self.plan.arrival;
+        let ArrivalCounts { intended, waiting, deadline_misses } = outcome.arrivals;
+        arrival.is_scheduled().then(|| Arrivals {
+            intended,
+            waiting,
+            deadline_misses: arrival.deadline().map(|_| deadline_misses),
+        })
+    }
+
     /// The line of this trial.
-    pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
+    pub(crate) fn line(
+        &self,
+        outcome: &Outcome,
+        peer: Option<&PeerReport>,
+        observed: Observed,
+    ) -> Line {
         let shares = observed.shares();
+        let operations = Operations {
+            completed: outcome.completed,
+            in_flight: outcome.in_flight,
+            arrivals: self.arrivals(outcome),
+            ..peer.map_or_else(|| Operations::from(&outcome.failures), Operations::from)
+        };
         let evidence = Evidence::of(&Facts {
-            outcome,
+            operations: &operations,
+            window: outcome.window,
             connections: self.plan.connections,
             is_server_here: self.is_server_here(),
             readings: &observed.readings,
@@ -30,13 +56,11 @@ impl Trial {
             server_cpus: self.server_cpus.as_ref(),
             client_cpus: &self.plan.cpus,
         });
-        let receipt = Receipt::of(&self.plan, self.certificate_key, outcome);
-        let verdict = Verdict::of(evidence);
-        let operations = Operations {
-            completed: outcome.completed,
-            in_flight: outcome.in_flight,
-            ..Operations::from(&outcome.failures)
+        let receipt = match peer {
+            None => Receipt::of(&self.plan, self.certificate_key, outcome),
+            Some(peer) => Receipt::of_peer(&self.plan, peer, outcome),
         };
+        let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
         let mut warnings = Warning::of(
             self.neighbours,
@@ -51,6 +75,7 @@ impl Trial {
                 outcome.completed,
             ));
         }
+        warnings.extend(peer.map(Warning::peer_client));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         let seconds = outcome.window.seconds();

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
-use load::{ErrorKind, Outcome};
+use load::ErrorKind;
 use observe::CoreShares;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::line::Operations;
 use crate::reading::Readings;
 
 /// The figures of all candidates. Shares are 0 to 1; what could not be known is absent.
@@ -49,6 +50,10 @@ pub struct Evidence {
     /// The idle share of the server's CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus_idle: Option<f64>,
+    /// Operations that completed over those that were meant to start in the window; absent in a
+    /// closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_served: Option<f64>,
     /// What the hypervisor took, on the CPU of server or client from which it took most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
@@ -66,7 +71,9 @@ fn is_zero(count: &u64) -> bool {
 /// What the figures are made from.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) outcome: &'a Outcome,
+    pub(crate) operations: &'a Operations,
+    /// The length of the window.
+    pub(crate) window: Nanos,
     pub(crate) connections: usize,
     /// Whether the server runs on this machine, so that its accept queue is among those counted.
     pub(crate) is_server_here: bool,
@@ -84,20 +91,21 @@ const SYN_RETRANSMISSION: Nanos = Nanos(1_000_000_000);
 impl Evidence {
     /// The figures of a trial.
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
-        let Facts { outcome, readings, server_cpus, .. } = facts;
-        let failed = outcome.failures.total();
-        let ended = outcome.completed + failed;
+        let Facts { operations, readings, server_cpus, .. } = facts;
+        let failed = operations.errors.values().sum();
+        let count = |kind: ErrorKind| operations.errors.get(kind.name()).copied().unwrap_or(0);
+        let ended = operations.completed + failed;
         let busiest = readings
             .threads()
             .and_then(|usages| usages.into_iter().max_by(|a, b| a.busy().total_cmp(&b.busy())));
         let server = readings.server();
         let of_server_cpus = |cpus: f64| server_cpus.map(|list| cpus / list.len() as f64);
         Self {
-            completed: outcome.completed,
+            completed: operations.completed,
             failed,
             failed_share: (ended > 0).then(|| rounded(failed as f64 / ended as f64)),
-            descriptors_lacking: outcome.failures.count(ErrorKind::Descriptors),
-            ports_lacking: outcome.failures.count(ErrorKind::Ports),
+            descriptors_lacking: count(ErrorKind::Descriptors),
+            ports_lacking: count(ErrorKind::Ports),
             listen_overflows: facts.listen_overflows(),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
@@ -108,6 +116,10 @@ impl Evidence {
                 .and_then(of_server_cpus)
                 .map(rounded),
             server_cpus_idle: facts.server_cpus_idle().map(rounded),
+            offered_served: operations
+                .arrivals
+                .filter(|arrivals| arrivals.intended > 0)
+                .map(|arrivals| rounded(operations.completed as f64 / arrivals.intended as f64)),
             steal: facts.steal().map(rounded),
             foreign: facts.foreign().map(rounded),
         }
@@ -121,7 +133,7 @@ impl Facts<'_> {
     }
 
     fn accept_queue_loss(&self) -> Option<f64> {
-        let time_of_all = self.outcome.window.seconds() * self.connections as f64;
+        let time_of_all = self.window.seconds() * self.connections as f64;
         let lost = self.listen_overflows()? as f64 * SYN_RETRANSMISSION.seconds();
         (time_of_all > 0.0).then(|| lost / time_of_all)
     }
@@ -185,7 +197,6 @@ fn rounded(share: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::reading::{Reading, TaskReading};
-    use crate::testing::outcome;
     use std::time::{Duration, Instant};
 
     /// Readings of a window of 600 ms: the server's CPU time, and that of one load thread with
@@ -224,7 +235,8 @@ mod tests {
         client: &CpuList,
     ) -> Evidence {
         Evidence::of(&Facts {
-            outcome: &outcome(1000),
+            operations: &Operations { completed: 1000, ..Operations::default() },
+            window: Nanos(600_000_000),
             connections: 64,
             is_server_here: server.is_some(),
             readings,
@@ -255,6 +267,7 @@ mod tests {
                 server_busy: Some(0.8),
                 server_waiting: Some(0.0),
                 server_cpus_idle: Some(0.05),
+                offered_served: None,
                 steal: Some(0.02),
                 // The client's CPU ran programs for 0.3, of which 0.2 was the client.
                 foreign: Some(0.1),

@@ -52,6 +52,11 @@ impl Verdict {
             Limit::ServerCpu => {
                 format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
             }
+            Limit::OfferedLoad => format!(
+                "the load that was offered: {} of what was meant to start was done; {}",
+                percent(e.offered_served.unwrap_or_default()),
+                server_in_words(e)
+            ),
             Limit::Noise => format!("noise: {}", noise_in_words(e)),
             Limit::Unknown => {
                 format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
@@ -64,15 +69,17 @@ impl Verdict {
     pub fn remedy(&self) -> &'static str {
         let e = &self.evidence;
         match self.limit {
-            Limit::Errors if e.completed + e.failed == 0 => "measure longer (-d)",
+            Limit::Errors if e.completed + e.failed == 0 => "measure longer (--duration)",
             Limit::Errors => "read the first error of each kind, and the server's log",
-            Limit::Descriptors => "raise the limit (ulimit -n), or use fewer connections (-c)",
+            Limit::Descriptors => {
+                "raise the limit (ulimit -n), or use fewer connections (--connections)"
+            }
             Limit::Ports => {
-                "use fewer connections (-c), wait a minute until closed ones leave TIME_WAIT, or \
+                "use fewer connections (--connections), wait a minute until closed ones leave TIME_WAIT, or \
                  widen net.ipv4.ip_local_port_range"
             }
             Limit::AcceptQueue => {
-                "raise the server's backlog and net.core.somaxconn, or use fewer connections (-c)"
+                "raise the server's backlog and net.core.somaxconn, or use fewer connections (--connections)"
             }
             Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
                 "do not take this as the server's maximum; stop the other work on the client's \
@@ -88,13 +95,16 @@ impl Verdict {
             Limit::ServerCpu => {
                 "this is the server's maximum here; more needs more CPUs or less work a request"
             }
+            Limit::OfferedLoad => {
+                "the server could do more; offer more (--arrival) to find out how much"
+            }
             Limit::Noise => "measure again when nothing else runs on these CPUs",
             Limit::Unknown if e.server_busy.is_none() => {
                 "tell which process the server is (--server-pid), and let it keep its processes, so \
                  that its CPU time is counted"
             }
             Limit::Unknown => {
-                "offer more load with more connections (-c); if the rate stays, the server waits \
+                "offer more load with more connections (--connections); if the rate stays, the server waits \
                  for something else than CPU, or has fewer threads than CPUs"
             }
         }

@@ -1,6 +1,6 @@
 //! The latencies of a trial as an HdrHistogram interval log, which the tools of that family read.
 //!
-//! One line each, tagged `connect`, `first-byte` and `whole`: the V2 compressed histogram of values
+//! One line each, tagged `connect`, `connect-resumed`, `first-byte`, `whole` and `service`: the V2 compressed histogram of values
 //! in nanoseconds. Times are seconds since 1970-01-01 UTC; the maximum, for people, is in
 //! milliseconds.
 
@@ -44,9 +44,15 @@ pub(crate) fn latency_log(
     Ok(log)
 }
 
-fn tagged(latencies: &Latencies) -> [(&'static str, &Histogram<u64>); 3] {
-    let Latencies { connect, first_byte, whole, .. } = latencies;
-    [("connect", connect), ("first-byte", first_byte), ("whole", whole)]
+fn tagged(latencies: &Latencies) -> [(&'static str, &Histogram<u64>); 5] {
+    let Latencies { connect, connect_resumed, first_byte, whole, service } = latencies;
+    [
+        ("connect", connect),
+        ("connect-resumed", connect_resumed),
+        ("first-byte", first_byte),
+        ("whole", whole),
+        ("service", service),
+    ]
 }
 
 #[cfg(test)]

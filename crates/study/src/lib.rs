@@ -23,6 +23,7 @@ mod line;
 mod machine;
 mod mismatch;
 mod order;
+mod peer;
 mod reading;
 mod receipt;
 mod results;
@@ -42,10 +43,12 @@ pub use file::{StudyError, shipped};
 pub use journal::{Journal, JournalError};
 pub use label::label;
 pub use line::{
-    ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role, SCHEMA,
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,
+    SCHEMA,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
+pub use peer::PeerReport;
 pub use reading::{ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
 pub use results::{Lock, Results, ResultsError};
@@ -58,6 +61,7 @@ pub use target_record::TargetRecord;
 pub use this_bench::{ThisBench, commands};
 pub use trial::{Hooks, Load, Measured, Moment, Trial};
 pub use verdict::{
-    ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, SERVER_BUSY, Verdict,
+    ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
+    SERVER_BUSY, Verdict,
 };
 pub use warning::{FREQUENCY_MOVED, Neighbours, Warning, WarningKind};

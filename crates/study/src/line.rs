@@ -69,6 +69,9 @@ pub struct Place {
     pub case: String,
     /// The cell's name, unique in the study.
     pub cell: String,
+    /// The name of the server in `targets.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// What the cell's combination sets, by the keys of the study file.
     pub params: BTreeMap<String, String>,
     /// What the trial was for.
@@ -100,6 +103,22 @@ pub struct Operations {
     pub errors: BTreeMap<String, u64>,
     /// The first error of each kind in words.
     pub first_errors: BTreeMap<String, String>,
+    /// Operations as they were meant to start; absent in a closed loop, where they start when they
+    /// can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+}
+
+/// Operations as they were meant to start, whether or not they could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Meant to start within the window.
+    pub intended: u64,
+    /// Meant to start before the window's end, and not begun by then.
+    pub waiting: u64,
+    /// Not over when their connection was to ask again; only where it asks at a pace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_misses: Option<u64>,
 }
 
 /// Bytes that arrived.
@@ -151,7 +170,20 @@ pub struct LatencyNs {
     /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_max: Option<u64>,
-    /// From the start of an operation until the first byte of its response.
+    /// Those of the connections whose handshake was full; only where some were resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_full_p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_full_p99: Option<u64>,
+    /// Those of the connections that resumed a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_resumed_p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_resumed_p99: Option<u64>,
+    /// From the start of an operation until the first byte of its response. Where arrivals are
+    /// scheduled, the start is the intended one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p50: Option<u64>,
     /// As above.
@@ -175,6 +207,19 @@ pub struct LatencyNs {
     /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
+    /// From the moment when an operation really began to its end; absent in a closed loop, where
+    /// that is the latency above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p50: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p90: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p99: Option<u64>,
+    /// As above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_max: Option<u64>,
     /// The HdrHistogram log with all of them, by its path in the result folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -239,12 +284,20 @@ impl From<&load::Latencies> for LatencyNs {
         let max = |histogram: &hdrhistogram::Histogram<u64>| {
             (!histogram.is_empty()).then(|| histogram.max())
         };
-        let load::Latencies { connect, first_byte, whole } = latencies;
+        let load::Latencies { connect, connect_resumed, first_byte, whole, service } = latencies;
+        let connect_full = match connect_resumed.is_empty() {
+            true => load::Latencies::default().connect,
+            false => latencies.connect_full(),
+        };
         Self {
             connect_p50: at(connect, 0.5),
             connect_p90: at(connect, 0.9),
             connect_p99: at(connect, 0.99),
             connect_max: max(connect),
+            connect_full_p50: at(&connect_full, 0.5),
+            connect_full_p99: at(&connect_full, 0.99),
+            connect_resumed_p50: at(connect_resumed, 0.5),
+            connect_resumed_p99: at(connect_resumed, 0.99),
             first_byte_p50: at(first_byte, 0.5),
             first_byte_p90: at(first_byte, 0.9),
             first_byte_p99: at(first_byte, 0.99),
@@ -253,6 +306,10 @@ impl From<&load::Latencies> for LatencyNs {
             p90: at(whole, 0.9),
             p99: at(whole, 0.99),
             max: max(whole),
+            service_p50: at(service, 0.5),
+            service_p90: at(service, 0.9),
+            service_p99: at(service, 0.99),
+            service_max: max(service),
             file: None,
         }
     }

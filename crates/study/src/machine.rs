@@ -23,7 +23,7 @@ pub trait Machine {
     /// How the server's processes differ from those that [`find_server`](Self::find_server) found;
     /// `None` where they do not, and where there is no server.
     fn server_change(&self) -> Option<ProcessesChanged>;
-    /// Reads CPU times and counters; `threads` are kernel ids of threads of this process.
+    /// Reads CPU times and counters; `threads` are kernel ids.
     fn read(&self, threads: &[i32]) -> Reading;
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
@@ -104,7 +104,9 @@ impl Machine for ThisMachine {
         let threads = threads
             .iter()
             .map(|tid| {
-                let cpu = ThreadCpu::of(u32::try_from(*tid).ok()?).ok()?;
+                let tid = u32::try_from(*tid).ok()?;
+                // Another program's threads have no clocks that this process may read.
+                let cpu = ThreadCpu::of(tid).or_else(|_| ThreadCpu::of_any_process(tid)).ok()?;
                 Some(TaskReading { at: Instant::now(), on_cpu: cpu.on_cpu, waiting: cpu.waiting })
             })
             .collect();

@@ -5,15 +5,22 @@
 
 use std::fmt;
 
-use load::{Negotiated, Operation, Outcome, Plan, Receive};
+use load::{Negotiated, Operation, Outcome, Percent, Plan, Receive};
 use serde::{Deserialize, Serialize};
 use tls::KeyExchange;
+use units::percent;
 
 use crate::receipt::{Asked, Obtained};
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
 const SAMPLES_EXPECTED: u64 = 16;
+
+/// So many handshakes show a share well enough, those at the start included that can only be full.
+const ENOUGH_HANDSHAKES: u64 = 500;
+
+/// How far the share of resumed handshakes may be from the one that was asked.
+const RESUMPTION_TOLERANCE: f64 = 0.10;
 
 /// One thing that is not as it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +57,7 @@ pub(crate) fn mismatches(
 
 /// Names that are not the one that was asked for, each with its count, and handshakes without a
 /// name: every handshake must have had the one that was asked for.
-fn compare_names(
+pub(crate) fn compare_names(
     outcome: &Outcome,
     asked: &Asked,
     obtained: &Obtained,
@@ -111,11 +118,23 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
         _ => {}
     }
     let resumed = count(|kind| kind.resumed);
-    if resumed > 0 {
+    let wanted = plan.tls.resumption;
+    if wanted == Percent::default() && resumed > 0 {
         differs(
             "resumption_percent",
             "full handshakes",
             format!("{} resumed", handshakes_in_words(resumed)),
+        );
+    }
+    let share = resumed as f64 / handshakes as f64;
+    if wanted != Percent::default()
+        && handshakes >= ENOUGH_HANDSHAKES
+        && (share - f64::from(wanted.get()) / 100.0).abs() > RESUMPTION_TOLERANCE
+    {
+        differs(
+            "resumption_percent",
+            &wanted.to_string(),
+            format!("{} of {} resumed", percent(share), handshakes_in_words(handshakes)),
         );
     }
     let needed = match plan.operation {
@@ -303,6 +322,29 @@ mod tests {
             })
             .is_empty()
         );
+    }
+
+    #[test]
+    fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
+        let differences = |asked: &str, full, resumed| {
+            let mut plan = plan("https://localhost/bytes/1MiB");
+            plan.operation = Operation::OneRequestPerConnection;
+            plan.tls.resumption = asked.parse().unwrap();
+            let mut outcome = outcome(full + resumed);
+            let kind = |resumed| Negotiated { resumed, ..negotiated() };
+            outcome.negotiated = vec![(kind(false), full), (kind(true), resumed)];
+            outcome.verified.signatures = full;
+            let all = Receipt::of(&plan, None, &outcome).mismatch;
+            all.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(differences("70%", 350, 650), Vec::<String>::new());
+        assert_eq!(
+            differences("70%", 1_000, 0),
+            ["resumption_percent: asked 70%, got 0.0% of 1,000 handshakes resumed"]
+        );
+        assert_eq!(differences("70%", 100, 900).len(), 1);
+        // Too few to tell.
+        assert_eq!(differences("70%", 100, 0), Vec::<String>::new());
     }
 
     #[test]

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use load::{Negotiated, Operation, Outcome, Plan};
+use load::{KeyExchangeMode, Negotiated, Operation, Outcome, Plan, Receive};
 use serde::{Deserialize, Serialize};
 use tls::CertificateKey;
 
-use crate::mismatch::{Mismatch, mismatches};
+use crate::mismatch::{Mismatch, compare_names, mismatches};
+use crate::peer::PeerReport;
 
 /// What was asked, what was got, and where they differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub struct Asked {
     /// What one operation is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
+    /// When operations are meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<String>,
     /// What to ask the server for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -72,6 +76,10 @@ pub struct Asked {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Obtained {
+    /// The program that made the load, such as `wrk 4.1.0`; absent for toll's own engine. What it
+    /// did is its own word: names are those that it printed of one connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// `1.2`, `1.3`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,
@@ -123,6 +131,24 @@ impl Receipt {
         let mismatch = mismatches(plan, outcome, &asked, &obtained);
         Self { asked, obtained, mismatch }
     }
+
+    /// The receipt of a load that another program made. Such a program decrypts everything, makes
+    /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
+    /// connection is compared with what was asked.
+    #[must_use]
+    pub fn of_peer(plan: &Plan, peer: &PeerReport, outcome: &Outcome) -> Self {
+        let asked = Asked {
+            key_exchange: plan.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
+            encrypt_then_mac: None,
+            verify: None,
+            ..Asked::of(plan, None)
+        };
+        let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt.to_string()), ..asked };
+        let obtained = Obtained::of_peer(plan, peer, outcome);
+        let mut mismatch = Vec::new();
+        compare_names(outcome, &asked, &obtained, &mut mismatch);
+        Self { asked, obtained, mismatch }
+    }
 }
 
 impl Asked {
@@ -139,9 +165,10 @@ impl Asked {
             group: tls.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| tls.encrypt_then_mac.unwrap_or(false)),
-            resumption_percent: is_tls.then_some(0),
+            resumption_percent: is_tls.then(|| tls.resumption.get()),
             key_exchange: is_tls.then(|| tls.effective_key_exchange().to_string()),
             operation: Some(plan.operation.to_string()),
+            arrival: Some(plan.arrival.to_string()),
             url: Some(plan.url.to_string()),
             connections: Some(plan.connections),
             receive: (is_tls && has_requests).then(|| plan.receive.to_string()),
@@ -182,6 +209,21 @@ impl Obtained {
         }
     }
 
+    fn of_peer(plan: &Plan, peer: &PeerReport, outcome: &Outcome) -> Self {
+        let has_requests = plan.operation != Operation::Handshakes;
+        let mut obtained = Self {
+            client: Some(peer.client.clone()),
+            signatures_verified: plan.url.is_tls().then_some(0),
+            bodies_authenticated: (plan.url.is_tls() && has_requests).then_some(0),
+            bodies_compared: has_requests.then_some(0),
+            ..Self::default()
+        };
+        for (negotiated, count) in &outcome.negotiated {
+            obtained.count(negotiated, *count);
+        }
+        obtained
+    }
+
     fn count(&mut self, negotiated: &Negotiated, count: u64) {
         let mut add = |map: fn(&mut Self) -> &mut BTreeMap<String, u64>, name: Option<String>| {
             if let Some(name) = name {
@@ -209,6 +251,29 @@ mod tests {
         let mut plan = plan("https://localhost/");
         plan.tls.suite = Some(Suite::parse("AES128-SHA").unwrap());
         assert_eq!(Asked::of(&plan, None).tls.as_deref(), Some("1.2"));
+    }
+
+    #[test]
+    fn a_peers_word_is_compared_and_nothing_of_it_is_verified() {
+        let mut plan = plan("https://localhost/bytes/1MiB");
+        let mut outcome = outcome(10_000);
+        outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
+        outcome.verified = Verified::default();
+        let peer = PeerReport {
+            client: "wrk 4.1.0".into(),
+            failures: Vec::new(),
+            caution: "compare".into(),
+        };
+        let receipt = Receipt::of_peer(&plan, &peer, &outcome);
+        assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
+        assert_eq!(receipt.asked.receive.as_deref(), Some("decrypt"));
+        let obtained = &receipt.obtained;
+        assert_eq!(obtained.client.as_deref(), Some("wrk 4.1.0"));
+        assert_eq!((obtained.full, obtained.signatures_verified), (None, Some(0)));
+        plan.tls.suite = Some(Suite::parse("TLS_AES_256_GCM_SHA384").unwrap());
+        let mismatch = Receipt::of_peer(&plan, &peer, &outcome).mismatch;
+        assert_eq!(mismatch.len(), 1);
+        assert!(mismatch[0].to_string().starts_with("suite: asked TLS_AES_256_GCM"));
     }
 
     #[test]

@@ -220,14 +220,15 @@ impl<T> Servers<T> {
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Self, RunError> {
         let earlier = results.targets()?;
+        // Those of an earlier session are named by the trials that are in the journal.
+        let mut records: Vec<TargetRecord> =
+            earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
-        let mut records = Vec::new();
         for (spec, cells) in by_target(study) {
             let names: Vec<String> =
                 cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
-            let known = earlier.iter().find(|record| record.cells == names);
+            let known = earlier.iter().rfind(|record| record.cells == names);
             if !trials.iter().any(|(_, cell)| cells.contains(cell)) {
-                records.extend(known.cloned());
                 continue;
             }
             let mut record = TargetRecord {
@@ -346,6 +347,7 @@ impl Run<'_, '_> {
         line.place = Some(Place {
             case: cell.case.clone(),
             cell: cell.name.clone(),
+            target: Some(bench.name(target)),
             params: cell.params.clone(),
             role: Role::Measure,
             round,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use cpus::CpuList;
-use load::{KeyExchangeMode, OneIn, Operation, Receive};
+use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive};
 use serde::{Deserialize, Serialize};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
@@ -85,6 +85,8 @@ pub struct LoadSpec {
     pub cpus: CpuList,
     /// What one operation is.
     pub operation: Operation,
+    /// When operations are meant to start.
+    pub arrival: Arrival,
     /// The size of the objects that are asked for; not used by handshakes.
     pub object: Bytes,
     /// How many connections are open at once.
@@ -120,6 +122,8 @@ pub enum Protocol {
         encrypt_then_mac: Option<bool>,
         /// The client's part in the key exchange.
         key_exchange: Option<KeyExchangeMode>,
+        /// The share of connections that resume a session.
+        resumption: Percent,
     },
 }
 

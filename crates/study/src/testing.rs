@@ -16,6 +16,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         address: "127.0.0.1:443".parse().unwrap(),
         tls: TlsPlan::any(),
         operation: Operation::Requests,
+        arrival: load::Arrival::CLOSED,
         connections: 64,
         cpus: CpuList::from(1),
         stop: Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) },
@@ -42,6 +43,7 @@ pub(crate) fn outcome(completed: u64) -> Outcome {
     Outcome {
         window: Nanos(600_000_000),
         interrupted: false,
+        arrivals: load::ArrivalCounts::default(),
         completed,
         in_flight: 64,
         failures: Failures::default(),

@@ -157,20 +157,24 @@ fn plan(cell: &Cell, server: &Running) -> Plan {
     let trust = Trust::File(server.certificate().to_owned());
     let tls = match &load.protocol {
         Protocol::Plain => TlsPlan { trust, ..TlsPlan::any() },
-        Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange } => TlsPlan {
-            version: *version,
-            suite: *suite,
-            group: *group,
-            key_exchange: *key_exchange,
-            encrypt_then_mac: *encrypt_then_mac,
-            trust,
-        },
+        Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } => {
+            TlsPlan {
+                version: *version,
+                suite: *suite,
+                group: *group,
+                key_exchange: *key_exchange,
+                encrypt_then_mac: *encrypt_then_mac,
+                resumption: *resumption,
+                trust,
+            }
+        }
     };
     Plan {
         url: Url::at(load.protocol.is_tls(), address, &objects::path(load.object)),
         address,
         tls,
         operation: load.operation,
+        arrival: load.arrival,
         connections: load.connections,
         cpus: load.cpus.first(load.connections),
         stop: Stop::After { warmup: load.warmup, duration: load.duration },

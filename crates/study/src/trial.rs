@@ -10,6 +10,7 @@ use tls::CertificateKey;
 use crate::account::Observed;
 use crate::line::{CoreHz, Line};
 use crate::machine::Machine;
+use crate::peer::PeerReport;
 use crate::reading::Readings;
 use crate::warning::Neighbours;
 
@@ -45,8 +46,8 @@ pub trait Load {
     fn is_finished(&self) -> bool;
     /// Ends the window now.
     fn stop(&self);
-    /// Waits for its end, a second or so.
-    fn join(self) -> Outcome;
+    /// Waits for its end, a second or so. `Some` where another program made the load.
+    fn join(self) -> (Outcome, Option<PeerReport>);
 }
 
 impl Load for Engine {
@@ -70,8 +71,8 @@ impl Load for Engine {
         self.stop();
     }
 
-    fn join(self) -> Outcome {
-        self.join()
+    fn join(self) -> (Outcome, Option<PeerReport>) {
+        (self.join(), None)
     }
 }
 
@@ -140,7 +141,7 @@ impl Trial {
             readings.forget_server();
         }
 
-        let outcome = load.join();
+        let (outcome, peer) = load.join();
         let series = machine.take_series();
         let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
@@ -154,7 +155,7 @@ impl Trial {
             core_hz,
             target_error,
         };
-        let line = self.line(&outcome, observed);
+        let line = self.line(&outcome, peer.as_ref(), observed);
         Ok(Measured { line, latencies: outcome.latencies })
     }
 }
@@ -307,16 +308,17 @@ mod tests {
             self.stopped.set(Some(self.stage.elapsed.get()));
         }
 
-        fn join(self) -> Outcome {
+        fn join(self) -> (Outcome, Option<PeerReport>) {
             self.stage.note("join");
             let end = self.stopped.get().unwrap().min(Duration::from_millis(800));
             let window = end.saturating_sub(Duration::from_millis(200));
-            Outcome {
+            let outcome = Outcome {
                 window: Nanos(window.as_nanos() as u64),
                 interrupted: end < Duration::from_millis(800),
                 lost: self.lost,
                 ..outcome(window.as_millis() as u64)
-            }
+            };
+            (outcome, None)
         }
     }
 

@@ -31,6 +31,9 @@ pub const SERVER_BUSY: f64 = 0.95;
 /// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less cannot be told apart.
 pub const NOISE: f64 = 0.10;
 
+/// A server that completes all that it is offered, but for what is under way at the window's ends.
+pub const OFFERED_SERVED: f64 = 0.98;
+
 /// What limited a trial, in the order in which it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,6 +50,8 @@ pub enum Limit {
     ClientCpu,
     /// The server's CPUs.
     ServerCpu,
+    /// No more was asked for: all operations that were meant to start were done.
+    OfferedLoad,
     /// Something else used the CPUs.
     Noise,
     /// Nothing that could be seen.
@@ -64,6 +69,7 @@ impl Limit {
             Self::AcceptQueue => "accept-queue",
             Self::ClientCpu => "client-cpu",
             Self::ServerCpu => "server-cpu",
+            Self::OfferedLoad => "offered-load",
             Self::Noise => "noise",
             Self::Unknown => "unknown",
         }
@@ -123,6 +129,9 @@ fn limit(e: &Evidence) -> Limit {
     if at_least(e.server_busy, SERVER_BUSY) || nothing_idle {
         return Limit::ServerCpu;
     }
+    if at_least(e.offered_served, OFFERED_SERVED) {
+        return Limit::OfferedLoad;
+    }
     if is_noisy {
         return Limit::Noise;
     }
@@ -149,6 +158,7 @@ mod tests {
             server_busy: Some(0.99),
             server_waiting: Some(0.0),
             server_cpus_idle: Some(0.005),
+            offered_served: None,
             steal: Some(0.0),
             foreign: Some(0.0),
         }
@@ -189,6 +199,23 @@ mod tests {
             }),
             Limit::ServerCpu
         );
+    }
+
+    #[test]
+    fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
+        let offered = |served, busy| {
+            judged(|e| {
+                e.offered_served = Some(served);
+                e.server_busy = Some(busy);
+                e.server_cpus_idle = Some(1.0 - busy);
+                e.steal = Some(0.2);
+            })
+        };
+        let verdict = offered(0.98, 0.5);
+        assert_eq!(verdict.limit, Limit::OfferedLoad);
+        assert!(verdict.reason().starts_with("the load that was offered: "), "{verdict:?}");
+        assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
+        assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
     }
 
     #[test]
@@ -309,7 +336,7 @@ mod tests {
             e.server_cpus_idle = Some(0.7);
         });
         assert_eq!(verdict.limit, Limit::Unknown);
-        assert!(verdict.remedy().contains("more connections (-c)"));
+        assert!(verdict.remedy().contains("more connections (--connections)"));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use units::{Hertz, percent, thousands};
 use observe::ObserveError;
 
 use crate::line::{CoreHz, Operations};
+use crate::peer::PeerReport;
 use crate::reading::ProcessesChanged;
-use crate::verdict::{ERRORS, Limit, NOISE, Verdict};
+use crate::verdict::{ERRORS, NOISE, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
 pub const FREQUENCY_MOVED: f64 = 0.10;
@@ -53,6 +54,8 @@ pub enum WarningKind {
     CoresUnknown,
     /// The served objects lie on a disk.
     ObjectsOnDisk,
+    /// Another program made the load, and nobody has verified its counts.
+    PeerClient,
 }
 
 /// Where server and client run, as far as it matters to what their figures mean.
@@ -139,6 +142,16 @@ impl Warning {
         }
     }
 
+    /// Of a load that another program made.
+    pub(crate) fn peer_client(peer: &PeerReport) -> Self {
+        Self {
+            kind: WarningKind::PeerClient,
+            seen: format!("counts are {}'s own; toll verified nothing", peer.client),
+            likely_cause: "another program was asked to make the load".into(),
+            remedy: peer.caution.clone(),
+        }
+    }
+
     fn neighbours(neighbours: Neighbours) -> Option<Self> {
         match neighbours {
             Neighbours::Apart => None,
@@ -160,7 +173,7 @@ impl Warning {
 
     fn steal(verdict: &Verdict) -> Option<Self> {
         let share = verdict.evidence.steal.filter(|share| *share >= NOISE)?;
-        (verdict.limit != Limit::Noise).then(|| Self {
+        Some(Self {
             kind: WarningKind::Steal,
             seen: format!("the hypervisor took {} of a CPU", percent(share)),
             likely_cause: "other virtual machines on the host are busy".into(),
@@ -170,7 +183,7 @@ impl Warning {
 
     fn foreign_work(verdict: &Verdict) -> Option<Self> {
         let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
-        (verdict.limit != Limit::Noise).then(|| Self {
+        Some(Self {
             kind: WarningKind::ForeignWork,
             seen: format!("other programs used {} of these CPUs", percent(share)),
             likely_cause: "something else runs on the CPUs of server or client".into(),
@@ -184,7 +197,7 @@ impl Warning {
             kind: WarningKind::FrequencyMoved,
             seen: format!("the core ran at {} before and {} after", Hertz(before), Hertz(after)),
             likely_cause: "turbo, heat, or a neighbour on the same processor".into(),
-            remedy: "take the median of several trials, or fix the frequency".into(),
+            remedy: "believe medians over several trials only, or fix the frequency".into(),
         })
     }
 
@@ -205,7 +218,8 @@ impl Warning {
             kind: WarningKind::FewOperations,
             seen: format!("{completed} operations completed on {connections} connections"),
             likely_cause: "one operation takes longer than the window".into(),
-            remedy: "measure longer (-d); the latencies are of the fastest operations only".into(),
+            remedy: "measure longer (--duration); the latencies are of the fastest operations only"
+                .into(),
         })
     }
 }
@@ -220,6 +234,7 @@ impl fmt::Display for Warning {
 mod tests {
     use super::*;
     use crate::evidence::Evidence;
+    use crate::verdict::Limit;
 
     fn kinds(
         neighbours: Neighbours,
@@ -246,6 +261,7 @@ mod tests {
         server_busy: None,
         server_waiting: None,
         server_cpus_idle: None,
+        offered_served: None,
         steal: Some(0.09),
         foreign: Some(0.09),
     };
@@ -307,11 +323,5 @@ mod tests {
         assert!(
             warning.to_string().starts_with("1,000 connections were opened for 1,000 requests")
         );
-    }
-
-    #[test]
-    fn what_the_verdict_says_already_is_not_said_again() {
-        let noisy = Evidence { steal: Some(0.5), foreign: Some(0.5), ..CALM };
-        assert_eq!(kinds(Neighbours::Apart, Limit::Noise, noisy, CoreHz::default()), []);
     }
 }

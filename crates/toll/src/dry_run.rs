@@ -11,6 +11,9 @@ use units::{Nanos, thousands};
 /// load, closing its connections, writing the journal.
 pub(crate) const OVERHEAD: Duration = Duration::from_millis(80);
 
+/// The range of fewer trials covers the median with less than 95%.
+const LEAST_TRIALS: u32 = 6;
+
 /// The cells, the commands and the time, for a person.
 pub(crate) fn in_words(study: &Study, out: &Path) -> String {
     let trials = study.cells.len() * study.trials as usize;
@@ -26,6 +29,9 @@ pub(crate) fn in_words(study: &Study, out: &Path) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
     };
+    for note in notes(study) {
+        line(format!("Note: {note}."));
+    }
     let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
     for cell in &study.cells {
         line(format!("  {:<width$}  {}", cell.name, load(cell)));
@@ -36,6 +42,30 @@ pub(crate) fn in_words(study: &Study, out: &Path) -> String {
         line(format!("  {command}"));
     }
     text
+}
+
+/// What keeps a study from answering well, however it is measured.
+pub(crate) fn notes(study: &Study) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_shared = |cell: &&Cell| {
+        let client = cell.load.cpus.as_slice();
+        cell.target.cpus.as_slice().iter().any(|cpu| client.contains(cpu))
+    };
+    let shared = study.cells.iter().filter(is_shared).count();
+    if shared > 0 {
+        notes.push(format!(
+            "in {shared} of {} cells server and client share a CPU (target.cpus and load.cpus), so \
+             neither is loaded fully: believe costs per operation, not rates",
+            study.cells.len()
+        ));
+    }
+    if study.trials < LEAST_TRIALS {
+        notes.push(format!(
+            "with {} trials a cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
+            study.trials
+        ));
+    }
+    notes
 }
 
 /// How long all trials take, the starting of the servers left out.
@@ -51,7 +81,10 @@ fn rounded(time: Duration) -> Nanos {
 fn load(cell: &Cell) -> String {
     let load = &cell.load;
     let mut words = vec![
-        format!("{} (CPU {}, {})", cell.target.server, cell.target.cpus, cell.target.certificate_key),
+        format!(
+            "{} (CPU {}, {})",
+            cell.target.server, cell.target.cpus, cell.target.certificate_key
+        ),
         format!("{} from CPU {}", load.operation, load.cpus),
         format!("{} connections", load.connections),
     ];

@@ -12,8 +12,8 @@ use study::{Line, Results, Study, TargetRecord};
 
 use crate::Failure;
 
-/// The width of text where the terminal's is not known, and the most where it is.
-const WIDTH: usize = 100;
+/// The width where the terminal's is not known.
+const WIDTH: usize = 120;
 
 /// All that a report is made of.
 pub(crate) struct Findings {
@@ -54,7 +54,7 @@ impl Findings {
             true => Style::Colour,
             false => Style::Plain,
         };
-        report::terminal(&self.run(), columns.unwrap_or(WIDTH).min(WIDTH), style)
+        report::terminal(&self.run(), columns.unwrap_or(WIDTH), style)
     }
 
     /// Whether every cell has all its trials, and all of them valid.

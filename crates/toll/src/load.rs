@@ -3,10 +3,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use ::load::{
+    Arrival, Engine, KeyExchangeMode, OneIn, Operation, Percent, Plan, Receive, Stop, TlsPlan,
+    Trust, Url,
+};
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
+use peers::{Client, Peer};
 use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use tls::{Group, Suite, Version};
 use units::Nanos;
@@ -33,14 +37,25 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
     duration: Nanos,
 
-    /// How long to load before the measured window begins
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    warmup: Nanos,
+    /// How long to load before the measured window begins; must be 0s with --client
+    /// [default: 1s; with --client 0s]
+    #[arg(long, value_name = "TIME")]
+    warmup: Option<Nanos>,
 
     /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
     /// kept connections)
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests)]
     operation: Operation,
+
+    /// When operations begin: closed (each connection as soon as its last answer is there),
+    /// "closed, think 5ms" (that long after it), poisson 2000/s or uniform 2000/s (at that rate,
+    /// whether or not answers come; latency counts from then), paced 4s (each connection every 4 s)
+    #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED)]
+    arrival: Arrival,
+
+    /// The share of connections that resume a session, such as 70%. The server must give tickets
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default())]
+    resumption: Percent,
 
     /// The only TLS version to offer, 1.2 or 1.3
     #[arg(long, value_name = "VERSION")]
@@ -90,6 +105,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     timeout: Nanos,
 
+    /// Have another program make the load: wrk, ab, h2load or s_time (openssl s_time -new, for
+    /// handshakes). Both sides are accounted for as ever, but what the program counts is its own
+    /// word: toll verifies nothing then, and has no latencies
+    #[arg(long, value_name = "PROGRAM")]
+    client: Option<Peer>,
+
     /// The server's process on this machine, so that its CPU time is counted too
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
@@ -107,6 +128,9 @@ pub(crate) struct Arguments {
     i_operate_this_host: bool,
 }
 
+/// The warm-up of toll's own engine, where none is asked for.
+const WARMUP: Nanos = Nanos(1_000_000_000);
+
 const EXAMPLES: &str = "\
 Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem
@@ -114,13 +138,19 @@ Examples:
   toll load https://127.0.0.1:8443/ --insecure --operation handshakes --tls 1.3
       full handshakes a second
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1 --server-pid 4711
-      AES-CBC as published measurements have it, with the server's CPU time";
+      AES-CBC as published measurements have it, with the server's CPU time
+  toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
+      the same account of both sides, with wrk in place of toll's own client
+  toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
+      how long users wait at 2,000 requests a second, those included who could not even ask yet";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
     let trial = arguments.trial()?;
+    let peer = arguments.client.map(|peer| Client::prepare(peer, &trial.plan)).transpose();
+    let peer = peer.map_err(Failure::request)?;
     ::load::probe(&trial.plan).map_err(Failure::request)?;
-    let line = arguments.measure(&trial, &interrupted)?;
+    let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
         let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
@@ -149,6 +179,7 @@ impl Arguments {
                 group: self.group,
                 key_exchange: self.key_exchange,
                 encrypt_then_mac: self.encrypt_then_mac,
+                resumption: self.resumption,
                 trust: match (&self.ca, self.insecure) {
                     (_, true) => Trust::Anyone,
                     (Some(file), false) => Trust::File(file.clone()),
@@ -156,10 +187,11 @@ impl Arguments {
                 },
             },
             operation: self.operation,
+            arrival: self.arrival,
             connections: self.connections,
             // The load has no more threads than connections.
             cpus: self.client_cpus(server_cpus.as_ref())?.first(self.connections),
-            stop: Stop::After { warmup: self.warmup, duration: self.duration },
+            stop: Stop::After { warmup: self.warmup(), duration: self.duration },
             receive: self.receive,
             verify: self.verify,
             timeout: self.timeout,
@@ -176,6 +208,12 @@ impl Arguments {
     fn check_listener(&self, address: SocketAddr) -> Result<(), Failure> {
         let Some(pid) = self.server_pid else { return Ok(()) };
         let tree = observe::ProcessTree::find(pid).map_err(Failure::request)?;
+        if tree.pids().any(|process| process == std::process::id()) {
+            return Err(Failure::request(format!(
+                "--server-pid: process {pid} has toll among its descendants, whose CPU time would be \
+                 counted as the server's; give the server's own process"
+            )));
+        }
         match observe::listens(tree.pids(), address) {
             observe::Listens::Yes | observe::Listens::Unknown => Ok(()),
             observe::Listens::No => Err(Failure::request(format!(
@@ -205,6 +243,13 @@ impl Arguments {
         )))
     }
 
+    fn warmup(&self) -> Nanos {
+        self.warmup.unwrap_or(match self.client {
+            None => WARMUP,
+            Some(_) => Nanos(0),
+        })
+    }
+
     fn client_cpus(&self, server: Option<&CpuList>) -> Result<CpuList, Failure> {
         if let Some(cpus) = &self.cpus {
             cpus.check_allowed().map_err(|why| Failure::request(format!("--cpus: {why}")))?;
@@ -212,15 +257,22 @@ impl Arguments {
         }
         let allowed = CpuList::allowed()
             .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
-        Ok(server.and_then(|server| allowed.without(server)).unwrap_or(allowed))
+        let cpus = server.and_then(|server| allowed.without(server)).unwrap_or(allowed);
+        Ok(cpus.first(self.client.map_or(usize::MAX, Peer::most_cpus)))
     }
 
-    fn measure(&self, trial: &Trial, interrupted: &AtomicBool) -> Result<Line, Failure> {
+    fn measure(
+        &self,
+        trial: &Trial,
+        peer: Option<&Client>,
+        interrupted: &AtomicBool,
+    ) -> Result<Line, Failure> {
         let mut machine = match self.server_pid {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
         };
-        let mut live = LiveLine::new(!self.quiet && !self.json);
+        // A peer tells nothing before its end.
+        let mut live = LiveLine::new(!self.quiet && !self.json && peer.is_none());
         let mut hooks = Hooks {
             interrupt: interrupted,
             progress: &mut |moment| live.show("", &moment),
@@ -229,7 +281,12 @@ impl Arguments {
                 _ => Ok(()),
             },
         };
-        let measured = trial.run(&mut machine, &mut hooks, Engine::start);
-        measured.map(|measured| measured.line).map_err(Failure::request)
+        let measured = match peer {
+            Some(peer) => {
+                trial.run(&mut machine, &mut hooks, |_| peer.start()).map_err(Failure::request)
+            }
+            None => trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request),
+        };
+        measured.map(|measured| measured.line)
     }
 }

@@ -58,8 +58,9 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (all that the study left open filled in), machine.json, targets.json, and logs/ of the
-servers. toll report DIR makes the report again.";
+study.toml (all that the study left open filled in), machine.json, targets.json, logs/ of the
+servers, and targets/ with their configurations and private keys. toll report DIR makes the report
+again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -106,6 +107,9 @@ impl Arguments {
             }
         };
         write_machine(study, results)?;
+        for note in dry_run::notes(study) {
+            say(format!("Note: {note}."));
+        }
         let mut bench = ThisBench::new(study, results.folder().to_owned())
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
@@ -125,7 +129,7 @@ impl Arguments {
             )),
             Event::Begins { done, to_do } => {
                 if done > 0 {
-                    say(format!("{done} trials are in the journal, {to_do} are to come."));
+                    say(format!("In the journal: {done} trials; to come: {to_do}."));
                 }
                 progress = Some(Progress::new(!self.quiet && !self.json, to_do, each));
             }
@@ -160,7 +164,11 @@ impl Arguments {
     }
 
     /// Writes the report of what was measured, however the run ended, and prints it.
-    fn present(&self, results: &Results, ended: Result<Ended, RunError>) -> Result<ExitCode, Failure> {
+    fn present(
+        &self,
+        results: &Results,
+        ended: Result<Ended, RunError>,
+    ) -> Result<ExitCode, Failure> {
         let findings = Findings::read(results)?;
         if findings.analysis.trials.done == 0 {
             return match ended {
@@ -170,12 +178,14 @@ impl Arguments {
             };
         }
         let report = findings.write(results)?;
-        if !self.json {
+        if self.json {
+            eprintln!("toll: everything is in {}", results.folder().display());
+        } else {
             let folder = results.folder().display();
             let how = match ended {
-                Ok(Ended::Interrupted) => format!(
-                    "\nInterrupted. To measure the rest: toll run --continue {folder}"
-                ),
+                Ok(Ended::Interrupted) => {
+                    format!("\nInterrupted. To measure the rest: toll run --continue {folder}")
+                }
                 _ => String::new(),
             };
             crate::print(&format!(
@@ -206,9 +216,9 @@ fn write_machine(study: &Study, results: &Results) -> Result<(), RunError> {
         cpus.trim_end_matches(',').parse().map_err(|error| RunError::Start(format!("{error}")))?;
     let machine = Machine::read(&cpus);
     match results.machine()? {
-        Some(earlier) => machine.difference(&earlier).map_or(Ok(()), |difference| {
-            Err(RunError::MachineChanged(difference))
-        }),
+        Some(earlier) => machine
+            .difference(&earlier)
+            .map_or(Ok(()), |difference| Err(RunError::MachineChanged(difference))),
         None => Ok(results.write_machine(&machine)?),
     }
 }

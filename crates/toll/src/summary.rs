@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use study::{Limit, Line, Obtained, WarningKind};
+use study::{Arrivals, Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 /// The width of the first column.
@@ -30,6 +30,9 @@ pub(crate) fn of_trial(line: &Line) -> String {
         }
         let server = line.cpu_ns.server.map(|ns| cost(line, ns));
         row("server CPU", server.unwrap_or_else(|| why_unknown(line).to_owned()));
+    }
+    if let Some(arrivals) = line.operations.arrivals {
+        row("arrivals", arrivals_in_words(arrivals));
     }
     for (label, value) in errors(line) {
         row(label, value);
@@ -111,11 +114,15 @@ fn figure(line: &Line) -> String {
 fn window(line: &Line) -> String {
     let operations = &line.operations;
     format!(
-        "{}{}: {} operations completed, {} under way at its end",
+        "{}{}: {} operations completed{}",
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
-        thousands(operations.in_flight),
+        // Other programs do not tell what was under way.
+        match line.receipt.obtained.client {
+            None => format!(", {} under way at its end", thousands(operations.in_flight)),
+            Some(_) => String::new(),
+        }
     )
 }
 
@@ -126,6 +133,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         ("  connect", [l.connect_p50, l.connect_p90, l.connect_p99, l.connect_max]),
         ("  first byte", [l.first_byte_p50, l.first_byte_p90, l.first_byte_p99, l.first_byte_max]),
         ("  whole", [l.p50, l.p90, l.p99, l.max]),
+        ("  service", [l.service_p50, l.service_p90, l.service_p99, l.service_max]),
     ];
     let columns = |cells: [String; 4]| cells.map(|cell| format!("{cell:>10}")).concat();
     let mut all = vec![("latency", columns(["p50", "p90", "p99", "max"].map(str::to_owned)))];
@@ -135,6 +143,21 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         }
     }
     if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// What was meant to start, whatever the answers were.
+fn arrivals_in_words(arrivals: Arrivals) -> String {
+    let Arrivals { intended, waiting, deadline_misses } = arrivals;
+    let mut text = format!(
+        "{} operations were meant to start, {} had not when the window ended",
+        thousands(intended),
+        thousands(waiting)
+    );
+    if let Some(misses) = deadline_misses {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; {} missed their deadline", thousands(misses));
+    }
+    text
 }
 
 /// CPU time an operation and, where there are bodies, a GB.
@@ -191,7 +214,8 @@ fn version(number: &str) -> String {
 fn got(line: &Line) -> String {
     let Obtained { full, resumed, .. } = line.receipt.obtained;
     let got = &line.receipt.obtained;
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> =
+        got.client.iter().map(|client| format!("a load by {client}, by its own word")).collect();
     for (prefix, counts) in [
         ("TLS ", &got.tls),
         ("", &got.suite),
@@ -214,7 +238,10 @@ fn got(line: &Line) -> String {
         parts.push("encrypt-then-MAC".to_owned());
     }
     if line.bytes.body > 0 {
-        parts.push(format!("{} of bodies proven", size(line.bytes.body)));
+        parts.push(match &got.client {
+            None => format!("{} of bodies proven", size(line.bytes.body)),
+            Some(client) => format!("{} of bodies as {client} says", size(line.bytes.body)),
+        });
     }
     if line.bytes.unproven > 0 {
         parts.push(format!("{} not proven and not counted", size(line.bytes.unproven)));

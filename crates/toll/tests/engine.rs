@@ -44,6 +44,7 @@ fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Re
             ..TlsPlan::any()
         },
         operation,
+        arrival: load::Arrival::CLOSED,
         connections: 4,
         cpus: CpuList::allowed().unwrap(),
         stop: Stop::Operations(OPERATIONS),
@@ -96,11 +97,9 @@ fn handshakes_are_full_with_every_kind_of_key() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let [embedded, _] = kinds();
-        let objects = Objects::make(&[OBJECT], folder.path()).unwrap();
-        let settings = Settings {
-            certificate_key: key,
-            ..Settings::new(CpuList::allowed().unwrap())
-        };
+        let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
+        let settings =
+            Settings { certificate_key: key, ..Settings::new(CpuList::allowed().unwrap()) };
         let server = targets::start(&embedded, &settings, &objects, folder.path()).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
             let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);

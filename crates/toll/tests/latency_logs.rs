@@ -53,7 +53,13 @@ fn python() -> PathBuf {
     let python = folder.join("bin/python");
     if !folder.join("complete").exists() {
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
-        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "hdrhistogram==0.10.3"]));
+        run(Command::new(&python).args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "hdrhistogram==0.10.3",
+        ]));
         std::fs::write(folder.join("complete"), "").unwrap();
     }
     python

@@ -88,8 +88,7 @@ impl Desk {
 
     /// Starts the study for a person, and returns when the first trials have ended.
     fn start(&self, deadline: Instant) -> Child {
-        let mut run =
-            self.run(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut run = self.run(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let trials = || -> usize {
             let Ok(mut folders) = std::fs::read_dir(self.out()) else { return 0 };
             let journal = folders.next().map(|entry| entry.unwrap().path().join("journal.jsonl"));
@@ -116,7 +115,8 @@ impl Desk {
             .map(|place| (place.cell.clone(), place.round))
             .collect();
         assert_eq!(valid.len(), 16, "{valid:?}");
-        let orders: Vec<u32> = lines.iter().map(|line| line.place.as_ref().unwrap().order).collect();
+        let orders: Vec<u32> =
+            lines.iter().map(|line| line.place.as_ref().unwrap().order).collect();
         assert_eq!(orders, (0..lines.len() as u32).collect::<Vec<_>>());
     }
 }
@@ -317,7 +317,10 @@ fn a_maximum_that_was_not_the_servers_is_marked() {
         .replace(", \"nginx\"", "");
     let desk = Desk::new(&shared);
     let _hog = Killed(
-        Command::new("taskset").args(["-c", &cpu, "sh", "-c", "while :; do :; done"]).spawn().unwrap(),
+        Command::new("taskset")
+            .args(["-c", &cpu, "sh", "-c", "while :; do :; done"])
+            .spawn()
+            .unwrap(),
     );
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stdout);
@@ -341,7 +344,10 @@ fn a_dry_run_tells_what_it_would_do_and_touches_nothing() {
     let output = desk.run(&["--dry-run"]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(said.starts_with("Does a study work?\n\n8 cells, 2 trials each, 16 trials in all"), "{said}");
+    assert!(
+        said.starts_with("Does a study work?\n\n8 cells, 2 trials each, 16 trials in all"),
+        "{said}"
+    );
     assert!(said.contains("  handshakes-0002  embedded (CPU "), "{said}");
     assert!(said.contains(", ecdsa:p256), handshakes from CPU "), "{said}");
     assert!(said.contains("  toll serve --json --listen 127.0.0.1:0 "), "{said}");
@@ -352,8 +358,7 @@ fn a_dry_run_tells_what_it_would_do_and_touches_nothing() {
 #[test]
 fn quick_is_a_study_that_toll_brings_along() {
     let folder = tempfile::tempdir().unwrap();
-    let output =
-        toll(&["run", "quick", "--dry-run"]).current_dir(folder.path()).output().unwrap();
+    let output = toll(&["run", "quick", "--dry-run"]).current_dir(folder.path()).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(said.contains("14 cells, 9 trials each, 126 trials in all"), "{said}");
@@ -393,8 +398,7 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
             "/dev/null/x: ",
         ),
     ] {
-        let output =
-            toll(&[]).args(&arguments).current_dir(desk.folder.path()).output().unwrap();
+        let output = toll(&[]).args(&arguments).current_dir(desk.folder.path()).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert_eq!(output.stdout, b"");

@@ -8,9 +8,16 @@ use crate::figures::{interval, joined};
 use crate::mark;
 use crate::quantity::{Quantity, Unit};
 
-/// The chart of an answer.
-pub(crate) fn answer_chart(answer: &Answer) -> Chart {
-    let figures = || answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
+/// The chart of an answer, which stands beside those of `all`: answers to one question about
+/// different servers have the same axis, so that their bars can be compared.
+pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
+    let is_alike = |other: &&Answer| {
+        let key = |answer: &Answer| (answer.metric, answer.case.clone(), answer.compare.clone());
+        key(other) == key(answer)
+    };
+    let alike: Vec<&Answer> = all.iter().filter(is_alike).collect();
+    let figures =
+        || alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
     let unit = Quantity::of(answer.metric).unit_for(figures().map(|f| f.estimate.median));
     let is_share = answer.metric == Metric::TlsTax;
     let whole = if is_share { Some(1.0) } else { None };
@@ -82,8 +89,10 @@ fn axis(metric: Metric, unit: &Unit) -> String {
     match metric {
         Metric::Rate => "operations a second".to_owned(),
         Metric::Goodput => format!("{name} of proven bodies"),
-        Metric::RatePerServerCpu => "operations per CPU-second of the server".to_owned(),
-        Metric::GoodputPerServerCpu => format!("{name} per CPU of the server that is fully used"),
+        Metric::RatePerServerCpu => {
+            "operations a second for each CPU that the server uses fully".to_owned()
+        }
+        Metric::GoodputPerServerCpu => format!("{name} for each CPU that the server uses fully"),
         Metric::TlsTax => format!("{name} of what one core sends over plain HTTP"),
     }
 }
@@ -121,9 +130,13 @@ mod tests {
         }
     }
 
+    fn alone(answer: &Answer) -> Chart {
+        answer_chart(answer, std::slice::from_ref(answer))
+    }
+
     #[test]
     fn a_chart_says_in_words_what_it_shows() {
-        let chart = answer_chart(&answer(
+        let chart = alone(&answer(
             Metric::GoodputPerServerCpu,
             &[vec![36.9e9, 36.0e9, 37.1e9], vec![7.2e9], vec![]],
         ));
@@ -145,8 +158,19 @@ mod tests {
     }
 
     #[test]
+    fn answers_to_one_question_have_one_axis() {
+        let of = |gbps: f64| answer(Metric::GoodputPerServerCpu, &[vec![gbps * 1e9]]);
+        let other = answer(Metric::RatePerServerCpu, &[vec![1e12]]);
+        let all = [of(8.0), of(80.0), other];
+        let charts = [&all[0], &all[1]].map(|answer| answer_chart(answer, &all));
+        assert_eq!(charts[0].ticks.last().unwrap().label, "80");
+        assert_eq!(charts[1].ticks.last().unwrap().label, "80");
+        assert_eq!(charts.map(|chart| chart.rows[0].bars[0].width), [10.0, 100.0]);
+    }
+
+    #[test]
     fn a_tax_stands_before_the_whole() {
-        let chart = answer_chart(&answer(Metric::TlsTax, &[vec![0.0], vec![0.81, 0.8]]));
+        let chart = alone(&answer(Metric::TlsTax, &[vec![0.0], vec![0.81, 0.8]]));
         let labels: Vec<&str> = chart.ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(
             labels,
@@ -162,7 +186,7 @@ mod tests {
             cells in prop::collection::vec(prop::collection::vec(0.0..1e11f64, 1..9), 1..6)
         ) {
             let answer = answer(Metric::Goodput, &cells);
-            let chart = answer_chart(&answer);
+            let chart = alone(&answer);
             let medians: Vec<f64> =
                 answer.bars.iter().map(|bar| bar.figure.as_ref().unwrap().estimate.median).collect();
             let widths: Vec<f64> = chart.rows.iter().map(|row| row.bars[0].width).collect();
@@ -192,7 +216,7 @@ mod tests {
         let huge = Figure { estimate: Estimate::of(&[f64::MAX]).unwrap(), samples: vec![f64::MAX] };
         let mut answer = answer(Metric::Rate, &[vec![0.0, 0.0], vec![1.0]]);
         answer.bars[1].figure = Some(huge);
-        let chart = answer_chart(&answer);
+        let chart = alone(&answer);
         assert_eq!(chart.rows[0].bars[0].width, 0.0);
         assert!(chart.rows[1].bars.is_empty());
         assert_eq!(chart.rows[1].values.len(), 1);

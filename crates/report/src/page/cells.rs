@@ -66,8 +66,11 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
 }
 
 fn row(cell: &CellSummary, figures: &[(&Named, Unit)]) -> Row {
-    let limits: Vec<String> =
-        cell.limits.iter().map(|(limit, trials)| format!("{limit} {trials}×")).collect();
+    let limits: Vec<String> = cell
+        .limits
+        .iter()
+        .map(|(limit, trials)| format!("{limit} {trials}/{}", cell.trials.valid))
+        .collect();
     let server = cell.params.get("target.server").map(String::as_str).unwrap_or_default();
     let mut fields =
         vec![Field::text(&cell.case), Field::text(&cell.label), Field::text(server), trials(cell)];

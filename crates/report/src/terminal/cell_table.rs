@@ -32,7 +32,7 @@ fn all(cells: &[&CellSummary]) -> Vec<Column> {
     all.push(text("", cells, Align::Left, 0, |cell| {
         cell.mark.map(mark::symbol).unwrap_or_default().to_owned()
     }));
-    all.push(text("trials", cells, Align::Right, 4, |cell| {
+    all.push(text("trials", cells, Align::Right, 6, |cell| {
         format!("{}/{}", cell.trials.valid, cell.trials.planned)
     }));
     for figures in if has_bodies { &WITH_BODIES[..] } else { &WITHOUT[..] } {
@@ -45,19 +45,19 @@ fn all(cells: &[&CellSummary]) -> Vec<Column> {
 const WITHOUT: [Figures; 6] = [
     Figures::of("rate", RATE, 0, Some(9)),
     Figures::of("one core", RATE_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_AN_OPERATION, 6, None),
-    Figures::of("client CPU", CLIENT_AN_OPERATION, 7, None),
+    Figures::of("server CPU", SERVER_AN_OPERATION, 2, None),
+    Figures::of("client CPU", CLIENT_AN_OPERATION, 4, None),
     Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 5, None),
+    Figures::of("p99", P99, 7, None),
 ];
 
 const WITH_BODIES: [Figures; 6] = [
     Figures::of("goodput", GOODPUT, 0, Some(9)),
     Figures::of("one core", GOODPUT_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_A_GIGABYTE, 6, None),
-    Figures::of("client CPU", CLIENT_A_GIGABYTE, 7, None),
+    Figures::of("server CPU", SERVER_A_GIGABYTE, 2, None),
+    Figures::of("client CPU", CLIENT_A_GIGABYTE, 4, None),
     Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 5, None),
+    Figures::of("p99", P99, 7, None),
 ];
 
 impl Figures {
@@ -109,7 +109,11 @@ fn limits(cell: &CellSummary) -> String {
     limits.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
     match limits[..] {
         [(limit, _)] => limit.to_string(),
-        _ => limits.iter().map(|(limit, n)| format!("{limit} {n}x")).collect::<Vec<_>>().join(", "),
+        _ => limits
+            .iter()
+            .map(|(limit, n)| format!("{limit} {n}/{}", cell.trials.valid))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 

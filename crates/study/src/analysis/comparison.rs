@@ -33,7 +33,16 @@ pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
     let same: Vec<String> = ratios
         .iter()
         .filter(|(_, ratio)| !ratio.is_above(1.0) && !ratio.is_below(1.0))
-        .map(|(entry, ratio)| format!("{} ({})", compared.with(entry), times(ratio)))
+        .map(|(entry, ratio)| {
+            // Beside costs, a ratio is one of costs.
+            let (ratio, of_what) = match compared.is_per_cpu() {
+                true => (ratio.map(|ratio| 1.0 / ratio), " the CPU"),
+                false => (Some((*ratio).clone()), ""),
+            };
+            let factor = ratio.map(|ratio| format!(" ({}{of_what})", times(&ratio)));
+            let factor = factor.unwrap_or_default();
+            compared.with(entry) + &factor
+        })
         .collect();
     let name = compared.name(baseline);
     let mut clauses = Vec::new();

@@ -11,6 +11,7 @@ pub(super) fn in_words(limit: Limit) -> &'static str {
         Limit::AcceptQueue => "the server's accept queue was full",
         Limit::ClientCpu => "the client's CPU was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
+        Limit::OfferedLoad => "no more load was offered",
         Limit::Noise => "other work on the CPUs was the limit",
         Limit::Unknown => "no limit was found",
     }

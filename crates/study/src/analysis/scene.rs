@@ -108,6 +108,7 @@ impl Scene {
         };
         let mut line = Line {
             place: Some(Place {
+                target: None,
                 case: cell.case.clone(),
                 cell: cell.name.clone(),
                 params: cell.params.clone(),
@@ -196,6 +197,7 @@ fn cell(case: &str, number: usize, server: Server) -> Cell {
         load: LoadSpec {
             cpus: CpuList::from(1),
             operation: Operation::Requests,
+            arrival: load::Arrival::CLOSED,
             object: Bytes(1 << 20),
             connections: 64,
             protocol: Protocol::Tls {
@@ -204,6 +206,7 @@ fn cell(case: &str, number: usize, server: Server) -> Cell {
                 group: None,
                 encrypt_then_mac: None,
                 key_exchange: None,
+                resumption: load::Percent::default(),
             },
             receive: Receive::Walk,
             verify: OneIn(NonZeroU32::MIN),

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use cpus::CpuList;
-use load::{Operation, Plan, Stop, TlsPlan, Trust, Url};
+use load::{Operation, Percent, Plan, Stop, TlsPlan, Trust, Url};
 use tls::{CertificateKey, KeyExchange};
 
 use super::draft::{Draft, Origin, Said};
@@ -22,6 +22,7 @@ pub(super) fn check(
     check_handshakes(draft, load)?;
     check_certificate(draft, target, load)?;
     check_encrypt_then_mac(draft, target, load)?;
+    check_resumption(draft, target, load)?;
     plan(load).check().map_err(|error| origin(&draft.duration).flaw(error.to_string()))
 }
 
@@ -72,6 +73,20 @@ fn check_encrypt_then_mac(draft: &Draft, target: &TargetSpec, load: &LoadSpec) -
     }
 }
 
+fn check_resumption(draft: &Draft, target: &TargetSpec, load: &LoadSpec) -> Result<(), Flaw> {
+    match load.protocol {
+        Protocol::Tls { resumption, .. }
+            if resumption != Percent::default() && !target.tickets && !target.session_cache =>
+        {
+            Err(origin(&draft.resumption).flaw(format!(
+                "load.resumption = {resumption}, but the server gives nothing to resume; write \
+                 target.tickets = true too"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The plan of this load at a server that is not there yet.
 fn plan(load: &LoadSpec) -> Plan {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
@@ -81,11 +96,12 @@ fn plan(load: &LoadSpec) -> Plan {
         address: nowhere,
         tls: match load.protocol {
             Protocol::Plain => tls,
-            Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange } => {
-                TlsPlan { version, suite, group, encrypt_then_mac, key_exchange, ..tls }
+            Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } => {
+                TlsPlan { version, suite, group, encrypt_then_mac, key_exchange, resumption, ..tls }
             }
         },
         operation: load.operation,
+        arrival: load.arrival,
         connections: load.connections,
         cpus: load.cpus.clone(),
         stop: Stop::After { warmup: load.warmup, duration: load.duration },

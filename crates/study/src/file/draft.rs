@@ -1,14 +1,14 @@
 //! A cell in the making: what is said of it, where, and how near to it.
 
 use cpus::CpuList;
-use load::{KeyExchangeMode, OneIn, Operation, Receive};
+use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
 
 use super::error::Flaw;
 use super::keys::{KEYS, Otherwise};
 use super::protocol;
-use super::words::{ClosedLoop, NoResumption, Secured, Time};
+use super::words::{Secured, Time};
 use crate::study::{Cell, IfMissing, LoadSpec, Protocol, Server, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
@@ -30,10 +30,10 @@ pub(super) struct Draft {
     pub(super) group: Option<Said<Group>>,
     pub(super) encrypt_then_mac: Option<Said<bool>>,
     pub(super) key_exchange: Option<Said<KeyExchangeMode>>,
-    pub(super) resumption: Option<Said<NoResumption>>,
+    pub(super) resumption: Option<Said<Percent>>,
     pub(super) receive: Option<Said<Receive>>,
     pub(super) verify: Option<Said<OneIn>>,
-    pub(super) arrival: Option<Said<ClosedLoop>>,
+    pub(super) arrival: Option<Said<Arrival>>,
     pub(super) warmup: Option<Said<Time>>,
     pub(super) duration: Option<Said<Time>>,
     pub(super) timeout: Option<Said<Time>>,
@@ -122,6 +122,7 @@ impl Draft {
         let load = LoadSpec {
             cpus: need(&self.load_cpus, "load.cpus")?,
             operation: need(&self.operation, "load.operation")?,
+            arrival: need(&self.arrival, "load.arrival")?,
             object: need(&self.object, "target.object")?,
             connections: need(&self.connections, "load.connections")?,
             protocol: protocol::of(self)?,
@@ -157,17 +158,16 @@ impl From<&Cell> for Draft {
             load_cpus: said(load.cpus.clone()),
             operation: said(load.operation),
             connections: said(load.connections),
-            resumption: said(NoResumption),
             receive: said(load.receive),
             verify: said(load.verify),
-            arrival: said(ClosedLoop),
+            arrival: said(load.arrival),
             warmup: said(Time(load.warmup)),
             duration: said(Time(load.duration)),
             timeout: said(Time(load.timeout)),
             tls: said(Secured::Plain),
             ..Self::default()
         };
-        if let Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange } =
+        if let Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } =
             load.protocol
         {
             draft.tls = version.and_then(|version| said(Secured::With(version)));
@@ -175,6 +175,7 @@ impl From<&Cell> for Draft {
             draft.group = group.and_then(said);
             draft.encrypt_then_mac = encrypt_then_mac.and_then(said);
             draft.key_exchange = key_exchange.and_then(said);
+            draft.resumption = said(resumption);
         }
         draft
     }

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use load::{KeyExchangeMode, TlsPlan};
+use load::{KeyExchangeMode, Percent, TlsPlan};
 use tls::{Cipher, KeyExchange, Suite, Version};
 
 use super::draft::{Draft, Origin, Reach, Said};
@@ -57,6 +57,7 @@ fn check_plain(draft: &Draft, cause: &Cause<'_>) -> Result<(), Flaw> {
     cause.useful(&draft.group, "load.group", |_| false)?;
     cause.useful(&draft.encrypt_then_mac, "load.encrypt-then-mac", |_| false)?;
     cause.useful(&draft.key_exchange, "load.key-exchange", |_| false)?;
+    cause.useful(&draft.resumption, "load.resumption", |share| share == Percent::default())?;
     Ok(())
 }
 
@@ -88,6 +89,11 @@ fn tls(draft: &Draft) -> Result<Protocol, Flaw> {
             "load.key-exchange",
             |mode| mode == KeyExchangeMode::Fresh || can_be_fixed(suite),
         )?,
+        resumption: cause("goes through OpenSSL, where toll resumes no session")
+            .useful(&draft.resumption, "load.resumption", |share| {
+                share == Percent::default() || can_be_fixed(suite)
+            })?
+            .unwrap_or_default(),
     })
 }
 

@@ -20,14 +20,6 @@ pub(super) enum Secured<T> {
     With(T),
 }
 
-/// The only schedule of arrivals: a connection begins its next operation when its last one ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ClosedLoop;
-
-/// The only share of resumed handshakes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NoResumption;
-
 impl FromStr for Time {
     type Err = ParseError;
 
@@ -99,34 +91,6 @@ fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result
         let names = known.iter().map(|(name, _)| *name);
         format!("`{text}` is no {what}{}", did_you_mean(text, "write one of:", names))
     })
-}
-
-impl FromStr for ClosedLoop {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "arrival that toll can make so far", &[("closed", Self)])
-    }
-}
-
-impl fmt::Display for ClosedLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("closed")
-    }
-}
-
-impl FromStr for NoResumption {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "share of resumed handshakes that toll can make so far", &[("0%", Self)])
-    }
-}
-
-impl fmt::Display for NoResumption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("0%")
-    }
 }
 
 impl FromStr for Server {

@@ -29,6 +29,7 @@ fn cell(number: usize, server: Server) -> Cell {
         load: LoadSpec {
             cpus: CpuList::from(1),
             operation: Operation::Requests,
+            arrival: load::Arrival::CLOSED,
             object: Bytes(1 << 20),
             connections: 4,
             protocol: Protocol::Tls {
@@ -37,6 +38,7 @@ fn cell(number: usize, server: Server) -> Cell {
                 group: None,
                 encrypt_then_mac: None,
                 key_exchange: None,
+                resumption: load::Percent::default(),
             },
             receive: Receive::Walk,
             verify: OneIn(std::num::NonZeroU32::MIN),

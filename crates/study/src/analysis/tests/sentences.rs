@@ -100,8 +100,8 @@ fn a_ratio_across_1_shows_no_difference() {
     scene.keep(|cell, _| cell == 0);
     scene.measure(1, 1_650.0, &[1.0; 7]);
     let answer = scene.first();
-    let expected =
-        "(nginx): no difference from RSA-2048 is shown with ECDSA P-256 (1.01x [0.98, 1.04]).";
+    let expected = "(nginx): no difference from RSA-2048 is shown with ECDSA P-256 (0.99x [0.96, 1.02] the \
+         CPU).";
     assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
     assert!(!answer.sentence.contains("saves"));
     assert_eq!(answer.remedy, None);
@@ -220,7 +220,8 @@ fn of_two_suites_alike_the_baseline_is_preferred() {
     scene.measure(2, 4.7e9, &SPREAD);
     let answer = scene.first();
     let expected = ": against AES-128-GCM, ChaCha20-Poly1305 costs 81% [76, 86] more CPU; no \
-                    difference from AES-128-GCM is shown with AES-256-GCM (1.01x [0.98, 1.04]).";
+                    difference from AES-128-GCM is shown with AES-256-GCM (0.99x [0.96, 1.02] \
+                    the CPU).";
     assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
     assert!(answer.remedy.as_ref().unwrap().starts_with("Prefer AES-128-GCM: "), "{answer:?}");
     // Where the other is shown to give more, it is the one to take.

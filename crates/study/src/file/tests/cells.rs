@@ -1,4 +1,4 @@
-use load::{KeyExchangeMode, OneIn, Operation, Receive};
+use load::{KeyExchangeMode, OneIn, Operation, Percent, Receive};
 use tls::{CertificateKey, Group, Version};
 use units::{Bytes, Nanos};
 
@@ -131,7 +131,8 @@ fn what_is_not_said_has_a_value() {
             suite: None,
             group: None,
             encrypt_then_mac: None,
-            key_exchange: None
+            key_exchange: None,
+            resumption: Percent::default(),
         }
     );
 }
@@ -212,7 +213,7 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
     assert_eq!(sweep("load.group", "\"P-256\""), "secp256r1");
     assert_eq!(sweep("load.duration", "\"1.5s\""), "1500ms");
     assert_eq!(sweep("load.tls", "\"1.2\""), "1.2");
-    assert_eq!(sweep("load.arrival", "\"closed\""), "closed");
+    assert_eq!(sweep("load.arrival", "\"poisson 2000/s\""), "poisson 2000/s");
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn values_that_are_none_are_told_which_there_are() {
         ("tls = \"1.1\"", "write 1.2 or 1.3, or none for plain HTTP"),
         ("verify = \"64\"", "write 1/64, or 1/1 for all"),
         ("cpus = \"one\"", "`one` is no list of CPUs"),
-        ("arrival = \"paced 4s\"", "no arrival that toll can make so far; write one of: closed"),
-        ("resumption = \"50%\"", "can make so far; write one of: 0%"),
+        ("arrival = \"poisson 2000\"", "`poisson 2000`"),
+        ("resumption = \"0.5\"", "`0.5` is no share; write a whole percentage such as 70%"),
     ] {
         let message = load(&[line]);
         assert!(message.starts_with("line 8: load.") && message.contains(part), "{message}");
@@ -286,6 +286,16 @@ fn contradictions_within_a_case_are_refused() {
             &["load.suite = \"AES128-SHA\"", "load.encrypt-then-mac = true"],
             "line 11: case bulk: load.encrypt-then-mac = true, but the server does not agree to it; \
              write target.encrypt-then-mac = true too",
+        ),
+        (
+            &["load.resumption = \"70%\""],
+            "line 10: case bulk: load.resumption = 70%, but the server gives nothing to resume; \
+             write target.tickets = true too",
+        ),
+        (
+            &["load.suite = \"AES128-SHA\"", "load.resumption = \"70%\""],
+            "line 11: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA goes through OpenSSL, \
+             where toll resumes no session, which contradicts load.resumption = 70%; leave one out",
         ),
     ] {
         assert_eq!(case(lines), message);
