@@ -1,0 +1,119 @@
+//! Core cycles a byte, by algorithm, backend and length: many equal messages, warm cache.
+//!
+//! `cargo run --release -p multibuffer --example cycles [CPU] [ROUNDS]`
+//!
+//! A round is ten samples of about 100 µs between two readings of the core's frequency. A round
+//! does not count if the readings differ by more than 1% or if the core was shared, as it is
+//! beside a busy hyperthread. Rounds of all rows are interleaved, so what drifts touches all alike.
+//! A dash says that no round counted: the machine was busy.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use cpus::{CpuList, pin_current_thread};
+use multibuffer::{Algorithm, Hasher, Sha1, Sha256, Sha512};
+use units::Hertz;
+
+const LENGTHS: [usize; 2] = [1024, 8192];
+const SAMPLES: usize = 10;
+const SAMPLE: Duration = Duration::from_micros(100);
+
+/// One line of the table.
+struct Row {
+    name: String,
+    bytes: usize,
+    hash: Box<dyn FnMut()>,
+    cycles_per_byte: Vec<f64>,
+    dropped: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let cpu: usize = arguments.next().map_or(Ok(0), |cpu| cpu.parse())?;
+    let rounds: usize = arguments.next().map_or(Ok(30), |rounds| rounds.parse())?;
+    pin_current_thread(&CpuList::from(cpu))?;
+
+    let mut rows = Vec::new();
+    for bytes in LENGTHS {
+        rows_of::<Sha1>(bytes, &mut rows);
+        rows_of::<Sha256>(bytes, &mut rows);
+        rows_of::<Sha512>(bytes, &mut rows);
+    }
+    for _ in 0..rounds {
+        for row in &mut rows {
+            row.round(cpu)?;
+        }
+    }
+
+    println!(
+        "{:<28} {:>6} {:>8} {:>8} {:>8} {:>8}",
+        "", "bytes", "quartile", "median", "quartile", "dropped"
+    );
+    for row in &mut rows {
+        let samples = &mut row.cycles_per_byte;
+        samples.sort_by(f64::total_cmp);
+        let at = |part: usize| match samples.get(samples.len() * part / 4) {
+            Some(cycles) => format!("{cycles:.3}"),
+            None => "-".to_owned(),
+        };
+        println!(
+            "{:<28} {:>6} {:>8} {:>8} {:>8} {:>8}",
+            row.name,
+            row.bytes,
+            at(1),
+            at(2),
+            at(3),
+            row.dropped
+        );
+    }
+    Ok(())
+}
+
+fn rows_of<A: Algorithm>(bytes: usize, rows: &mut Vec<Row>) {
+    for hasher in Hasher::<A>::available() {
+        let messages = vec![vec![0x5a; bytes]; hasher.lanes()];
+        let mut digests = vec![A::ZEROS; hasher.lanes()];
+        rows.push(Row {
+            name: format!("{} {}", A::NAME, hasher.backend()),
+            bytes: bytes * hasher.lanes(),
+            hash: Box::new(move || {
+                // As many digests as messages, so there is no error.
+                let _ = black_box(hasher.hash_many(black_box(&messages), &mut digests));
+                black_box(&digests);
+            }),
+            cycles_per_byte: Vec::new(),
+            dropped: 0,
+        });
+    }
+}
+
+impl Row {
+    fn round(&mut self, cpu: usize) -> Result<(), Box<dyn Error>> {
+        let calls = self.calls_a_sample();
+        let quiet = observe::is_quiet(cpu)?;
+        let Hertz(before) = observe::core_hz(cpu)?;
+        (0..calls).for_each(|_| (self.hash)());
+        let times: [Duration; SAMPLES] = std::array::from_fn(|_| {
+            let start = Instant::now();
+            (0..calls).for_each(|_| (self.hash)());
+            start.elapsed()
+        });
+        let Hertz(after) = observe::core_hz(cpu)?;
+        if !quiet || !observe::is_quiet(cpu)? || (before / after - 1.0).abs() > 0.01 {
+            self.dropped += SAMPLES;
+            return Ok(());
+        }
+        let hz = before.midpoint(after);
+        let bytes = (self.bytes * calls) as f64;
+        self.cycles_per_byte.extend(times.map(|time| time.as_secs_f64() * hz / bytes));
+        Ok(())
+    }
+
+    /// How often the messages are hashed in a sample, at least once.
+    fn calls_a_sample(&mut self) -> usize {
+        let start = Instant::now();
+        (self.hash)();
+        (SAMPLE.as_nanos() / start.elapsed().as_nanos().max(1)).max(1) as usize
+    }
+}

@@ -1,0 +1,194 @@
+//! The door: hashes many messages with one backend.
+
+use std::fmt;
+
+use crate::algorithm::Algorithm;
+use crate::backend::{Backend, Kernels, Unavailable};
+use crate::context::Context;
+use crate::jobs::{Ends, Messages, Pieces};
+use crate::schedule::Work;
+
+/// Hashes many messages at once, with a backend that this processor has.
+///
+/// Nothing is allocated while it hashes, and it holds nothing but the choice of the backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Hasher<A: Algorithm> {
+    kernel: A::Kernels,
+}
+
+impl<A: Algorithm> Hasher<A> {
+    /// With that backend and no other.
+    ///
+    /// # Errors
+    /// This processor lacks it, or it has no such algorithm.
+    pub fn with(backend: Backend) -> Result<Self, Unavailable> {
+        match A::Kernels::of(backend) {
+            Some(kernel) => Ok(Self { kernel }),
+            None if backend.is_available() => Err(Unavailable::Algorithm(backend, A::NAME)),
+            None => Err(Unavailable::Processor(backend)),
+        }
+    }
+
+    /// One for each backend that this processor has.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Backend::ALL.into_iter().filter_map(|backend| Self::with(backend).ok())
+    }
+
+    /// Which backend hashes.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.kernel.backend()
+    }
+
+    /// How many messages it hashes at once; fewer cost as much.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.kernel.lanes()
+    }
+
+    /// Hashes whole messages of any lengths; digests come in the order of the messages.
+    ///
+    /// Lanes are filled in that order too, so with very unequal lengths put the long ones first.
+    ///
+    /// # Errors
+    /// There are not as many digests as messages.
+    pub fn hash_many<M: AsRef<[u8]>>(
+        &self,
+        messages: &[M],
+        digests: &mut [A::Digest],
+    ) -> Result<Work, CountMismatch> {
+        CountMismatch::check("messages", messages.len(), "digests", digests.len())?;
+        Ok(A::run(self.kernel, &mut Messages { messages, digests, next: 0 }))
+    }
+
+    /// Appends a piece to each message; an empty one where there is none.
+    ///
+    /// # Errors
+    /// There are not as many pieces as contexts. Nothing has been appended then.
+    pub fn update<M: AsRef<[u8]>>(
+        &self,
+        contexts: &mut [Context<A>],
+        pieces: &[M],
+    ) -> Result<Work, CountMismatch> {
+        CountMismatch::check("contexts", contexts.len(), "pieces", pieces.len())?;
+        Ok(A::run(self.kernel, &mut Pieces { pieces, contexts, next: 0 }))
+    }
+
+    /// The digests of the messages so far, which may go on.
+    ///
+    /// # Errors
+    /// There are not as many digests as contexts.
+    pub fn finish(
+        &self,
+        contexts: &[Context<A>],
+        digests: &mut [A::Digest],
+    ) -> Result<Work, CountMismatch> {
+        CountMismatch::check("contexts", contexts.len(), "digests", digests.len())?;
+        Ok(A::run(self.kernel, &mut Ends { contexts, digests, next: 0 }))
+    }
+}
+
+/// Two slices that belong together differ in length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountMismatch {
+    left: (&'static str, usize),
+    right: (&'static str, usize),
+}
+
+impl CountMismatch {
+    fn check(
+        left: &'static str,
+        left_count: usize,
+        right: &'static str,
+        right_count: usize,
+    ) -> Result<(), Self> {
+        let mismatch = Self { left: (left, left_count), right: (right, right_count) };
+        if left_count == right_count { Ok(()) } else { Err(mismatch) }
+    }
+}
+
+impl fmt::Display for CountMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { left: (left, left_count), right: (right, right_count) } = self;
+        write!(f, "{left_count} {left} but {right_count} {right}; give as many of both")
+    }
+}
+
+impl std::error::Error for CountMismatch {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sha1, Sha256, Sha512};
+
+    const TWO_BLOCKS: &str = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    const TWO_LONG_BLOCKS: &str = "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn\
+                                   hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
+
+    /// The examples that NIST publishes with FIPS 180-4, by every backend, whole and in pieces.
+    fn check<A: Algorithm>(examples: &[(&str, &str)]) {
+        let messages: Vec<&str> = examples.iter().map(|(message, _)| *message).collect();
+        for hasher in Hasher::<A>::available() {
+            let mut digests = vec![A::ZEROS; messages.len()];
+            hasher.hash_many(&messages, &mut digests).unwrap();
+            let mut contexts = vec![Context::new(); messages.len()];
+            for at in [0, 1] {
+                let pieces: Vec<&[u8]> = messages
+                    .iter()
+                    .map(|message| {
+                        let halves = message.as_bytes().split_at(message.len() * 2 / 3);
+                        if at == 0 { halves.0 } else { halves.1 }
+                    })
+                    .collect();
+                hasher.update(&mut contexts, &pieces).unwrap();
+            }
+            let mut in_pieces = vec![A::ZEROS; messages.len()];
+            hasher.finish(&contexts, &mut in_pieces).unwrap();
+            assert_eq!(digests, in_pieces);
+            for ((_, expected), digest) in examples.iter().zip(&digests) {
+                let hex: String =
+                    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(hex, *expected, "{} {}", A::NAME, hasher.backend());
+            }
+        }
+    }
+
+    #[test]
+    fn sha1_examples() {
+        check::<Sha1>(&[
+            ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+            ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+            (TWO_BLOCKS, "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
+        ]);
+    }
+
+    #[test]
+    fn sha256_examples() {
+        check::<Sha256>(&[
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (TWO_BLOCKS, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"),
+        ]);
+    }
+
+    #[test]
+    fn sha512_examples() {
+        check::<Sha512>(&[
+            (
+                "",
+                "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce\
+                 47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
+            ),
+            (
+                "abc",
+                "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
+                 2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+            ),
+            (
+                TWO_LONG_BLOCKS,
+                "8e959b75dae313da8cf4f72814fc143f8f7779c6eb9f7fa17299aeadb6889018\
+                 501d289e4900f7e4331b99dec4b5433ac7d329eeb6dd26545e96e55b874be909",
+            ),
+        ]);
+    }
+}

@@ -1,0 +1,45 @@
+//! SHA-1, SHA-256 and SHA-512 over many buffers at once.
+//!
+//! A hash function cannot be made parallel within a message, because each block waits for the one
+//! before. Over many messages it can: a vector register holds one word of each of 4, 8 or 16
+//! messages, and all go through the rounds together. That is the way to hash many TLS records,
+//! chunks or file parts fast where the processor has no SHA instructions, and often where it has.
+//!
+//! ```
+//! use multibuffer::{Backend, Hasher, Sha256};
+//!
+//! let messages = ["abc", "", "many messages, of any lengths"];
+//! let mut digests = [[0; 32]; 3];
+//! let hasher = Hasher::<Sha256>::with(Backend::best::<Sha256>())?;
+//! hasher.hash_many(&messages, &mut digests)?;
+//! assert_eq!(digests[0][..4], [0xba, 0x78, 0x16, 0xbf]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Backend`]s are chosen at run time and can be forced; one that the processor lacks is refused.
+//! Messages that come in pieces are [`Context`]s. It all takes constant memory, and nothing is
+//! allocated.
+//!
+//! Inside: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `sha1`
+//! and `sha2` are the rounds, written once over the trait `vector::Simd`, and `kernels` has
+//! one file a backend, with the unsafe code (but for one index in `staging`).
+
+mod algorithm;
+mod backend;
+mod constants;
+mod context;
+mod hasher;
+mod jobs;
+mod kernels;
+mod schedule;
+mod sha1;
+mod sha2;
+mod staging;
+mod unroll;
+mod vector;
+
+pub use algorithm::{Algorithm, Sha1, Sha256, Sha512};
+pub use backend::{Backend, Unavailable};
+pub use context::Context;
+pub use hasher::{CountMismatch, Hasher};
+pub use schedule::Work;

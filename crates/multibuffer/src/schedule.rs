@@ -1,0 +1,201 @@
+//! Keeps the lanes full: when a message ends, the next one takes its lane.
+//!
+//! The kernel hashes as many blocks as the lane that is nearest to its end has left, then ended
+//! messages are handed back and lanes are filled anew. Only when no message is left do lanes idle;
+//! they then repeat what a busy lane does, because a vector costs the same with fewer lanes. So
+//! the cost of a batch ends with its longest message: put long messages first.
+
+use crate::algorithm::{Algorithm, Internals, State};
+use crate::backend::Backend;
+use crate::staging::{Run, Staged};
+
+/// One backend's way to hash `L` messages at once.
+pub trait Kernel<A: Algorithm, const L: usize>: Copy {
+    /// Its name.
+    const BACKEND: Backend;
+
+    /// Hashes the blocks of the runs, one run after the other.
+    fn compress(
+        self,
+        state: &mut State<A::Word, L>,
+        runs: &[Run<'_, A, L>],
+        staged: &mut Staged<L>,
+    );
+}
+
+/// What was done: by which backend, and how full its lanes were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// The backend whose kernel ran.
+    pub backend: Backend,
+    /// How many messages its kernel hashes at once.
+    pub lanes: usize,
+    /// Blocks that were hashed, padding included.
+    pub blocks: u64,
+    /// Times that the kernel hashed one block in every lane.
+    pub steps: u64,
+}
+
+impl Work {
+    /// The part of the lanes' work that was of use, from 0 to 1; 1 where nothing was to be done.
+    #[must_use]
+    pub fn occupancy(&self) -> f64 {
+        if self.steps == 0 {
+            1.0
+        } else {
+            self.blocks as f64 / (self.steps * self.lanes as u64) as f64
+        }
+    }
+}
+
+/// Where jobs come from and go to.
+pub trait Jobs<'a, A: Algorithm> {
+    /// Puts the next job into the lane and its own blocks, and returns the chaining value that it
+    /// starts from.
+    fn next<'s>(&'s mut self, lane: &mut Lane<'a, A>, own: &mut Own<A>)
+    -> Option<&'s [A::Word; 8]>;
+    /// Takes the chaining value of the job of that number, which has ended.
+    fn done(&mut self, id: usize, state: Column<'_, A::Word>);
+}
+
+/// A lane's words of a [`State`].
+pub struct Column<'s, W> {
+    /// All words from the lane's first one on.
+    words: &'s [W],
+    lanes: usize,
+}
+
+impl<W: Copy> Column<'_, W> {
+    /// The word of that number, up to 7.
+    #[inline]
+    pub(crate) fn word(&self, i: usize) -> W {
+        self.words[i * self.lanes]
+    }
+}
+
+/// Which blocks come first.
+#[derive(Clone, Copy)]
+pub(crate) enum First {
+    /// The lane's own: what a context had buffered.
+    Own,
+    /// The slice, and then the lane's own: padding.
+    Slice,
+}
+
+/// Blocks in a lane's own memory: what a context had buffered, or padding.
+pub type Own<A> = [<A as Internals>::Block; 2];
+
+/// A lane and the job in it: a slice of blocks, before or after some of the lane's own.
+///
+/// Jobs are put together in place, and a chaining value is read word by word: to copy what was
+/// just written in smaller pieces would wait for the store buffer, for every message.
+pub struct Lane<'a, A: Algorithm> {
+    id: usize,
+    slice: &'a [A::Block],
+    own_used: usize,
+    first: First,
+    hashed: usize,
+    /// Blocks that are left; none in an idle lane.
+    left: usize,
+}
+
+impl<'a, A: Algorithm> Lane<'a, A> {
+    const IDLE: Self =
+        Self { id: 0, slice: &[], own_used: 0, first: First::Own, hashed: 0, left: 0 };
+
+    fn is_busy(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Takes the job of that number: a slice and so many of the lane's own blocks, at least one
+    /// block in all.
+    #[inline]
+    pub(crate) fn take(&mut self, id: usize, first: First, own: usize, slice: &'a [A::Block]) {
+        self.id = id;
+        self.slice = slice;
+        self.own_used = own;
+        self.first = first;
+        self.hashed = 0;
+        self.left = own + slice.len();
+    }
+
+    /// The blocks from that one on, as far as they lie one behind the other.
+    #[inline(always)]
+    fn blocks<'s>(&self, own: &'s Own<A>, from: usize) -> &'s [A::Block]
+    where
+        'a: 's,
+    {
+        let own = &own[..self.own_used];
+        let (first, second) = match self.first {
+            First::Own => (own, self.slice),
+            First::Slice => (self.slice, own),
+        };
+        match first.get(from..) {
+            Some(blocks @ [_, ..]) => blocks,
+            _ => &second[from - first.len()..],
+        }
+    }
+}
+
+/// Runs of one call of the kernel: with equal lengths a message's own blocks and its slice.
+const RUNS: usize = 2;
+
+/// Does all jobs with that kernel.
+pub(crate) fn run<'a, A, K, const L: usize>(kernel: K, jobs: &mut dyn Jobs<'a, A>) -> Work
+where
+    A: Algorithm,
+    K: Kernel<A, L>,
+{
+    let mut lanes: [Lane<'a, A>; L] = [const { Lane::IDLE }; L];
+    let mut own = [[A::ZERO_BLOCK; 2]; L];
+    let mut state: State<A::Word, L> = [[A::Word::default(); L]; 8];
+    let mut staged = Staged::new();
+    let mut work = Work { backend: K::BACKEND, lanes: L, blocks: 0, steps: 0 };
+    let mut exhausted = false;
+    loop {
+        for (i, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_busy()) {
+            if exhausted {
+                break;
+            }
+            match jobs.next(lane, &mut own[i]) {
+                Some(words) => (0..8).for_each(|w| state[w][i] = words[w]),
+                None => exhausted = true,
+            }
+        }
+        let Some(steps) = hash(kernel, &lanes, &own, &mut state, &mut staged) else { return work };
+        work.steps += steps as u64;
+        for (i, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| lane.is_busy()) {
+            lane.hashed += steps;
+            lane.left -= steps;
+            work.blocks += steps as u64;
+            if !lane.is_busy() {
+                let words = &state.as_flattened()[i..];
+                jobs.done(lane.id, Column { words, lanes: L });
+            }
+        }
+    }
+}
+
+/// Hashes until a message ends, at the latest. Returns how many blocks of each lane; nothing if no
+/// lane is busy.
+fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
+    kernel: K,
+    lanes: &[Lane<'_, A>; L],
+    own: &[Own<A>; L],
+    state: &mut State<A::Word, L>,
+    staged: &mut Staged<L>,
+) -> Option<usize> {
+    let busy = (0..L).filter(|&i| lanes[i].is_busy());
+    let shortest = busy.min_by_key(|&i| lanes[i].left)?;
+    let mut steps = 0;
+    let mut runs = [const { Run::EMPTY }; RUNS];
+    for run in &mut runs {
+        run.fill(|i| {
+            let i = if lanes[i].is_busy() { i } else { shortest };
+            lanes[i].blocks(&own[i], lanes[i].hashed + steps)
+        });
+        steps += run.blocks();
+    }
+    kernel.compress(state, &runs, staged);
+    Some(steps)
+}
