@@ -212,8 +212,10 @@ fn write_machine(study: &Study, results: &Results) -> Result<(), RunError> {
     for cell in &study.cells {
         cpus += &format!("{},{},", cell.target.cpus, cell.load.cpus);
     }
-    let cpus: CpuList =
-        cpus.trim_end_matches(',').parse().map_err(|error| RunError::Start(format!("{error}")))?;
+    let cpus = cpus
+        .trim_end_matches(',')
+        .parse::<CpuList>()
+        .map_err(|error| RunError::Start(error.to_string()))?;
     let machine = Machine::read(&cpus);
     match results.machine()? {
         Some(earlier) => machine
