@@ -1,6 +1,6 @@
 //! What no peer can do, or not all: a plan that asks for it is refused, not changed in silence.
 
-use load::{Arrival, KeyExchangeMode, Operation, Plan, Stop};
+use load::{Arrival, KeyExchangeMode, Operation, Percent, Plan, Stop};
 use units::Nanos;
 
 use crate::{Peer, PeerError};
@@ -61,6 +61,12 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
     }
     if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
         return refuse(format!("{peer} makes fresh keys; leave --key-exchange fixed out"));
+    }
+    if plan.tls.resumption != Percent::default() {
+        return refuse(format!(
+            "{peer} resumes sessions where the server lets it, and knows no share of them; leave \
+             --resumption out"
+        ));
     }
     if plan.tls.encrypt_then_mac.is_some() {
         return refuse(format!(

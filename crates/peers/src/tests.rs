@@ -94,7 +94,7 @@ fn each_program_is_told_the_plan_in_its_words() {
 #[test]
 fn what_a_program_cannot_do_is_refused_in_one_line() {
     type Change = fn(&mut Plan);
-    let all: [(Peer, Change, &str); 17] = [
+    let all: [(Peer, Change, &str); 18] = [
         (Peer::Wrk, |p| p.connections = 0, "0 connections load nothing"),
         (Peer::Wrk, |p| p.stop = Stop::Operations(9), "runs for a time"),
         (
@@ -103,6 +103,7 @@ fn what_a_program_cannot_do_is_refused_in_one_line() {
             "leave --warmup 1s out",
         ),
         (Peer::H2load, |p| p.arrival = Arrival::Paced { every: SECOND }, "leave the arrival out"),
+        (Peer::Wrk, |p| p.tls.resumption = "70%".parse().unwrap(), "leave --resumption out"),
         (Peer::Wrk, |p| p.operation = Operation::Handshakes, "take --client s_time"),
         (Peer::STime, |_| (), "add --operation handshakes"),
         (

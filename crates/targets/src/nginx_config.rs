@@ -230,8 +230,7 @@ mod tests {
             encrypt_then_mac: false,
             ..settings()
         };
-        let expected = format!(
-            r#"user root;
+        let expected = r#"user root;
 daemon off;
 master_process on;
 worker_processes 2;
@@ -240,13 +239,13 @@ worker_rlimit_nofile 20000;
 pid "/r/targets/nginx/nginx.pid";
 error_log "/r/logs/nginx/error.log" notice;
 
-events {{
+events {
     use epoll;
     worker_connections 8192;
     multi_accept on;
-}}
+}
 
-http {{
+http {
     access_log off;
     default_type application/octet-stream;
     sendfile on;
@@ -260,7 +259,7 @@ http {{
     uwsgi_temp_path "/r/targets/nginx/uwsgi_temp";
     scgi_temp_path "/r/targets/nginx/scgi_temp";
 
-    server {{
+    server {
         listen 127.0.0.1:8080 reuseport backlog=65535;
         listen 127.0.0.1:4443 ssl reuseport backlog=65535;
         root "/o";
@@ -277,10 +276,9 @@ http {{
         ssl_session_cache off;
         ssl_session_timeout 1h;
         ssl_conf_command Options -EncryptThenMac;
-    }}
-}}
-"#
-        );
+    }
+}
+"#;
         assert_eq!(render(&settings, Some("root")), expected);
     }
 
