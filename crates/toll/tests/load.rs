@@ -462,3 +462,94 @@ fn kept_connections_that_the_server_closes_are_told() {
     assert!(line.valid && line.operations.completed > 4);
     assert!(line.warnings.iter().any(|w| w.kind == study::WarningKind::ConnectionsNotKept));
 }
+
+/// `openssl req -x509` marks its certificates as those of an authority.
+#[test]
+fn a_self_signed_certificate_that_is_named_is_trusted_and_no_other_like_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for name in ["one", "other"] {
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .args(["-nodes", "-days", "2", "-subj", "/CN=localhost"])
+            .args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+            .args(["-keyout", &path(&format!("{name}.key")), "-out", &path(&format!("{name}.pem"))])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    let server = Server::start(&["--certificate", &path("one.pem"), "--key", &path("one.key")]);
+    let url = format!("https://{}/bytes/1KiB", server.tls);
+    let load = |authority: &str| {
+        let mut command = toll();
+        command.args(["load", &url, "-d", "200ms", "--warmup", "0s", "-c", "2", "--json"]);
+        command.args(["--ca", authority]).output().unwrap()
+    };
+    let output = load(&path("one.pem"));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(line.valid && line.operations.completed > 0);
+    let output = load(&path("other.pem"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("authentication: "), "{said}");
+}
+
+#[test]
+fn a_process_that_holds_toll_is_no_server() {
+    let server = Server::start(&[]);
+    let url = format!("https://{}/bytes/1KiB", server.tls);
+    let own = std::process::id().to_string();
+    let output = toll().args(["load", &url, "--insecure", "--server-pid", &own]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("has toll among its descendants"), "{said}");
+}
+
+#[test]
+fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
+    let server = Server::start(&[]);
+    let url = format!("https://{}/bytes/1KiB", server.tls);
+    let output = toll()
+        .args(["load", &url, "--insecure", "-d", "1s", "--warmup", "200ms", "-c", "50", "--json"])
+        .args(["--arrival", "uniform 100/s", "--server-pid", &server.process.0.id().to_string()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+    let arrivals = line.operations.arrivals.unwrap();
+    assert!((99..=101).contains(&arrivals.intended), "{arrivals:?}");
+    assert!(line.operations.completed <= arrivals.intended + arrivals.waiting + 50);
+    assert!(line.latency_ns.service_p50.is_some() && arrivals.deadline_misses.is_none());
+    assert_eq!(line.receipt.asked.arrival.as_deref(), Some("uniform 100/s"));
+    // On a machine with other work, that may have been the limit instead.
+    let limits = [Limit::OfferedLoad, Limit::Noise, Limit::ClientCpu, Limit::ServerCpu];
+    assert!(limits.contains(&line.verdict.limit), "{:?}", line.verdict);
+}
+
+#[test]
+fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
+    for (tickets, is_valid) in [("on", true), ("off", false)] {
+        let server = Server::start(&["--tickets", tickets]);
+        let url = format!("https://{}/bytes/1KiB", server.tls);
+        let output = toll()
+            .args(["load", &url, "--insecure", "-d", "2s", "--warmup", "1s", "-c", "4", "--json"])
+            .args(["--operation", "one-request-per-connection", "--resumption", "70%"])
+            .args(["--tls", "1.3"])
+            .output()
+            .unwrap();
+        let line: Line = serde_json::from_slice(&output.stdout).unwrap();
+        let (full, resumed) =
+            (line.receipt.obtained.full.unwrap(), line.receipt.obtained.resumed.unwrap());
+        if is_valid {
+            assert!(resumed > full / 2, "{full} full, {resumed} resumed");
+            assert!(line.latency_ns.connect_resumed_p50.is_some());
+        } else {
+            assert_eq!(resumed, 0);
+            // A machine too slow for 500 handshakes in 3 s cannot show a share.
+            let differs =
+                line.receipt.mismatch.iter().any(|differs| differs.what == "resumption_percent");
+            assert_eq!(differs, full >= 500, "{full} full");
+        }
+    }
+}

@@ -19,7 +19,7 @@ use super::dial::Dial;
 use super::fixed_group::fixed;
 use super::randomness::Buffered;
 use super::sessions::Sessions;
-use super::verifier::{Noted, SamplingVerifier};
+use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::{Client, Established, Handshake, Negotiated, Tickets, alert_name};
 use crate::OneIn;
 use crate::failure::{ErrorKind, Failure};
@@ -43,7 +43,7 @@ impl RustlsClient {
         let provider = Arc::new(provider(plan)?);
         let roots = match &plan.trust {
             Trust::Anyone => None,
-            trust => Some(roots(trust)?),
+            trust => Some(trusted(trust)?),
         };
         let verifier = SamplingVerifier::new(roots, provider.clone(), verify.0)
             .map(Arc::new)
@@ -111,8 +111,9 @@ fn versions(plan: &TlsPlan) -> &'static [&'static SupportedProtocolVersion] {
     }
 }
 
-fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
+fn trusted(trust: &Trust) -> Result<Trusted, PlanError> {
     let mut store = RootCertStore::empty();
+    let mut named = Vec::new();
     match trust {
         Trust::File(path) => {
             let shown = path.display();
@@ -127,6 +128,7 @@ fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
                 )));
             }
             for certificate in certificates {
+                named.push(certificate.clone());
                 store.add(certificate).map_err(|error| {
                     PlanError(format!("{shown} holds a certificate that cannot be read: {error}"))
                 })?;
@@ -144,7 +146,7 @@ fn roots(trust: &Trust) -> Result<RootCertStore, PlanError> {
             }
         }
     }
-    Ok(store)
+    Ok(Trusted { roots: store, named })
 }
 
 struct RustlsHandshake {

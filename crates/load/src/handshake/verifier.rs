@@ -8,12 +8,13 @@ use openssl::hash::MessageDigest;
 use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Verifier};
 use openssl::x509::X509;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
 };
@@ -25,12 +26,22 @@ use tls::CertificateKey;
 pub(super) struct SamplingVerifier {
     /// `None` where any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates that the user named one by one.
+    named: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
     one_in: NonZeroU32,
     handshakes: AtomicU32,
     scheme: AtomicU32,
     is_verified: AtomicBool,
     last: Mutex<Option<Known>>,
+}
+
+/// Whose certificates are accepted.
+pub(super) struct Trusted {
+    /// Those that these have signed.
+    pub(super) roots: RootCertStore,
+    /// These themselves, where the user named them one by one.
+    pub(super) named: Vec<CertificateDer<'static>>,
 }
 
 /// One of rustls's two ways to verify a handshake's signature.
@@ -86,20 +97,24 @@ pub(super) struct Noted {
 
 impl SamplingVerifier {
     pub(super) fn new(
-        roots: Option<RootCertStore>,
+        trusted: Option<Trusted>,
         provider: Arc<CryptoProvider>,
         one_in: NonZeroU32,
     ) -> Result<Self, String> {
-        let chain = match roots {
-            None => None,
-            Some(roots) => Some(
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                    .build()
-                    .map_err(|error| error.to_string())?,
+        let (chain, named) = match trusted {
+            None => (None, Vec::new()),
+            Some(Trusted { roots, named }) => (
+                Some(
+                    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+                        .build()
+                        .map_err(|error| error.to_string())?,
+                ),
+                named,
             ),
         };
         Ok(Self {
             chain,
+            named,
             provider,
             one_in,
             handshakes: AtomicU32::new(0),
@@ -141,6 +156,25 @@ impl SamplingVerifier {
         }
     }
 
+    /// `openssl req -x509` marks what it makes as an authority, and many servers show just that.
+    /// WebPKI has no such server certificate; a user who names this very one means it all the same.
+    fn accept_named(
+        &self,
+        error: Error,
+        end_entity: &CertificateDer<'_>,
+        server_name: &ServerName<'_>,
+    ) -> Result<(), Error> {
+        let is_authority = matches!(
+            &error,
+            Error::InvalidCertificate(CertificateError::Other(other))
+                if other.to_string().contains("CaUsedAsEndEntity")
+        );
+        if !is_authority || !self.named.iter().any(|named| named == end_entity) {
+            return Err(error);
+        }
+        verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)
+    }
+
     fn note(&self, dss: &DigitallySignedStruct) -> bool {
         self.scheme.store(u32::from(u16::from(dss.scheme)), Relaxed);
         let is_sampled = self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get());
@@ -163,7 +197,10 @@ impl ServerCertVerifier for SamplingVerifier {
             return Ok(ServerCertVerified::assertion());
         }
         if let Some(chain) = &self.chain {
-            chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)?;
+            chain
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+                .map(|_| ())
+                .or_else(|error| self.accept_named(error, end_entity, server_name))?;
         }
         let key = CertificateKey::of_certificate(end_entity);
         if key.is_none() && X509::from_der(end_entity).is_err() {
