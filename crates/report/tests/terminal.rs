@@ -35,7 +35,7 @@ fn the_answers_come_first_with_what_to_do() {
         "  But: in plain HTTP the client was the limit",
         "\nhandshakes\n",
         "\nobjects\n",
-        "* client-bound: in some trials the client was the limit",
+        "* client-bound: in some trials, or all, the client was the limit",
         "! some invalid: some trials are invalid",
         "In brackets the interval of the median: with 7 trials",
         "\nWarnings\n",
