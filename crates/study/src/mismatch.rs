@@ -127,6 +127,14 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
         );
     }
     let share = resumed as f64 / handshakes as f64;
+    let expected = handshakes as f64 * f64::from(wanted.get()) / 100.0;
+    if resumed == 0 && expected >= SAMPLES_EXPECTED as f64 && handshakes < ENOUGH_HANDSHAKES {
+        differs(
+            "resumption_percent",
+            &wanted.to_string(),
+            format!("none of {} resumed", handshakes_in_words(handshakes)),
+        );
+    }
     if wanted != Percent::default()
         && handshakes >= ENOUGH_HANDSHAKES
         && (share - f64::from(wanted.get()) / 100.0).abs() > RESUMPTION_TOLERANCE
@@ -343,8 +351,12 @@ mod tests {
             ["resumption_percent: asked 70%, got 0.0% of 1,000 handshakes resumed"]
         );
         assert_eq!(differences("70%", 100, 900).len(), 1);
+        assert_eq!(
+            differences("70%", 100, 0),
+            ["resumption_percent: asked 70%, got none of 100 handshakes resumed"]
+        );
         // Too few to tell.
-        assert_eq!(differences("70%", 100, 0), Vec::<String>::new());
+        assert_eq!(differences("70%", 20, 0), Vec::<String>::new());
     }
 
     #[test]

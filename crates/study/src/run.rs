@@ -170,7 +170,9 @@ pub fn run<B: Bench>(
         }
     }
     tell(Event::Begins { done: lines.len(), to_do: trials.len() });
-    let mut order = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    // Lines may have been removed from the journal by hand: no place is taken twice.
+    let last = lines.iter().filter_map(|line| line.place.as_ref()).map(|place| place.order).max();
+    let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { results, journal, interrupt, tell };
     for (round, index) in trials {
         if interrupt.load(Relaxed) {
@@ -340,6 +342,10 @@ impl Run<'_, '_> {
         let Measured { mut line, latencies } = bench
             .trial(target, cell, self.interrupt, &mut progress)
             .map_err(|why| RunError::Trial { cell: cell.name.clone(), why })?;
+        if line.load_error.is_some() {
+            // The load ended by itself, which is no interrupt: the trial is kept, as not valid.
+            line.interrupted = false;
+        }
         if line.interrupted {
             // Shorter than the others, it could not stand beside them.
             return Ok(Ended::Interrupted);

@@ -28,12 +28,16 @@ Examples:
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let findings = Findings::read(&results)?;
-    let report = findings.write(&results)?;
+    // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
         let text = serde_json::to_string(&findings.analysis).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
     } else {
-        crate::print(&format!("{}\nReport: {}\n", findings.in_words(), report.display()));
+        crate::print(&findings.in_words());
+    }
+    let report = findings.write(&results)?;
+    if !arguments.json {
+        crate::print(&format!("\nReport: {}\n", report.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

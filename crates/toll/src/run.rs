@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     continue_: Option<PathBuf>,
 
     /// Print the cells, the commands and the time that it would take, and do nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "continue_")]
     dry_run: bool,
 
     /// Print each trial as a line of JSON when it ends, and nothing else
@@ -172,12 +172,18 @@ impl Arguments {
         let findings = Findings::read(results)?;
         if findings.analysis.trials.done == 0 {
             return match ended {
-                Ok(Ended::Interrupted) => Ok(ExitCode::from(interrupt::EXIT)),
+                Ok(Ended::Interrupted) => {
+                    eprintln!(
+                        "toll: interrupted before the first trial ended: nothing was measured"
+                    );
+                    Ok(ExitCode::from(interrupt::EXIT))
+                }
                 Ok(Ended::Complete) => Err(Failure::measurement("no trial was run")),
                 Err(error) => Err(Failure::request(error)),
             };
         }
-        let report = findings.write(results)?;
+        // Printed first: a disk that is full takes the report, not the answers.
+        let report = findings.write(results);
         if self.json {
             eprintln!("toll: everything is in {}", results.folder().display());
         } else {
@@ -188,16 +194,23 @@ impl Arguments {
                 }
                 _ => String::new(),
             };
-            crate::print(&format!(
-                "\n{}\nReport: {}\nEverything is in {folder}{how}\n",
-                findings.in_words(),
-                report.display()
-            ));
+            let report = match &report {
+                Ok(path) => format!("Report: {}\n", path.display()),
+                Err(_) => String::new(),
+            };
+            let words = findings.in_words();
+            crate::print(&format!("\n{words}\n{report}Everything is in {folder}{how}\n"));
+        }
+        if ended.is_ok() {
+            report?;
         }
         match ended {
             Ok(Ended::Interrupted) => Ok(ExitCode::from(interrupt::EXIT)),
             Ok(Ended::Complete) if findings.is_whole() => Ok(ExitCode::SUCCESS),
-            Ok(Ended::Complete) => Ok(ExitCode::from(Failure::MEASUREMENT)),
+            Ok(Ended::Complete) => Err(Failure::measurement(format!(
+                "not every trial is valid; toll run --continue {} measures those again",
+                results.folder().display()
+            ))),
             Err(error) => Err(Failure::measurement(format!(
                 "{error}; what was measured before is in {}",
                 results.folder().display()

@@ -99,7 +99,10 @@ fn figure(line: &Line) -> String {
     let rate = PerSecond(line.rate_per_s).to_string();
     let rate = rate.trim_end_matches("/s");
     let rate = match line.receipt.asked.operation.as_deref() {
-        Some("handshakes") => format!("{rate} full handshakes a second"),
+        Some("handshakes") => match line.receipt.asked.resumption_percent {
+            Some(1..) => format!("{rate} handshakes a second"),
+            _ => format!("{rate} full handshakes a second"),
+        },
         Some("one-request-per-connection") => {
             format!("{rate} connections a second with one request each")
         }
@@ -201,6 +204,9 @@ fn asked(line: &Line) -> String {
     add("", asked.certificate_key.clone());
     let is_on = |on| if on { "on" } else { "off" }.to_owned();
     add("encrypt-then-MAC ", asked.encrypt_then_mac.map(is_on));
+    let resumption = asked.resumption_percent.filter(|percent| *percent > 0);
+    add("resumption ", resumption.map(|percent| format!("{percent}%")));
+    add("arrival ", asked.arrival.clone().filter(|arrival| arrival != "closed"));
     add("key exchange ", asked.key_exchange.clone());
     add("receive ", asked.receive.clone());
     add("verify ", asked.verify.clone());

@@ -546,10 +546,9 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
             assert!(line.latency_ns.connect_resumed_p50.is_some());
         } else {
             assert_eq!(resumed, 0);
-            // A machine too slow for 500 handshakes in 3 s cannot show a share.
             let differs =
                 line.receipt.mismatch.iter().any(|differs| differs.what == "resumption_percent");
-            assert_eq!(differs, full >= 500, "{full} full");
+            assert!(differs && !line.valid, "{full} full, {:?}", line.receipt.mismatch);
         }
     }
 }

@@ -116,7 +116,9 @@ fn group(title: String, lines: &[&Line]) -> Group {
 fn trial(line: &Line, figures: &[(&Figures, Unit)]) -> Trial {
     let place = line.place.as_ref();
     let figure = |(figures, unit): &(&Figures, Unit)| {
-        (figures.of)(line).map(|value| unit.number(value)).unwrap_or_default()
+        // What is not valid is no figure.
+        let value = (figures.of)(line).filter(|_| line.valid);
+        value.map(|value| unit.number(value)).unwrap_or_default()
     };
     Trial {
         order: place.map(|place| place.order.to_string()).unwrap_or_default(),

@@ -3,7 +3,7 @@
 use observe::Machine;
 
 use crate::label::label;
-use crate::study::AnswerRule;
+use crate::study::{AnswerRule, Metric};
 use crate::target_record::TargetRecord;
 
 use super::caveats::caveats;
@@ -47,21 +47,26 @@ impl Answer {
             metric: rule.metric,
             compare: rule.compare.clone(),
             common: compared.common.clone(),
-            bars: compared.shown().map(|entry| Bar::of(&rule.compare, entry)).collect(),
+            bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
         }
     }
 }
 
 impl Bar {
-    fn of(compare: &str, entry: &Entry<'_>) -> Self {
+    fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
+        // A tax is as weak as the weaker of the two that it is taken from.
+        let baseline = compared
+            .baseline()
+            .filter(|_| compared.rule.metric == Metric::TlsTax)
+            .and_then(|baseline| baseline.trials.mark());
         Self {
-            label: label(compare, entry.value),
+            label: label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
             is_baseline: entry.is_baseline,
             figure: entry.figure.clone(),
             ratio: entry.ratio.clone(),
             mark: match entry.figure {
-                Some(_) => entry.trials.mark(),
+                Some(_) => entry.trials.mark().into_iter().chain(baseline).min(),
                 None => Some(Mark::NotMeasured),
             },
         }

@@ -1,6 +1,6 @@
 //! An answer in words, the figures first.
 
-use load::Operation;
+use load::{Operation, Percent};
 
 use crate::label::cpus;
 use crate::study::{Metric, Protocol};
@@ -82,9 +82,14 @@ fn operations(compared: &Compared<'_>) -> String {
         Protocol::Plain => None,
         Protocol::Tls { version, suite, .. } => version.or(suite.map(tls::Suite::version)),
     });
+    let resumption = compared.shared(|cell| match &cell.load.protocol {
+        Protocol::Plain => None,
+        Protocol::Tls { resumption, .. } => Some(*resumption),
+    });
+    let full = if resumption.flatten() == Some(Percent::default()) { "full " } else { "" };
     match version.flatten() {
-        Some(version) => format!("full {version} handshakes"),
-        None => "full TLS handshakes".to_owned(),
+        Some(version) => format!("{full}{version} handshakes"),
+        None => format!("{full}TLS handshakes"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The trials of a journal by the cell that they belong to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::Operation;
 
@@ -41,9 +41,10 @@ pub(super) fn by_cell<'a>(
     for cell in &study.cells {
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
         lines.sort_by_key(|line| (order(line), line.started_unix_ms));
+        // A server that was there in an earlier part of the run was not left out.
         let skipped = targets
             .iter()
-            .filter(|target| target.cells.contains(&cell.name))
+            .filter(|target| lines.is_empty() && target.cells.contains(&cell.name))
             .find_map(|target| target.skipped.as_deref());
         let planned = if skipped.is_some() { 0 } else { study.trials as usize };
         trials.push(CellTrials { cell, planned, skipped, lines });
@@ -61,8 +62,11 @@ impl CellTrials<'_> {
         self.lines.iter().copied().filter(|line| line.valid)
     }
 
+    /// A trial that was not valid and was made again is one.
     pub(super) fn counts(&self) -> TrialCounts {
-        let (done, valid) = (self.lines.len(), self.valid().count());
+        let round = |line: &&Line| line.place.as_ref().map(|place| place.round);
+        let done = self.lines.iter().map(round).collect::<BTreeSet<_>>().len();
+        let valid = self.valid().count();
         TrialCounts { planned: self.planned, done, valid }
     }
 

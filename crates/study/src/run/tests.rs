@@ -75,6 +75,8 @@ struct Stage {
     interrupted_in: Option<usize>,
     /// This trial is not valid.
     invalid_in: Option<usize>,
+    /// All load threads end early in this trial.
+    load_lost_in: Option<usize>,
     version: &'static str,
     log: Vec<String>,
     trials: usize,
@@ -145,6 +147,11 @@ impl Bench for Stage {
         if self.dies_in == Some(number) {
             line.valid = false;
             line.target_error = Some("nginx died".into());
+        }
+        if self.load_lost_in == Some(number) {
+            line.valid = false;
+            line.interrupted = true;
+            line.load_error = Some("a load thread ended early: no epoll".into());
         }
         let mut latencies = Latencies::default();
         latencies.whole.record(1 + number as u64).unwrap();
@@ -310,6 +317,30 @@ fn a_trial_that_is_not_valid_stays_and_is_measured_again_on_request() {
     let places = desk.places();
     assert_eq!((stage.trials, places.len()), (1, 13));
     assert_eq!((&places[12].0, places[12].1, places[12].2), (&places[5].0, places[5].1, 12));
+}
+
+#[test]
+fn a_load_that_ends_by_itself_is_no_interrupt() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { load_lost_in: Some(3), ..Stage::default() };
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    let lines = desk.results.lines().unwrap();
+    assert_eq!(lines.len(), 12);
+    assert!(!lines[3].valid && !lines[3].interrupted && lines[3].load_error.is_some());
+}
+
+#[test]
+fn a_line_that_was_removed_by_hand_is_measured_again_in_a_place_of_its_own() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let path = desk.results.folder().join("journal.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> =
+        text.lines().enumerate().filter(|(i, _)| *i != 4).map(|(_, l)| l).collect();
+    std::fs::write(&path, kept.join("\n") + "\n").unwrap();
+    desk.run(&mut Stage::default()).unwrap();
+    let orders: Vec<u32> = desk.places().into_iter().map(|(_, _, order)| order).collect();
+    assert_eq!(orders, [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]);
 }
 
 #[test]

@@ -46,6 +46,44 @@ fn what_limited_many_cells_is_told_once() {
 }
 
 #[test]
+fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
+    let mut scene = bulk(Metric::TlsTax, NONE);
+    limit(&mut scene, 0, 0, Limit::ClientCpu);
+    let marks: Vec<_> = scene.first().bars.iter().map(|bar| bar.mark).collect();
+    assert_eq!(marks, [Some(Mark::ClientBound); 3]);
+}
+
+#[test]
+fn a_trial_that_was_made_again_is_one_trial() {
+    let mut scene = Scene::handshakes();
+    let mut again = scene.trial(1, 1).clone();
+    again.place.as_mut().unwrap().order = 99;
+    scene.fail(1, 1);
+    scene.lines.push(again);
+    let analysis = scene.analysis();
+    assert_eq!(analysis.cells[1].trials, TrialCounts { planned: 7, done: 7, valid: 7 });
+    assert_eq!((analysis.cells[1].mark, analysis.invalid.len()), (None, 1));
+}
+
+#[test]
+fn a_server_that_was_there_once_was_not_left_out() {
+    let mut scene = Scene::handshakes();
+    scene.keep(|cell, round| cell == 0 || round < 3);
+    let record = |skipped: Option<&str>| crate::TargetRecord {
+        name: "nginx".to_owned(),
+        server: "nginx".to_owned(),
+        settings: String::new(),
+        version: None,
+        skipped: skipped.map(str::to_owned),
+        cells: vec!["keys-0002".to_owned()],
+    };
+    scene.targets = vec![record(None), record(Some("nginx is not installed"))];
+    let cell = &scene.analysis().cells[1];
+    assert_eq!(cell.trials, TrialCounts { planned: 7, done: 3, valid: 3 });
+    assert_eq!(cell.mark, Some(Mark::Incomplete));
+}
+
+#[test]
 fn an_invalid_trial_drops_out_and_is_listed() {
     let mut scene = Scene::handshakes();
     scene.fail(1, 1);
