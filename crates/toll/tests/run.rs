@@ -314,6 +314,7 @@ fn a_maximum_that_was_not_the_servers_is_marked() {
     let shared = STUDY
         .replace("[target]\n", &format!("[target]\ncpus = \"{cpu}\"\n"))
         .replace("[load]\n", &format!("[load]\ncpus = \"{cpu}\"\n"))
+        .replace("\"150ms\"", "\"400ms\"")
         .replace(", \"nginx\"", "");
     let desk = Desk::new(&shared);
     let _hog = Killed(
