@@ -1,14 +1,17 @@
-//! A plan and an outcome that fit each other, for tests to change.
+//! A plan and an outcome that fit each other, and a study's cell, for tests to change.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    ByteCounts, Failures, Latencies, Negotiated, OneIn, Operation, Outcome, Plan, Receive, Stop,
-    TlsPlan, Verified,
+    Arrival, ByteCounts, Failures, Latencies, Negotiated, OneIn, Operation, Outcome, Percent, Plan,
+    Receive, Stop, TlsPlan, Verified,
 };
 use tls::{CertificateKey, Group, Suite, Version};
-use units::Nanos;
+use units::{Bytes, Nanos};
+
+use crate::study::{Cell, IfMissing, LoadSpec, Protocol, Server, TargetSpec};
 
 pub(crate) fn plan(url: &str) -> Plan {
     Plan {
@@ -16,7 +19,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         address: "127.0.0.1:443".parse().unwrap(),
         tls: TlsPlan::any(),
         operation: Operation::Requests,
-        arrival: load::Arrival::CLOSED,
+        arrival: Arrival::CLOSED,
         connections: 64,
         cpus: CpuList::from(1),
         stop: Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) },
@@ -57,5 +60,43 @@ pub(crate) fn outcome(completed: u64) -> Outcome {
             compared: completed / 64,
         },
         lost: Vec::new(),
+    }
+}
+
+/// A cell whose server and load are nothing special.
+pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
+    Cell {
+        case: case.to_owned(),
+        name: format!("{case}-{number:04}"),
+        params: BTreeMap::from([("target.server".to_owned(), server.to_string())]),
+        target: TargetSpec {
+            server,
+            if_missing: IfMissing::Skip,
+            cpus: CpuList::from(0),
+            certificate_key: CertificateKey::Rsa(2048),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+        },
+        load: LoadSpec {
+            cpus: CpuList::from(1),
+            operation: Operation::Requests,
+            arrival: Arrival::CLOSED,
+            object: Bytes(1 << 20),
+            connections: 64,
+            protocol: Protocol::Tls {
+                version: Some(Version::Tls13),
+                suite: None,
+                group: None,
+                encrypt_then_mac: None,
+                key_exchange: None,
+                resumption: Percent::default(),
+            },
+            receive: Receive::Walk,
+            verify: OneIn(NonZeroU32::MIN),
+            warmup: Nanos(0),
+            duration: Nanos(1_000_000_000),
+            timeout: Nanos(10_000_000_000),
+        },
     }
 }

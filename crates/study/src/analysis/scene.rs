@@ -1,19 +1,13 @@
 //! Studies and journals made by hand, for tests to change.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
-
-use cpus::CpuList;
-use load::{OneIn, Operation, Receive};
-use tls::{CertificateKey, Suite, Version};
-use units::{Bytes, Nanos};
+use load::Operation;
+use tls::Suite;
 
 use crate::line::tests::example;
 use crate::line::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
-use crate::study::{
-    AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
-};
+use crate::study::{AnswerRule, Cell, Metric, Protocol, Server, Study};
 use crate::target_record::TargetRecord;
+use crate::testing::cell;
 use crate::verdict::Limit;
 
 use super::{Analysis, Answer};
@@ -177,43 +171,6 @@ impl Scene {
     /// The first answer.
     pub(super) fn first(&self) -> Answer {
         self.analysis().answers.remove(0)
-    }
-}
-
-fn cell(case: &str, number: usize, server: Server) -> Cell {
-    Cell {
-        case: case.to_owned(),
-        name: format!("{case}-{number:04}"),
-        params: BTreeMap::from([("target.server".to_owned(), server.to_string())]),
-        target: TargetSpec {
-            server,
-            if_missing: IfMissing::Skip,
-            cpus: CpuList::from(0),
-            certificate_key: CertificateKey::Rsa(2048),
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-        },
-        load: LoadSpec {
-            cpus: CpuList::from(1),
-            operation: Operation::Requests,
-            arrival: load::Arrival::CLOSED,
-            object: Bytes(1 << 20),
-            connections: 64,
-            protocol: Protocol::Tls {
-                version: Some(Version::Tls13),
-                suite: None,
-                group: None,
-                encrypt_then_mac: None,
-                key_exchange: None,
-                resumption: load::Percent::default(),
-            },
-            receive: Receive::Walk,
-            verify: OneIn(NonZeroU32::MIN),
-            warmup: Nanos(0),
-            duration: Nanos(1_000_000_000),
-            timeout: Nanos(10_000_000_000),
-        },
     }
 }
 

@@ -1,53 +1,13 @@
 //! Runs on a bench without servers and clocks: what it does is written down instead.
 
-use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use cpus::CpuList;
-use load::{Latencies, OneIn, Operation, Receive};
-use tls::{CertificateKey, Version};
-use units::{Bytes, Nanos};
+use load::Latencies;
 
 use super::*;
 use crate::line::tests::example;
-use crate::study::{AnswerRule, LoadSpec, Protocol, Server};
-
-fn cell(number: usize, server: Server) -> Cell {
-    Cell {
-        case: "bulk".into(),
-        name: format!("bulk-{number:04}"),
-        params: BTreeMap::from([("target.server".into(), server.to_string())]),
-        target: TargetSpec {
-            server,
-            if_missing: IfMissing::Skip,
-            cpus: CpuList::from(0),
-            certificate_key: CertificateKey::Rsa(2048),
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-        },
-        load: LoadSpec {
-            cpus: CpuList::from(1),
-            operation: Operation::Requests,
-            arrival: load::Arrival::CLOSED,
-            object: Bytes(1 << 20),
-            connections: 4,
-            protocol: Protocol::Tls {
-                version: Some(Version::Tls13),
-                suite: None,
-                group: None,
-                encrypt_then_mac: None,
-                key_exchange: None,
-                resumption: load::Percent::default(),
-            },
-            receive: Receive::Walk,
-            verify: OneIn(std::num::NonZeroU32::MIN),
-            warmup: Nanos(0),
-            duration: Nanos(1),
-            timeout: Nanos(1),
-        },
-    }
-}
+use crate::study::{AnswerRule, Server};
+use crate::testing::cell;
 
 /// Two cells of each server, three trials of each cell.
 fn study() -> Study {
@@ -57,7 +17,7 @@ fn study() -> Study {
         question: "What?".into(),
         seed: 7,
         trials: 3,
-        cells: (1..).zip(servers).map(|(number, server)| cell(number, server)).collect(),
+        cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
     }
 }
