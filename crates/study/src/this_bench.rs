@@ -92,8 +92,8 @@ impl Bench for ThisBench {
             server_cpus: Some(cell.target.cpus.clone()),
             neighbours: self.neighbours(&cell.target.cpus, &cell.load.cpus),
         };
-        let mut machine =
-            ThisMachine::with_server(target.pid()).map_err(|error| error.to_string())?;
+        let mut machine = ThisMachine::with_server(target.pid())
+            .map_err(|error| cause(target, error.to_string()))?;
         let mut hooks = Hooks {
             interrupt,
             progress,
@@ -101,10 +101,16 @@ impl Bench for ThisBench {
         };
         let mut measured = trial
             .run(&mut machine, &mut hooks, Engine::start)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| cause(target, error.to_string()))?;
         measured.line.warnings.extend(self.objects.note().map(Warning::objects_on_disk));
         Ok(measured)
     }
+}
+
+/// What kept a trial from being measured: where the server has died meanwhile, that, rather than
+/// what failed for it.
+fn cause(target: &mut Running, error: String) -> String {
+    target.death().map_or(error, |death| death.to_string())
 }
 
 /// The commands that would be started for the study's servers, in the order of starting, with the

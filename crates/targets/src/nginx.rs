@@ -186,7 +186,7 @@ fn run(program: &Path, arguments: &[OsString]) -> Result<Output, TargetError> {
         if !wait_for(&mut child, START_LIMIT) {
             child.kill()?;
             child.wait()?;
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer within 10 s"));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
         }
         // It has ended, and what it said is less than a pipe holds.
         child.wait_with_output()

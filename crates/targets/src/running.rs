@@ -13,7 +13,7 @@ use crate::ready::{self, Unready};
 use crate::{Objects, Settings, TargetError};
 
 /// The time that a server has from its start until it answers.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at a server that starts.
 const GLANCE: Duration = Duration::from_millis(5);
 
@@ -180,6 +180,20 @@ impl Running {
                 how: incident,
                 log: last_words(&self.log_files),
             }),
+        }
+    }
+
+    /// Why the server is no more, for a caller who found it gone; `None` where it is there after
+    /// all. A process whose first thread has ended already shows as gone, but its exit status comes
+    /// with the end of the last: that is waited for, at most a second.
+    pub fn death(&mut self) -> Option<TargetError> {
+        let end = Instant::now() + Duration::from_secs(1);
+        loop {
+            match self.check_alive() {
+                Err(why) => return Some(why),
+                Ok(()) if Instant::now() >= end => return None,
+                Ok(()) => thread::sleep(GLANCE),
+            }
         }
     }
 

@@ -27,7 +27,7 @@ object = "64KiB"
 [load]
 connections = 4
 warmup = "50ms"
-duration = "150ms"
+duration = "300ms"
 [[case]]
 name = "handshakes"
 load.operation = "handshakes"
