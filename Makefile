@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build lint bench-client
+.PHONY: quick test build lint bench-client fuzz
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -26,3 +26,8 @@ bench-client:
 	./scripts/needs build
 	./scripts/needs test
 	cargo run --release --locked --package peers --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),1)
+
+# Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
+# nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.
+fuzz:
+	./scripts/fuzz $(or $(SECONDS),60)

@@ -13,6 +13,8 @@ mod connection;
 mod context;
 mod engine;
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod handshake;
 mod outcome;
 mod plan;

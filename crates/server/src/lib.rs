@@ -13,6 +13,8 @@ mod content;
 mod context;
 mod epoll;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod input;
 mod listener;
 mod request;

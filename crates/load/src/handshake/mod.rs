@@ -83,6 +83,16 @@ pub(crate) fn client(
     })
 }
 
+/// What the readers of a server's first flight make of these pieces of it.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn sniffed<'a>(
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> Option<server_flight::ServerFlight> {
+    let mut sniffer = server_flight::Sniffer::default();
+    pieces.for_each(|piece| sniffer.take(piece));
+    sniffer.flight()
+}
+
 /// An alert's name (RFC 8446, section 6) with its number.
 pub(crate) fn alert_name(description: u8) -> String {
     let name = match description {

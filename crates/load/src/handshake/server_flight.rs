@@ -3,7 +3,7 @@
 
 /// The parts of a server's first flight that toll reads (RFC 5246, sections 7.4.1.3 and 7.4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ServerFlight {
+pub(crate) struct ServerFlight {
     /// The suite's code point.
     pub(super) suite: u16,
     /// Whether the extension of RFC 7366 is there.
@@ -41,7 +41,9 @@ impl Sniffer {
         let mut messages = Reader(&messages);
         let (SERVER_HELLO, hello) = messages.message()? else { return None };
         let mut flight = server_hello(&mut Reader(hello))?;
-        while let Some((kind, body)) = messages.message() {
+        while let Some((kind, body)) = messages.message()
+            && kind != SERVER_HELLO_DONE
+        {
             if kind == SERVER_KEY_EXCHANGE {
                 flight.key_exchange = server_key_exchange(&mut Reader(body));
             }

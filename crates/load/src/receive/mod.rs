@@ -15,6 +15,8 @@
 //! (see `stride`): the last record's sequence number proves their number all the same.
 
 mod chunks;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod line;
 mod response;
 mod stride;
 

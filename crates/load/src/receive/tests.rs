@@ -1,13 +1,12 @@
 //! What a reception accepts, what it refuses, and what a walk does not see by design.
 
 mod accepted;
-mod line;
 mod properties;
 mod refused;
 mod strides;
 mod unseen_by_a_walk;
 
-use self::line::{End, Layer, Line, head, object, plaintext_at_most};
+use super::line::{End, Layer, Line, Peer, head, object, plaintext_at_most};
 use super::*;
 
 const SIZE: usize = 5 * 4096;

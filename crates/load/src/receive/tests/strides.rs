@@ -9,7 +9,7 @@ const RECORD: usize = 1024;
 const BODY: usize = 21 * RECORD + 100;
 
 /// The records of a response: its head, then the body in records of these sizes.
-fn records(peer: &mut line::Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
+fn records(peer: &mut Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut all = vec![peer.data(&head(BODY))];
     all.extend(peer.records(&object(BODY), sizes));
     all
@@ -18,7 +18,7 @@ fn records(peer: &mut line::Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
 const REGULAR: [usize; 21] = [RECORD; 21];
 
 /// A reception, and its peer, after enough responses to have learned the length of the records.
-fn learned(layer: Layer, lengths: &Lengths) -> (Reception, line::Peer) {
+fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
     let mut reception = Reception::tls(layer.opener(), lengths.clone());
     let mut peer = layer.peer();
     for _ in 0..LEARNED_FROM {

@@ -5,6 +5,7 @@ use objects::slice;
 use tls::{Cipher, Suite};
 
 use crate::failure::Failure;
+use crate::receive::stride::{Dropped, LEARNED_FROM, Middle};
 use crate::receive::{Completed, Given, Lengths, Reception, Want};
 use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, Side, content_type, tls12_keys};
 
@@ -13,7 +14,7 @@ const FIRST_SEQUENCE: u64 = 3;
 
 /// How a line is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layer {
+pub(crate) enum Layer {
     Plain,
     Tls13Gcm,
     Tls13ChaCha20,
@@ -24,7 +25,7 @@ pub(super) enum Layer {
 }
 
 impl Layer {
-    pub(super) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Plain,
         Self::Tls13Gcm,
         Self::Tls13ChaCha20,
@@ -35,7 +36,7 @@ impl Layer {
     ];
 
     /// All but plain HTTP.
-    pub(super) fn protected() -> impl Iterator<Item = Self> {
+    pub(crate) fn protected() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|layer| *layer != Self::Plain)
     }
 
@@ -58,35 +59,45 @@ impl Layer {
         }
     }
 
-    pub(super) fn is_tls12(self) -> bool {
+    pub(crate) fn is_tls12(self) -> bool {
         !matches!(self, Self::Plain | Self::Tls13Gcm | Self::Tls13ChaCha20)
     }
 
-    pub(super) fn reception(self) -> Reception {
+    pub(crate) fn reception(self) -> Reception {
         match self {
             Self::Plain => Reception::plain(),
             _ => Reception::tls(self.opener(), Lengths::default()),
         }
     }
 
-    pub(super) fn opener(self) -> Opener {
+    /// A reception whose thread has learned that records hold so much.
+    pub(crate) fn reception_that_learned(self, plaintext: usize) -> Reception {
+        let length = self.peer().data(&vec![0; plaintext]).len() - HEADER;
+        let lengths = Lengths::default();
+        for _ in 0..LEARNED_FROM {
+            lengths.learn(Middle::Equal(Dropped { length, plaintext: plaintext as u64 }));
+        }
+        Reception::tls(self.opener(), lengths)
+    }
+
+    pub(crate) fn opener(self) -> Opener {
         Opener::new(self.protection(), FIRST_SEQUENCE)
     }
 
-    pub(super) fn peer(self) -> Peer {
+    pub(crate) fn peer(self) -> Peer {
         let sealer = (self != Self::Plain).then(|| Sealer::new(self.protection(), FIRST_SEQUENCE));
         Peer { sealer }
     }
 }
 
 /// The server's side of a line.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     sealer: Option<Sealer>,
 }
 
 impl Peer {
     /// One record of this type; over plain HTTP its content as it is.
-    pub(super) fn record(&mut self, content_type: u8, content: &[u8]) -> Vec<u8> {
+    pub(crate) fn record(&mut self, content_type: u8, content: &[u8]) -> Vec<u8> {
         match &mut self.sealer {
             None => content.to_vec(),
             Some(sealer) => {
@@ -97,12 +108,12 @@ impl Peer {
         }
     }
 
-    pub(super) fn data(&mut self, content: &[u8]) -> Vec<u8> {
+    pub(crate) fn data(&mut self, content: &[u8]) -> Vec<u8> {
         self.record(content_type::APPLICATION_DATA, content)
     }
 
     /// `content` in records of these sizes, then in full ones.
-    pub(super) fn records(&mut self, content: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
+    pub(crate) fn records(&mut self, content: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
         let mut rest = content;
         let mut records = Vec::new();
         for size in sizes {
@@ -116,18 +127,18 @@ impl Peer {
 }
 
 /// A head with this Content-Length.
-pub(super) fn head(length: usize) -> Vec<u8> {
+pub(crate) fn head(length: usize) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: {length}\r\n\r\n").into_bytes()
 }
 
 /// The generated object of this size.
-pub(super) fn object(size: usize) -> Vec<u8> {
+pub(crate) fn object(size: usize) -> Vec<u8> {
     slice(0)[..size].to_vec()
 }
 
 /// How a line ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Complete(Completed),
     Closed,
     /// All bytes were used and more are wanted.
@@ -135,7 +146,7 @@ pub(super) enum End {
 }
 
 /// The client's side of a line: what is still to come, and what is in hand.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     coming: &'a [u8],
     hand: Vec<u8>,
     pieces: std::iter::Cycle<std::slice::Iter<'a, usize>>,
@@ -145,21 +156,21 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Delivers `bytes` in pieces of these sizes, in turn.
-    pub(super) fn new(bytes: &'a [u8], pieces: &'a [usize]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], pieces: &'a [usize]) -> Self {
         Self { coming: bytes, hand: Vec::new(), pieces: pieces.iter().cycle(), is_honest: false }
     }
 
-    pub(super) fn honest(self) -> Self {
+    pub(crate) fn honest(self) -> Self {
         Self { is_honest: true, ..self }
     }
 
     /// Bytes that the reception left in hand or on the line.
-    pub(super) fn left_over(&self) -> usize {
+    pub(crate) fn left_over(&self) -> usize {
         self.hand.len() + self.coming.len()
     }
 
     /// Feeds `reception` until a response is complete, the peer closes, or nothing is left.
-    pub(super) fn run(&mut self, reception: &mut Reception) -> Result<End, Failure> {
+    pub(crate) fn run(&mut self, reception: &mut Reception) -> Result<End, Failure> {
         // Each step uses a byte or changes the state once, so a loop without end shows.
         let mut steps_left = 1000 + 4 * self.left_over();
         loop {
@@ -218,6 +229,6 @@ impl<'a> Line<'a> {
 }
 
 /// The most that the length of a record lets it hold.
-pub(super) fn plaintext_at_most(layer: Layer, record: &[u8]) -> u64 {
+pub(crate) fn plaintext_at_most(layer: Layer, record: &[u8]) -> u64 {
     layer.opener().most_plaintext(record.len() - HEADER).unwrap() as u64
 }

@@ -1,0 +1,59 @@
+//! What must hold whatever a peer sends: the bodies of the fuzz targets.
+//!
+//! `cargo fuzz` runs them on what it finds (`crates/load/fuzz`), the tests here on the targets' seeds
+//! and on mutations of these. Each takes any bytes and panics where a promise is broken: not only of
+//! no panic, but of counts. This module is there for them alone, under `cfg(fuzzing)` and `cfg(test)`.
+
+mod handshakes;
+mod heads;
+mod input;
+mod records;
+mod story;
+
+pub use handshakes::{certificate, handshake, server_flight};
+pub use heads::heads;
+pub use records::records;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// So many that a test takes about a second.
+    const FEW: usize = 400;
+    const MANY: usize = 4000;
+
+    fn smoke(target: &str, body: fn(&[u8]), mutations: usize) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
+        let seeds = mutation::seeds(&folder).unwrap();
+        for input in mutation::mutated(&seeds, mutations) {
+            if std::panic::catch_unwind(|| body(&input)).is_err() {
+                panic!("{target} fails on {input:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn records() {
+        smoke("records", super::records, MANY);
+    }
+
+    #[test]
+    fn heads() {
+        smoke("heads", super::heads, MANY);
+    }
+
+    #[test]
+    fn server_flight() {
+        smoke("server_flight", super::server_flight, MANY);
+    }
+
+    #[test]
+    fn handshake() {
+        smoke("handshake", super::handshake, FEW);
+    }
+
+    #[test]
+    fn certificate() {
+        smoke("certificate", super::certificate, MANY);
+    }
+}

@@ -1,0 +1,105 @@
+//! Records behind a handshake, from a peer that has its keys and is honest or not.
+
+use super::input::Input;
+use super::story::Story;
+use crate::failure::ErrorKind;
+use crate::receive::line::{End, Layer, Line};
+use crate::receive::{Expectation, Given, Reception};
+
+/// The plaintext of records whose length a thread may have learned.
+pub(super) const REGULAR: usize = 1000;
+
+/// What came of all that a peer sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ending {
+    /// The bodies of the responses that count, and whether the connection closes behind each.
+    completed: Vec<(u64, bool)>,
+    /// Why the last one does not.
+    failure: Option<ErrorKind>,
+}
+
+/// The input: how records are protected, how they are received, and a [`Story`] of what is sent.
+pub fn records(input: &[u8]) {
+    let mut input = Input(input);
+    let layers: Vec<Layer> = Layer::protected().collect();
+    let layer = layers[usize::from(input.byte()) % layers.len()];
+    let choices = input.byte();
+    let (is_object, has_learned) = (choices & 1 != 0, choices & 2 != 0);
+    let size = input.short() % 40_000;
+    let expectation =
+        if is_object { Expectation::Object(size as u64) } else { Expectation::Anything };
+    let pieces = input.pieces();
+    let story = Story::read(&mut input, layer, size);
+
+    let run = |whole: bool, wire: &[u8]| {
+        let reception = match has_learned {
+            true => layer.reception_that_learned(REGULAR),
+            false => layer.reception(),
+        };
+        receive(reception, whole, expectation, &pieces, wire)
+    };
+    let (opened, walked) = (run(true, &story.wire), run(false, &story.wire));
+    let untouched = &story.wire[..story.untouched];
+    // What is opened is authentic: nothing counts that is not as the peer sealed it.
+    assert_eq!(opened.completed, run(true, untouched).completed, "{layer:?}");
+    // A walk proves the number of records, so none is added, dropped or sent twice. It does not see a
+    // flipped bit in the middle, but what counts was sent.
+    let honest = run(false, &story.unflipped).completed;
+    assert!(honest.starts_with(&walked.completed), "{layer:?} {walked:?} {honest:?}");
+    if story.unflipped.len() == untouched.len() {
+        assert_eq!(walked.completed, honest, "{layer:?}");
+    }
+    if story.is_honest && !has_learned {
+        assert_same(&opened, &walked);
+    }
+}
+
+/// A walk counts what opening all counts, but for content that it does not see.
+fn assert_same(opened: &Ending, walked: &Ending) {
+    if opened.failure == Some(ErrorKind::Content) {
+        assert!(walked.completed.starts_with(&opened.completed), "{opened:?} {walked:?}");
+        return;
+    }
+    assert_eq!(opened.completed, walked.completed);
+    // What is wrong behind dropped records may be their count's fault.
+    let is_lost = walked.failure == Some(ErrorKind::UnverifiableRecord);
+    let may_be_lost = opened.failure == Some(ErrorKind::LongBody);
+    assert!(opened.failure == walked.failure || (is_lost && may_be_lost), "{opened:?} {walked:?}");
+}
+
+/// Receives one response after another until something fails or nothing more comes.
+fn receive(
+    mut reception: Reception,
+    whole: bool,
+    expectation: Expectation,
+    pieces: &[usize],
+    wire: &[u8],
+) -> Ending {
+    let mut line = Line::new(wire, pieces);
+    let mut completed = Vec::new();
+    let failure = loop {
+        reception.expect(expectation, whole);
+        let end = line.run(&mut reception).and_then(|end| match end {
+            End::Complete(completed) => Ok(Given::Complete(completed)),
+            End::Closed | End::Starved => reception.end(),
+        });
+        match end {
+            Ok(Given::Complete(response)) => {
+                assert!(response.opened <= response.body);
+                assert!(!response.compared || response.opened == response.body);
+                if let Expectation::Object(size) = expectation {
+                    assert_eq!(response.body, size);
+                }
+                completed.push((response.body, response.closes));
+                if line.left_over() == 0 {
+                    break None;
+                }
+            }
+            Ok(Given::More | Given::Closed) => break None,
+            Err(failure) => break Some(failure.kind),
+        }
+    };
+    let counted: u64 = completed.iter().map(|(body, _)| body).sum();
+    assert!(counted <= wire.len() as u64, "{counted} bytes were counted of {}", wire.len());
+    Ending { completed, failure }
+}

@@ -1,0 +1,118 @@
+//! Inputs for tests of parsers: real ones, and what becomes of them by damage.
+//!
+//! Real fuzzing needs a nightly compiler and time. With this, the bodies of fuzz targets run in
+//! every `cargo test` too: on their seeds, and on so many mutations of them, the same in every run.
+
+use std::io;
+use std::path::Path;
+
+/// Mutations are kept below this length.
+const LONGEST: usize = 8 << 10;
+
+/// Bytes that mean something to somebody: ends of lines, separators, digits, bounds of lengths.
+const TELLING: [u8; 16] =
+    [0, 1, 2, 3, 20, 21, 22, 23, b'\r', b'\n', b':', b' ', b'0', b'9', 0x7f, 0xff];
+
+/// The files of a folder, in the order of their names.
+///
+/// # Errors
+/// The system's, and a folder without files: a test over none would pass whatever it tests.
+pub fn seeds(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let mut paths = std::fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort_unstable();
+    match paths.is_empty() {
+        true => Err(io::Error::new(io::ErrorKind::NotFound, "no seeds are there")),
+        false => paths.iter().map(std::fs::read).collect(),
+    }
+}
+
+/// The seeds, then as many mutations of them.
+pub fn mutated(seeds: &[Vec<u8>], mutations: usize) -> impl Iterator<Item = Vec<u8>> {
+    let mut random = SplitMix64(0x746f_6c6c);
+    let mutations = (0..mutations).map(move |_| {
+        let mut bytes = random.one_of(seeds).cloned().unwrap_or_default();
+        for _ in 0..=random.below(6) {
+            damage(&mut bytes, seeds, &mut random);
+        }
+        bytes.truncate(LONGEST);
+        bytes
+    });
+    seeds.iter().cloned().chain(mutations)
+}
+
+fn damage(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64) {
+    let at = random.below(bytes.len() + 1);
+    let to = at + random.below((bytes.len() - at + 1).min(40));
+    match random.below(8) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        1 if at < bytes.len() => bytes[at] = random.one_of(&TELLING).copied().unwrap_or(0),
+        2 => bytes.insert(at, random.one_of(&TELLING).copied().unwrap_or(0)),
+        3 => bytes.insert(at, random.next() as u8),
+        4 => drop(bytes.drain(at..to)),
+        5 => bytes.extend_from_within(at..to),
+        6 => bytes.truncate(at),
+        _ => {
+            let other = random.one_of(seeds).map(Vec::as_slice).unwrap_or_default();
+            let tail = &other[random.below(other.len() + 1)..];
+            bytes.truncate(at);
+            bytes.extend_from_slice(tail);
+        }
+    }
+}
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`; 0 where there is none.
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    fn one_of<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
+        choices.get(self.below(choices.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Vec<Vec<u8>> {
+        vec![b"GET / HTTP/1.1\r\n\r\n".to_vec(), vec![], vec![7; 100]]
+    }
+
+    #[test]
+    fn every_run_has_the_same_inputs_and_the_seeds_come_first() {
+        let inputs = || mutated(&some(), 500).collect::<Vec<_>>();
+        let found = inputs();
+        assert_eq!(found, inputs());
+        assert_eq!((found.len(), &found[..3]), (503, &some()[..]));
+    }
+
+    #[test]
+    fn mutations_differ_and_grow_and_shrink() {
+        let found: Vec<_> = mutated(&some(), 500).skip(3).collect();
+        let different = found.iter().filter(|bytes| !some().contains(bytes)).count();
+        assert!(different > 400, "{different}");
+        assert!(found.iter().any(|bytes| bytes.len() > 100));
+        assert!(found.iter().all(|bytes| bytes.len() <= LONGEST));
+        assert_eq!(mutated(&[], 3).count(), 3);
+    }
+
+    #[test]
+    fn a_folder_without_seeds_is_an_error() {
+        assert!(seeds(Path::new("/nonexistent")).is_err());
+        assert!(!seeds(Path::new(env!("CARGO_MANIFEST_DIR"))).is_ok_and(|seeds| seeds.is_empty()));
+    }
+}
