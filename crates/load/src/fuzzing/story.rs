@@ -95,13 +95,11 @@ impl Teller {
             9 => self.record(content_type::ALERT, &[1, 0]),
             10 => {
                 let bytes = counted(input);
-                self.tamper();
-                self.extend(bytes);
+                self.insert(bytes);
             }
             11 => {
                 let again = self.wire[self.last..].to_vec();
-                self.tamper();
-                self.extend(&again);
+                self.insert(&again);
             }
             12 => {
                 self.tamper();
@@ -141,6 +139,14 @@ impl Teller {
     fn tamper(&mut self) {
         self.untouched.get_or_insert(self.wire.len());
         self.tampered.get_or_insert(self.wire.len());
+    }
+
+    /// Bytes that were not sealed here.
+    fn insert(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.tamper();
+            self.extend(bytes);
+        }
     }
 
     fn extend(&mut self, bytes: &[u8]) {

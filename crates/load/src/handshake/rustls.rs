@@ -194,8 +194,8 @@ impl Handshake for RustlsHandshake {
                 }
                 Err(error) => {
                     let failed = failure(&error);
-                    received.clear();
-                    send_alert(connection, to_send);
+                    received.drain(..discard);
+                    send_alert(connection, received, to_send);
                     return Err(failed);
                 }
             };
@@ -246,10 +246,15 @@ fn encode(
     }
 }
 
-/// After an error rustls has an alert to send; whether it arrives does not matter.
-fn send_alert(connection: &mut UnbufferedClientConnection, to_send: &mut Vec<u8>) {
+/// After an error rustls has an alert to send; whether it arrives does not matter. What it has not
+/// discarded must be there still: it knows how much of that it has read.
+fn send_alert(
+    connection: &mut UnbufferedClientConnection,
+    received: &mut [u8],
+    to_send: &mut Vec<u8>,
+) {
     if let Ok(ConnectionState::EncodeTlsData(mut data)) =
-        connection.process_tls_records(&mut []).state
+        connection.process_tls_records(received).state
     {
         let _ = encode(|out| data.encode(out), to_send);
     }

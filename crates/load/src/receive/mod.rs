@@ -25,7 +25,7 @@ pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Tickets;
-use crate::record::{HEADER, Header, Opener, content_type};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, content_type};
 use response::Response;
 use stride::{Dropped, Middle, Stride};
 
@@ -307,6 +307,9 @@ impl Reception {
                     self.proof = Proof::Given;
                 }
                 let plaintext = &body[opened.plaintext];
+                if plaintext.len() > MOST_PLAINTEXT {
+                    return Err(too_full());
+                }
                 let given = match opened.content_type {
                     content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
                     content_type::HANDSHAKE => self.post_handshake(plaintext)?,
@@ -324,6 +327,9 @@ impl Reception {
                 let plaintext = opener
                     .plaintext_by_tail(length, &bytes[..tail])
                     .ok_or_else(|| lost("a record whose padding is longer than itself"))?;
+                if plaintext > MOST_PLAINTEXT {
+                    return Err(too_full());
+                }
                 *step = Step::Header;
                 self.dropped_record(Dropped { length, plaintext: plaintext as u64 });
                 Ok((tail, Given::More))
@@ -367,6 +373,10 @@ impl Reception {
             }
             return Err(lost("a record too short for its own authentication"));
         };
+        // With CBC it may be padding.
+        if most > MOST_PLAINTEXT && opener.tail() == 0 {
+            return Err(too_full());
+        }
         let left = self.body_left().unwrap_or(0);
         let droppable = header.content_type == content_type::APPLICATION_DATA
             && !self.whole
@@ -454,6 +464,11 @@ impl Reception {
 
 fn lost(seen: &str) -> Failure {
     Failure::new(ErrorKind::UnverifiableRecord, seen)
+}
+
+/// RFC 8446, section 5.1, and RFC 5246, section 6.2.1.
+fn too_full() -> Failure {
+    lost("a record that holds more than 2^14 bytes")
 }
 
 fn alert(message: &[u8]) -> Result<Given, Failure> {

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub(crate) const HEADER: usize = 5;
 
 /// The most plaintext that a record holds, 2^14 bytes.
-const MOST_PLAINTEXT: usize = 1 << 14;
+pub(crate) const MOST_PLAINTEXT: usize = 1 << 14;
 
 /// Content types that toll meets, of RFC 8446 section 5.1.
 pub(crate) mod content_type {

@@ -9,6 +9,7 @@ mod responses;
 mod resumption;
 mod scripted_server;
 mod tcp;
+mod wire;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;

@@ -20,10 +20,10 @@ use crate::{
     told,
 };
 
-type Accept = Arc<dyn Fn(TcpStream) -> io::Result<Box<dyn Session>> + Send + Sync>;
+pub type Accept = Arc<dyn Fn(TcpStream) -> io::Result<Box<dyn Session>> + Send + Sync>;
 
 /// TLS 1.3 and TLS 1.2 through rustls, and CBC through OpenSSL, with the suite to ask for.
-fn stacks() -> [(Accept, Option<&'static Suite>); 3] {
+pub fn stacks() -> [(Accept, Option<&'static Suite>); 3] {
     let tls13 = config();
     let tls12 = Arc::new(config_of(rsa(), &[&TLS12]));
     let suite = Suite::parse("AES128-SHA").unwrap();
@@ -158,7 +158,7 @@ mod unseen_by_a_walk {
 }
 
 /// A server of TLS 1.3 that answers every request by hand.
-fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static) -> Server {
+pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static) -> Server {
     let config = config();
     Server::start(move |stream| {
         let mut https = Secure::accept(stream, &config)?;
@@ -170,14 +170,14 @@ fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static
 }
 
 /// One response a connection, so that each can be crafted from the handshake's keys.
-fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
+pub fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
     let mut plan = https(server.address(), path);
     plan.operation = load::Operation::OneRequestPerConnection;
     plan.receive = receive;
     plan
 }
 
-const CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 262144\r\n\r\n";
+pub const CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 262144\r\n\r\n";
 
 fn send_object(
     craft: &mut Craft,

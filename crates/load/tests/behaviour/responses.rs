@@ -109,6 +109,37 @@ fn bodies_of_every_framing() {
 }
 
 #[test]
+fn interim_responses_are_passed_over_and_others_are_no_success() {
+    const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let several = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+    assert_both_complete(keeping("/", format!("{several}{OK}")), 2);
+    for text in [
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+        "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\n\r\n",
+        "HTTP/1.1 308 Permanent Redirect\r\nLocation: /\r\nContent-Length: 4\r\n\r\nmove",
+    ] {
+        assert_both_fail(keeping("/", text), ErrorKind::Status);
+    }
+    // Without an end, they are a head that is too long.
+    assert_both_fail(keeping("/", several.repeat(2000)), ErrorKind::Status);
+}
+
+#[test]
+fn chunks_that_lie() {
+    const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (chunks, kind) in [
+        ("3\r\nWiki\r\n0\r\n\r\n", ErrorKind::Status),
+        ("many\r\nWiki\r\n", ErrorKind::Status),
+        ("4\r\nWiki\r\n", ErrorKind::ShortBody),
+        ("10\r\nWiki", ErrorKind::ShortBody),
+        ("4\r\nWiki\r\n0\r\n\r\nmore", ErrorKind::LongBody),
+    ] {
+        assert_both_fail(closing("/", format!("{CHUNKED}{chunks}")), kind);
+    }
+}
+
+#[test]
 fn a_chunked_object() {
     let mut text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
     for chunk in object(OBJECT).chunks(30_000) {

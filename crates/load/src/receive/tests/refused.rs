@@ -249,6 +249,23 @@ fn bytes_that_are_no_protected_record() {
 }
 
 #[test]
+fn records_that_hold_too_much() {
+    const FULL: usize = 1 << 14;
+    each_protected(|layer, whole| {
+        for (size, is_refused) in [(FULL, false), (FULL + 1, true), (FULL + 200, true)] {
+            let mut peer = layer.peer();
+            let mut bytes = peer.data(&head(5 * FULL));
+            bytes.extend(peer.data(&object(size)));
+            bytes.extend(peer.records(&object(5 * FULL)[size..], &[]).concat());
+            let end = receive(layer, whole, Expectation::Object(5 * FULL as u64), &bytes);
+            let kind = end.map(|_| ()).map_err(|failure| failure.kind);
+            let expected = if is_refused { LOST.map(|_| ()) } else { Ok(()) };
+            assert_eq!(kind, expected, "{layer:?} {whole} {size}");
+        }
+    });
+}
+
+#[test]
 fn heads_that_are_no_success() {
     let heads: [&[u8]; 9] = [
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
