@@ -57,6 +57,7 @@ impl Spoken {
         let launch = Launch {
             program: program.to_owned(),
             arguments,
+            environment: Vec::new(),
             cpus: &plan.cpus,
             stdout: its_stdout,
             stderr: its_stderr,

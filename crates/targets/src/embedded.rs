@@ -50,14 +50,26 @@ impl Embedded {
         objects: &Arc<Objects>,
         folder: &Path,
     ) -> Result<Running, TargetError> {
+        self.start_as("embedded", settings, objects, folder)
+    }
+
+    /// Starts it under another name, in a role of its own.
+    pub(crate) fn start_as(
+        &self,
+        name: &str,
+        settings: &Settings,
+        objects: &Arc<Objects>,
+        folder: &Path,
+    ) -> Result<Running, TargetError> {
         let program = self.program()?;
-        let place = Place::claim(folder, "embedded")?;
+        let place = Place::claim(folder, name)?;
         let (certificate, key) = place.identity(settings)?;
         let (announced, stdout) = place.log("announcement.json")?;
         let (output, stderr) = place.log("output.log")?;
         let launch = Launch {
             program,
             arguments: self.arguments(settings, objects.root(), &certificate, &key),
+            environment: settings.variables(),
             cpus: &settings.cpus,
             stdout,
             stderr,
@@ -67,8 +79,15 @@ impl Embedded {
             .map_err(|(program, source)| TargetError::Spawn { program, source })?;
         let deadline = Instant::now() + START_LIMIT;
         let log_files = vec![output];
-        let mut starting =
-            Starting { place, process, certificate, log_files, incidents: None, deadline };
+        let mut starting = Starting {
+            place,
+            process,
+            certificate,
+            log_files,
+            incidents: None,
+            deadline,
+            backend: None,
+        };
         let announcement = starting.poll(|_| announcement(&announced))?;
         let started = Started {
             version: format!("toll {}, {}", env!("CARGO_PKG_VERSION"), announcement.openssl),

@@ -43,6 +43,16 @@ pub enum TargetError {
     /// Key and certificate could not be made.
     #[error("cannot make the server's key and certificate: {0}")]
     Identity(#[from] IdentityError),
+    /// It runs on another TLS library than the one that it was told.
+    #[error("{name} does not use the TLS library in {}: {why}", folder.display())]
+    Library {
+        /// The target's name.
+        name: String,
+        /// Where the library was to come from.
+        folder: PathBuf,
+        /// What it runs on instead.
+        why: String,
+    },
     /// No port of loopback could be had.
     #[error("no free port on 127.0.0.1: {0}")]
     Port(io::Error),

@@ -17,8 +17,13 @@
 //!
 //! A server does not outlive toll, however toll ends: see [`Running`].
 
+mod command;
 mod embedded;
+mod environment;
 mod error;
+mod haproxy;
+mod haproxy_config;
+mod library;
 mod log;
 mod nginx;
 mod nginx_config;
@@ -26,6 +31,7 @@ mod objects_on_disk;
 mod place;
 mod port;
 mod process;
+mod program;
 mod ready;
 mod running;
 mod settings;
@@ -36,8 +42,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use command::CommandLine;
 pub use embedded::Embedded;
+pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
+pub use haproxy::Haproxy;
+pub use library::Library;
 pub use nginx::Nginx;
 pub use objects_on_disk::Objects;
 pub use process::{Launch, Process, Stopped};
@@ -51,15 +61,21 @@ pub enum Kind {
     Embedded(Embedded),
     /// nginx, 1.19.5 or later.
     Nginx(Nginx),
+    /// HAProxy, 2.4 or later, in front of an embedded server.
+    Haproxy(Haproxy),
+    /// A server of the user's own.
+    Command(CommandLine),
 }
 
 impl Kind {
-    /// The name in study files, and of the folders: `embedded` or `nginx`.
+    /// The name in study files, and of the folders: `embedded`, `nginx`, `haproxy` or `command`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Embedded(_) => "embedded",
             Self::Nginx(_) => "nginx",
+            Self::Haproxy(_) => "haproxy",
+            Self::Command(_) => "command",
         }
     }
 }
@@ -77,8 +93,9 @@ impl FromStr for Kind {
         match text {
             "embedded" => Ok(Self::Embedded(Embedded::default())),
             "nginx" => Ok(Self::Nginx(Nginx::default())),
+            "haproxy" => Ok(Self::Haproxy(Haproxy::default())),
             _ => Err(TargetError::Settings(format!(
-                "`{text}` is no server that toll can start; write embedded or nginx"
+                "`{text}` is no server that toll can start; write embedded, nginx or haproxy"
             ))),
         }
     }
@@ -90,6 +107,8 @@ pub fn find(kind: &Kind) -> Option<PathBuf> {
     match kind {
         Kind::Embedded(embedded) => embedded.program().ok(),
         Kind::Nginx(nginx) => nginx.program().ok(),
+        Kind::Haproxy(haproxy) => haproxy.program().ok(),
+        Kind::Command(_) => Some(PathBuf::from("/bin/sh")),
     }
 }
 
@@ -98,24 +117,43 @@ pub fn find(kind: &Kind) -> Option<PathBuf> {
 #[must_use]
 pub fn command(kind: &Kind, settings: &Settings, root: &Path, folder: &Path, name: &str) -> String {
     let place = folder.join("targets").join(name);
+    let (certificate, key) = (place.join(place::CERTIFICATE), place.join(place::KEY));
     let (program, arguments) = match kind {
-        Kind::Embedded(embedded) => (
-            "toll",
-            embedded.arguments(
-                settings,
-                root,
-                &place.join(place::CERTIFICATE),
-                &place.join(place::KEY),
-            ),
-        ),
+        Kind::Embedded(embedded) => {
+            ("toll", embedded.arguments(settings, root, &certificate, &key))
+        }
         Kind::Nginx(_) => {
             let logs = folder.join("logs").join(name);
             let (error_log, file) = (logs.join(nginx::ERROR_LOG), place.join(nginx::CONFIGURATION));
             ("nginx", nginx::arguments(&place, &error_log, &file))
         }
+        Kind::Haproxy(_) => ("haproxy", haproxy::arguments(&place.join(haproxy::CONFIGURATION))),
+        Kind::Command(line) => {
+            let (certificate, key) = (&certificate, &key);
+            let (port, plain_port) = ("PORT", "PLAIN-PORT");
+            let line = line.filled(&command::Values {
+                settings,
+                port,
+                plain_port,
+                certificate,
+                key,
+                root,
+            });
+            ("/bin/sh", vec!["-c".into(), format!("\"{line}\"").into()])
+        }
     };
-    let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
-    std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    let mut words: Vec<String> = settings
+        .variables()
+        .into_iter()
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    if let Kind::Haproxy(_) = kind {
+        let file = place.join(haproxy::LIBRARY_CONFIGURATION);
+        words.push(format!("{}={}", haproxy::OPENSSL_CONF, file.display()));
+    }
+    words.push(program.to_owned());
+    words.extend(arguments.iter().map(|word| word.to_string_lossy().into_owned()));
+    words.join(" ")
 }
 
 /// Starts a server that serves `objects`, and returns when it answers. The server keeps them alive.
@@ -138,6 +176,8 @@ pub fn start(
     match kind {
         Kind::Embedded(embedded) => embedded.start(settings, objects, folder),
         Kind::Nginx(nginx) => nginx.start(settings, objects, folder),
+        Kind::Haproxy(haproxy) => haproxy.start(settings, objects, folder),
+        Kind::Command(line) => line.start(settings, objects, folder),
     }
 }
 
@@ -161,14 +201,27 @@ mod tests {
         assert!(embedded.starts_with("toll serve --json --listen 127.0.0.1:0 "), "{embedded}");
         assert!(embedded.contains(" --cpus 0 --root OBJECTS "), "{embedded}");
         assert!(embedded.contains(" --key r/targets/embedded/server.key "), "{embedded}");
+        assert_eq!(
+            told("haproxy", "haproxy"),
+            "OPENSSL_CONF=r/targets/haproxy/openssl.cnf haproxy -db -f r/targets/haproxy/haproxy.cfg"
+        );
+        let line = Kind::Command("serve {port} {root}".parse().unwrap());
+        let settings = Settings { environment: "A=1".parse().unwrap(), ..settings };
+        assert_eq!(
+            command(&line, &settings, Path::new("OBJECTS"), Path::new("r"), "command"),
+            "A=1 /bin/sh -c \"serve PORT 'OBJECTS'\""
+        );
     }
 
     #[test]
     fn kinds_are_named_as_in_study_files() {
-        for name in ["embedded", "nginx"] {
+        for name in ["embedded", "nginx", "haproxy"] {
             assert_eq!(name.parse::<Kind>().unwrap().to_string(), name);
         }
         let message = "apache".parse::<Kind>().unwrap_err().to_string();
-        assert_eq!(message, "`apache` is no server that toll can start; write embedded or nginx");
+        assert_eq!(
+            message,
+            "`apache` is no server that toll can start; write embedded, nginx or haproxy"
+        );
     }
 }

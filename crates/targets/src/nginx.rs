@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,12 +12,9 @@ use crate::log::LogWatch;
 use crate::nginx_config::Configuration;
 use crate::place::Place;
 use crate::port::ReservedPort;
-use crate::process::{Launch, Process, wait_for};
+use crate::process::{Launch, Process};
 use crate::running::{START_LIMIT, Started, Starting};
-use crate::{Objects, Running, Settings, TargetError};
-
-/// Folders that hold servers and are often not in a user's `PATH`.
-const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+use crate::{Objects, Running, Settings, TargetError, program};
 
 /// The log that tells of its troubles.
 pub(crate) const ERROR_LOG: &str = "error.log";
@@ -36,33 +31,14 @@ pub struct Nginx {
 impl Default for Nginx {
     /// The folders of `PATH`, then `/usr/sbin` and `/usr/local/sbin`.
     fn default() -> Self {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-        for folder in SYSTEM_FOLDERS.map(PathBuf::from) {
-            if !folders.contains(&folder) {
-                folders.push(folder);
-            }
-        }
-        Self { folders }
+        Self { folders: program::usual_folders() }
     }
 }
 
 impl Nginx {
     /// The program, if it is installed.
     pub(crate) fn program(&self) -> Result<PathBuf, TargetError> {
-        let found = self.folders.iter().map(|folder| folder.join("nginx")).find(|program| {
-            rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
-        });
-        found.ok_or_else(|| TargetError::Missing {
-            program: "nginx",
-            looked: self
-                .folders
-                .iter()
-                .map(|folder| folder.display().to_string())
-                .collect::<Vec<_>>()
-                .join(", "),
-            mend: "install it, e.g. apt-get install nginx-core",
-        })
+        program::find("nginx", &self.folders, "install it, e.g. apt-get install nginx-core")
     }
 
     pub(crate) fn start(
@@ -73,7 +49,7 @@ impl Nginx {
     ) -> Result<Running, TargetError> {
         let program = self.program()?;
         let place = Place::claim(folder, "nginx")?;
-        let version = version(&program)?;
+        let version = version(&program, settings)?;
         let (certificate, key) = place.identity(settings)?;
         let (error_log, _) = place.log(ERROR_LOG)?;
         let (output, stdout) = place.log("output.log")?;
@@ -96,10 +72,11 @@ impl Nginx {
 
         let mut test = vec!["-t".into(), "-q".into()];
         test.extend(arguments(&place.folder, &error_log, &file));
-        check(&place, &program, &test, &file)?;
+        check(&place, &program, &test, settings, &file)?;
         let launch = Launch {
             program,
             arguments: arguments(&place.folder, &error_log, &file),
+            environment: settings.variables(),
             cpus: &settings.cpus,
             stdout,
             stderr,
@@ -113,7 +90,7 @@ impl Nginx {
         let deadline = Instant::now() + START_LIMIT;
         // The ports stay reserved until nginx listens on them.
         let started = Started { version, https: https.address(), http: http.address() };
-        Starting { place, process, certificate, log_files, incidents, deadline }
+        Starting { place, process, certificate, log_files, incidents, deadline, backend: None }
             .finish(settings, objects, started)
     }
 }
@@ -129,9 +106,10 @@ fn check(
     place: &Place,
     program: &Path,
     arguments: &[OsString],
+    settings: &Settings,
     configuration: &Path,
 ) -> Result<(), TargetError> {
-    let output = run(program, arguments)?;
+    let output = program::ask_with(program, arguments, settings)?;
     if output.status.success() {
         return Ok(());
     }
@@ -153,8 +131,8 @@ fn check(
 }
 
 /// `nginx/1.22.1, OpenSSL 3.0.22`, from what `nginx -V` prints.
-fn version(program: &Path) -> Result<String, TargetError> {
-    let output = run(program, &["-V".into()])?;
+fn version(program: &Path, settings: &Settings) -> Result<String, TargetError> {
+    let output = program::ask_with(program, &["-V".into()], settings)?;
     let said = String::from_utf8_lossy(&output.stderr);
     parse_version(&said).ok_or_else(|| {
         TargetError::Settings(format!(
@@ -171,27 +149,6 @@ fn parse_version(said: &str) -> Option<String> {
     let library = library.split_once("(running with ").map_or(library, |(_, running)| running);
     let mut words = library.split_whitespace();
     Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
-}
-
-/// Runs nginx for an answer that it gives at once and ends.
-fn run(program: &Path, arguments: &[OsString]) -> Result<Output, TargetError> {
-    let answer = || {
-        let mut child = Command::new(program)
-            .args(arguments)
-            .env_remove("NGINX")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        if !wait_for(&mut child, START_LIMIT) {
-            child.kill()?;
-            child.wait()?;
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
-        }
-        // It has ended, and what it said is less than a pipe holds.
-        child.wait_with_output()
-    };
-    answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
 }
 
 /// The master's line about a worker that did not end in order; it starts another in its place.
@@ -221,28 +178,5 @@ mod tests {
         assert!(is_lost_worker(&line("with fatal code 2 and cannot be respawned")));
         assert!(!is_lost_worker(&line("with code 0")));
         assert!(!is_lost_worker("[notice] 7#7: start worker process 9"));
-    }
-
-    #[test]
-    fn a_missing_program_says_where_it_was_looked_for() {
-        let empty = tempfile::tempdir().unwrap();
-        fs::write(empty.path().join("nginx"), "not executable").unwrap();
-        let nginx = Nginx { folders: vec![empty.path().to_owned(), "/nowhere".into()] };
-        let error = nginx.program().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "nginx is not installed (looked for nginx in {}, /nowhere); install it, \
-                 e.g. apt-get install nginx-core, or leave this target out",
-                empty.path().display()
-            )
-        );
-        assert!(matches!(error, TargetError::Missing { .. }));
-    }
-
-    #[test]
-    fn system_folders_are_searched_too() {
-        let folders = Nginx::default().folders;
-        assert!(folders.contains(&PathBuf::from("/usr/sbin")));
     }
 }

@@ -48,6 +48,8 @@ pub struct Launch<'a> {
     pub program: PathBuf,
     /// What it is told.
     pub arguments: Vec<OsString>,
+    /// Variables beside those of this process.
+    pub environment: Vec<(OsString, OsString)>,
     /// The CPUs that it may run on.
     pub cpus: &'a CpuList,
     /// Where its output goes.
@@ -140,6 +142,7 @@ fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
         .args(launch.arguments)
         // nginx takes this variable for a list of sockets that it inherited.
         .env_remove("NGINX")
+        .envs(launch.environment)
         .stdin(Stdio::null())
         .stdout(launch.stdout)
         .stderr(launch.stderr)
@@ -186,6 +189,7 @@ mod tests {
         Process::start(Launch {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
+            environment: Vec::new(),
             cpus: &CpuList::allowed().unwrap(),
             stdout: null(),
             stderr: null(),
@@ -281,6 +285,7 @@ mod tests {
         let (program, error) = Process::start(Launch {
             program: "/nowhere/server".into(),
             arguments: Vec::new(),
+            environment: Vec::new(),
             cpus: &CpuList::allowed().unwrap(),
             stdout: null(),
             stderr: null(),

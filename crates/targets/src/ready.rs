@@ -35,9 +35,14 @@ pub(crate) fn attempt(
     deadline: Instant,
 ) -> Result<(), Unready> {
     get(http, size, deadline)?;
-    TcpStream::connect_timeout(&https, left(deadline))
+    listens(https, deadline)
+}
+
+/// One attempt at a connection, which ends by `deadline`.
+pub(crate) fn listens(address: SocketAddr, deadline: Instant) -> Result<(), Unready> {
+    TcpStream::connect_timeout(&address, left(deadline))
         .map(drop)
-        .map_err(|e| Unready::NotYet(format!("no connection to {https}: {e}")))
+        .map_err(|e| Unready::NotYet(format!("no connection to {address}: {e}")))
 }
 
 fn get(http: SocketAddr, size: Bytes, deadline: Instant) -> Result<(), Unready> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
+use crate::library::{self, Library};
 use crate::log::{LogWatch, last_words};
 use crate::place::Place;
 use crate::process::{Process, Stopped};
@@ -32,6 +33,9 @@ pub struct Running {
     place: Place,
     log_files: Vec<PathBuf>,
     incidents: Option<LogWatch>,
+    libraries: Vec<Library>,
+    /// Ends after the server that it stands behind.
+    backend: Option<Box<Running>>,
     _objects: Arc<Objects>,
 }
 
@@ -54,6 +58,8 @@ pub(crate) struct Starting {
     pub(crate) incidents: Option<LogWatch>,
     /// When it must answer.
     pub(crate) deadline: Instant,
+    /// The server behind it, where there is one.
+    pub(crate) backend: Option<Box<Running>>,
 }
 
 impl Starting {
@@ -91,17 +97,32 @@ impl Starting {
 
     /// Waits until both ports answer.
     pub(crate) fn finish(
-        mut self,
+        self,
         settings: &Settings,
         objects: &Arc<Objects>,
         started: Started,
     ) -> Result<Running, TargetError> {
         let size = objects.smallest();
-        self.poll(|deadline| ready::attempt(started.http, started.https, size, deadline))?;
+        let (http, https) = (started.http, started.https);
+        self.finish_when(settings, objects, started, |deadline| {
+            ready::attempt(http, https, size, deadline)
+        })
+    }
+
+    /// Waits until `is_ready` says so.
+    pub(crate) fn finish_when(
+        mut self,
+        settings: &Settings,
+        objects: &Arc<Objects>,
+        started: Started,
+        is_ready: impl FnMut(Instant) -> Result<(), Unready>,
+    ) -> Result<Running, TargetError> {
+        self.poll(is_ready)?;
         // Another program might have answered in its stead.
         if let Some(status) = self.process.exited() {
             return Err(TargetError::exited(&self.place.name, status, &self.log_files));
         }
+        let libraries = self.libraries(settings)?;
         Ok(Running {
             process: self.process,
             started,
@@ -110,8 +131,20 @@ impl Starting {
             place: self.place,
             log_files: self.log_files,
             incidents: self.incidents,
+            libraries,
+            backend: self.backend,
             _objects: Arc::clone(objects),
         })
+    }
+
+    /// The TLS library that the server runs on, which must be the one that it was told.
+    fn libraries(&self, settings: &Settings) -> Result<Vec<Library>, TargetError> {
+        // Whose memory may not be looked at has not proven anything either.
+        let libraries = library::mapped_by_tree(self.process.pid());
+        if let Some(folder) = settings.library_path.folder() {
+            library::check_mapped(&self.place.name, folder, &libraries)?;
+        }
+        Ok(libraries)
     }
 }
 
@@ -152,6 +185,19 @@ impl Running {
         self.process.pid()
     }
 
+    /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked
+    /// statically, or has none that is known.
+    #[must_use]
+    pub fn libraries(&self) -> &[Library] {
+        &self.libraries
+    }
+
+    /// The server behind it, whose CPU time is not its own; only HAProxy has one.
+    #[must_use]
+    pub fn backend(&self) -> Option<&Running> {
+        self.backend.as_deref()
+    }
+
     /// The CPUs that all of it is pinned to.
     #[must_use]
     pub fn cpus(&self) -> &CpuList {
@@ -170,6 +216,9 @@ impl Running {
     /// [`TargetError::Died`] with the exit status and the last lines of its logs; also where one
     /// of its worker processes died, though the server may have replaced it since.
     pub fn check_alive(&mut self) -> Result<(), TargetError> {
+        if let Some(backend) = &mut self.backend {
+            backend.check_alive()?;
+        }
         if let Some(status) = self.process.exited() {
             return Err(TargetError::exited(&self.place.name, status, &self.log_files));
         }

@@ -1,7 +1,9 @@
+use std::ffi::OsString;
+
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
-use crate::TargetError;
+use crate::{Environment, LibraryPath, TargetError, library};
 
 /// What a server under test is told; the same for every kind of server.
 #[derive(Debug, Clone)]
@@ -24,6 +26,10 @@ pub struct Settings {
     pub session_cache: bool,
     /// Encrypt-then-MAC (RFC 7366) for the CBC suites of TLS 1.2, where the client offers it.
     pub encrypt_then_mac: bool,
+    /// Where its TLS library comes from. A server that turns out to run on another one is refused.
+    pub library_path: LibraryPath,
+    /// Variables that it gets beside those of toll.
+    pub environment: Environment,
 }
 
 impl Settings {
@@ -40,12 +46,23 @@ impl Settings {
             tickets: true,
             session_cache: true,
             encrypt_then_mac: true,
+            library_path: LibraryPath::System,
+            environment: Environment::default(),
         }
+    }
+
+    /// What is added to the environment of the server's processes.
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let given = self.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        self.library_path.variable().into_iter().chain(given).collect()
     }
 
     /// Refuses what no server could carry out.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         self.cpus.check_allowed().map_err(TargetError::Settings)?;
+        if let Some(folder) = self.library_path.folder() {
+            library::check_folder(folder)?;
+        }
         if self.versions.is_empty() {
             return Err(TargetError::Settings("no TLS version; write 1.2, 1.3 or both".to_owned()));
         }

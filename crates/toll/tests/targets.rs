@@ -1,5 +1,5 @@
-//! Both servers under test as `targets` starts them, with the real `toll serve`: what holds for
-//! one holds for the other. What only nginx does is tested in its own crate.
+//! The servers under test as `targets` starts them, with the real `toll serve`: what holds for one
+//! holds for the others. What only nginx does is tested in its own crate.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use targets::{Embedded, Kind, Nginx, Objects, Running, Settings, Stopped, TargetError};
+use targets::{
+    CommandLine, Embedded, Haproxy, Kind, Nginx, Objects, Running, Settings, Stopped, TargetError,
+};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
 
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(60);
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TOLL_TEST_FOLDER";
 
@@ -21,8 +23,12 @@ fn embedded() -> Embedded {
     Embedded { program: Some(env!("CARGO_BIN_EXE_toll").into()), ..Embedded::default() }
 }
 
-fn kinds() -> [Kind; 2] {
-    [Kind::Embedded(embedded()), Kind::Nginx(Nginx::default())]
+fn haproxy() -> Haproxy {
+    Haproxy { backend: embedded(), ..Haproxy::default() }
+}
+
+fn kinds() -> [Kind; 3] {
+    [Kind::Embedded(embedded()), Kind::Nginx(Nginx::default()), Kind::Haproxy(haproxy())]
 }
 
 fn objects(folder: &TempDir) -> Arc<Objects> {
@@ -125,7 +131,7 @@ fn cpus_of_threads(pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn both_send_the_same_objects_and_stop() {
+fn each_sends_the_same_objects_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
@@ -143,7 +149,7 @@ fn both_send_the_same_objects_and_stop() {
 }
 
 #[test]
-fn both_negotiate_what_they_were_told() {
+fn each_negotiates_what_it_was_told() {
     let folder = tempfile::tempdir().unwrap();
     let modern = Settings {
         versions: vec![Version::Tls13],
@@ -173,7 +179,7 @@ fn both_negotiate_what_they_were_told() {
 }
 
 #[test]
-fn both_leave_out_what_is_off() {
+fn each_leaves_out_what_is_off() {
     let folder = tempfile::tempdir().unwrap();
     for on in [true, false] {
         let settings =
@@ -195,7 +201,7 @@ fn both_leave_out_what_is_off() {
 }
 
 #[test]
-fn both_run_on_the_cpus_that_they_were_given() {
+fn each_runs_on_the_cpus_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let last = CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap());
     let settings = Settings { cpus: last.clone(), ..settings() };
@@ -210,7 +216,7 @@ fn both_run_on_the_cpus_that_they_were_given() {
 }
 
 #[test]
-fn both_are_stopped_by_a_drop_in_a_panic() {
+fn each_is_stopped_by_a_drop_in_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
@@ -227,7 +233,7 @@ fn both_are_stopped_by_a_drop_in_a_panic() {
 }
 
 #[test]
-fn both_are_missed_when_they_die() {
+fn each_is_missed_when_it_dies() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
@@ -243,6 +249,170 @@ fn both_are_missed_when_they_die() {
 }
 
 #[test]
+fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&Kind::Haproxy(haproxy()), &settings(), &folder);
+    let mut pinned = cpus_of_threads(server.pid());
+    let mut expected: Vec<_> = settings().cpus.as_slice().iter().map(ToString::to_string).collect();
+    pinned.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(pinned, expected);
+    let backend = tree(server.backend().unwrap().pid());
+    assert!(any_runs(&backend));
+    assert_eq!(server.stop(), Stopped::InTime);
+    assert!(!any_runs(&backend));
+}
+
+#[test]
+fn haproxy_is_lost_with_its_backend() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(&Kind::Haproxy(haproxy()), &settings(), &folder);
+    let backend = server.backend().unwrap().pid();
+    let killed = Command::new("kill").args(["-9", &backend.to_string()]).status();
+    assert!(killed.unwrap().success());
+    assert!(within_limit(|| server.check_alive().is_err()));
+    let message = server.check_alive().unwrap_err().to_string();
+    assert!(message.starts_with("backend died (signal: 9 (SIGKILL)); "), "{message}");
+}
+
+#[test]
+fn haproxy_says_what_it_does_not_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = Haproxy { folders: vec![folder.path().to_owned()], ..haproxy() };
+    let kind = Kind::Haproxy(nowhere);
+    assert_eq!(targets::find(&kind), None);
+    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
+    assert!(matches!(error, TargetError::Missing { program: "haproxy", .. }), "{error}");
+    // A haproxy whose OpenSSL lacks what is asked for, as a build without it would.
+    let real = targets::find(&Kind::Haproxy(haproxy())).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = -vv ] || sed -i 's/curves X25519/curves unknown/' \"$3\"\n\
+         exec {} \"$@\"\n",
+        real.display()
+    );
+    let (source, program) = (folder.path().join("source"), folder.path().join("haproxy"));
+    std::fs::write(&source, script).unwrap();
+    // Another process writes the program: see the embedded server's tests.
+    let installed = Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
+    assert!(installed.unwrap().success());
+    let settings = Settings { groups: vec![Group::X25519], ..settings() };
+    let error = targets::start(&kind, &settings, &objects(&folder), folder.path()).unwrap_err();
+    assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
+    let message = error.to_string();
+    assert!(message.starts_with("haproxy refuses its configuration "), "{message}");
+    assert!(message.contains("curves"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+/// A copy of the TLS library that the server runs on by itself.
+fn library_copy(server: &Running, folder: &TempDir) -> PathBuf {
+    let copy = folder.path().join("lib");
+    std::fs::create_dir(&copy).unwrap();
+    assert_eq!(server.libraries().len(), 2, "{:?}", server.libraries());
+    for library in server.libraries() {
+        std::fs::copy(&library.path, copy.join(library.path.file_name().unwrap())).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn each_runs_on_the_library_that_it_was_given() {
+    for kind in kinds() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(&kind, &settings(), &folder);
+        let version = server.libraries()[0].version.clone().unwrap();
+        assert!(server.version().contains(&version), "{} {version}", server.version());
+        let copy = library_copy(&server, &folder);
+        let library_path = copy.display().to_string().parse().unwrap();
+        let server = start(&kind, &Settings { library_path, ..settings() }, &folder);
+        let real = std::fs::canonicalize(&copy).unwrap();
+        for library in server.libraries() {
+            assert!(library.path.starts_with(&real), "{kind}: {library}");
+        }
+        assert_eq!(server.libraries()[0].version.as_deref(), Some(version.as_str()), "{kind}");
+        let (_, body) = curl(&server, "1000B", &[]);
+        assert!(objects::matches(0, &body));
+    }
+}
+
+#[test]
+fn a_library_path_that_gives_no_library_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let library_path = empty.display().to_string().parse().unwrap();
+    let with_path = Settings { library_path, ..settings() };
+    for kind in kinds() {
+        let refusal =
+            || targets::start(&kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
+        assert!(refusal().to_string().contains("holds no libssl.so"), "{kind}: {}", refusal());
+        // Another ABI, which the linker passes over.
+        std::fs::write(empty.join("libcrypto.so.1.1"), "").unwrap();
+        let error = refusal();
+        assert!(matches!(error, TargetError::Library { .. }), "{kind}: {error}");
+        assert!(error.to_string().contains("it has mapped /"), "{kind}: {error}");
+        std::fs::remove_file(empty.join("libcrypto.so.1.1")).unwrap();
+    }
+}
+
+#[test]
+fn each_has_the_environment_that_it_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = "TOLL_A=1 TOLL_B=x=y".parse().unwrap();
+    let settings = Settings { environment, ..settings() };
+    for kind in [Kind::Embedded(embedded()), Kind::Haproxy(haproxy())] {
+        let server = start(&kind, &settings, &folder);
+        let given = std::fs::read(format!("/proc/{}/environ", server.pid())).unwrap();
+        let given = String::from_utf8_lossy(&given).into_owned();
+        for variable in ["TOLL_A=1", "TOLL_B=x=y"] {
+            assert!(given.split('\0').any(|one| one == variable), "{kind}: {given}");
+        }
+    }
+}
+
+fn command(line: &str) -> Kind {
+    Kind::Command(line.parse::<CommandLine>().unwrap())
+}
+
+#[test]
+fn a_command_is_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!(
+        "{} serve --listen 127.0.0.1:{{port}} --listen-plain 127.0.0.1:{{plain-port}} \
+         --certificate {{cert}} --key {{key}} --root {{root}} --cpus {{cpus}}",
+        env!("CARGO_BIN_EXE_toll")
+    );
+    let mut server = start(&command(&line), &settings(), &folder);
+    let (_, body) = curl(&server, "1000B", &[]);
+    assert!(objects::matches(0, &body));
+    server.check_alive().unwrap();
+    assert_eq!(server.libraries().len(), 2, "{:?}", server.libraries());
+    let processes = tree(server.pid());
+    assert_eq!(server.stop(), Stopped::InTime);
+    assert!(!any_runs(&processes));
+}
+
+#[test]
+fn a_command_that_fails_is_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |line: &str| {
+        targets::start(&command(line), &settings(), &objects(&folder), folder.path())
+            .unwrap_err()
+            .to_string()
+    };
+    let message = refusal("echo no such file >&2; exit 7; # {port}");
+    assert!(message.starts_with("command died (exit status: 7); "), "{message}");
+    assert!(message.ends_with("output.log ends with: no such file"), "{message}");
+    let message = refusal("/nowhere/server {port}");
+    assert!(message.contains("died (exit status: 127); "), "{message}");
+    let message = refusal("sleep 1000; # {port}");
+    assert!(
+        message.contains("does not serve within 10 s of its start: no connection"),
+        "{message}"
+    );
+}
+
+#[test]
 fn the_embedded_server_explains_what_it_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let kind = Kind::Embedded(Embedded { record_size: Some(Bytes(1)), ..embedded() });
@@ -253,7 +423,7 @@ fn the_embedded_server_explains_what_it_refuses() {
 }
 
 #[test]
-fn both_go_when_their_starter_is_killed() {
+fn all_go_when_their_starter_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let mut helper = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "helper_that_is_killed", "--ignored", "--nocapture"])
@@ -267,8 +437,8 @@ fn both_go_when_their_starter_is_killed() {
     };
     assert!(within_limit(|| pids().is_some()));
     let processes: Vec<u32> = pids().unwrap().into_iter().flat_map(tree).collect();
-    // The embedded server, nginx's master and at least one worker.
-    assert!(processes.len() >= 3, "{processes:?}");
+    // The embedded server, nginx's master and at least one worker, HAProxy and its backend.
+    assert!(processes.len() >= 5, "{processes:?}");
 
     helper.kill().unwrap();
     helper.wait().unwrap();
@@ -276,12 +446,14 @@ fn both_go_when_their_starter_is_killed() {
 }
 
 #[test]
-#[ignore = "a helper of both_go_when_their_starter_is_killed"]
+#[ignore = "a helper of all_go_when_their_starter_is_killed"]
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
     let servers = kinds().map(|kind| targets::start(&kind, &settings(), &objects, &path).unwrap());
-    let pids = servers.each_ref().map(|server| server.pid().to_string());
+    let backends = servers.iter().filter_map(Running::backend);
+    let pids: Vec<_> =
+        servers.iter().chain(backends).map(|server| server.pid().to_string()).collect();
     std::fs::write(path.join("pids"), format!("{}\n", pids.join(" "))).unwrap();
     std::thread::sleep(Duration::from_secs(60));
 }

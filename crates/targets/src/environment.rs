@@ -1,0 +1,153 @@
+//! Variables of a server's environment, and the folder that its TLS library comes from.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The word for no variable.
+const NONE: &str = "none";
+/// The word for the library that the system gives a server.
+const SYSTEM: &str = "system";
+/// Where the dynamic linker looks first.
+pub(crate) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// Variables that a server gets beside those of toll: `OPENSSL_ia32cap=~0x200000200000000`. Written
+/// one after another with blanks between them, or `none`; so no value holds a blank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(Vec<(String, String)>);
+
+impl Environment {
+    /// The variables, in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether a variable of this name is given.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+}
+
+impl FromStr for Environment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut variables = Self::default();
+        if text == NONE {
+            return Ok(variables);
+        }
+        for entry in text.split_whitespace() {
+            let (name, value) = entry.split_once('=').unwrap_or_default();
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(fits) {
+                return Err(format!(
+                    "`{entry}` sets no variable; write NAME=value, without blanks in the value"
+                ));
+            }
+            if name == LIBRARY_PATH {
+                return Err(format!("{LIBRARY_PATH} is set by library-path; write that instead"));
+            }
+            if value.contains('\0') {
+                return Err(format!("{name} holds a zero byte, which no variable can"));
+            }
+            if variables.has(name) {
+                return Err(format!("{name} is given twice; leave one out"));
+            }
+            variables.0.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(variables)
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(NONE);
+        }
+        let entries: Vec<_> = self.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        f.write_str(&entries.join(" "))
+    }
+}
+
+/// Where a server's TLS library comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LibraryPath {
+    /// Where the dynamic linker finds it by itself.
+    #[default]
+    System,
+    /// This folder, an absolute path, which holds another build of the same ABI.
+    Folder(PathBuf),
+}
+
+impl LibraryPath {
+    /// The folder, where one is given.
+    #[must_use]
+    pub fn folder(&self) -> Option<&PathBuf> {
+        match self {
+            Self::System => None,
+            Self::Folder(folder) => Some(folder),
+        }
+    }
+
+    pub(crate) fn variable(&self) -> Option<(OsString, OsString)> {
+        self.folder().map(|folder| (LIBRARY_PATH.into(), folder.into()))
+    }
+}
+
+impl FromStr for LibraryPath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // The linker takes both signs for the end of a path, and `$` for a variable.
+        let is_one = !text.contains([':', ';', '$']) && !text.contains(char::is_control);
+        match text {
+            SYSTEM => Ok(Self::System),
+            _ if text.starts_with('/') && is_one => Ok(Self::Folder(text.into())),
+            _ => Err(format!(
+                "`{text}` is no absolute path of one folder; write one such as \
+                 /opt/openssl/lib, or {SYSTEM}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for LibraryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str(SYSTEM),
+            Self::Folder(folder) => write!(f, "{}", folder.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_alike() {
+        for text in ["none", "OPENSSL_ia32cap=~0x200000200000000", "A=1 B=x=y C="] {
+            assert_eq!(text.parse::<Environment>().unwrap().to_string(), text);
+        }
+        for text in ["system", "/opt/openssl 4/lib"] {
+            assert_eq!(text.parse::<LibraryPath>().unwrap().to_string(), text);
+        }
+        assert_eq!("".parse(), Ok(Environment::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused() {
+        let refusal = |text: &str| text.parse::<Environment>().unwrap_err();
+        assert!(refusal("A").starts_with("`A` sets no variable"));
+        assert!(refusal("=1").starts_with("`=1` sets no variable"));
+        assert!(refusal("A=1 b c=2").starts_with("`b` sets no variable"));
+        assert_eq!(refusal("A=1 A=2"), "A is given twice; leave one out");
+        assert!(refusal("LD_LIBRARY_PATH=/x").ends_with("write that instead"));
+        for text in ["lib", "", "/a:/b", "/a;/b", "/a/$ORIGIN"] {
+            let message = text.parse::<LibraryPath>().unwrap_err();
+            assert!(message.contains("no absolute path of one folder"), "{message}");
+        }
+    }
+}

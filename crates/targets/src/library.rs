@@ -1,0 +1,200 @@
+//! Which TLS library a server really runs on: what the kernel has mapped into its process. What a
+//! server was built with, and what its path says, are not proof of that.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::TargetError;
+
+/// OpenSSL's two libraries, the one that has a version in it first.
+const NAMES: [&str; 2] = ["libcrypto.so", "libssl.so"];
+/// What stands before the number in the version that a library carries.
+const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
+
+/// A library that a process has mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// The file.
+    pub path: PathBuf,
+    /// The version in the file, such as `OpenSSL 3.0.22`, where it has one.
+    pub version: Option<String>,
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.version {
+            Some(version) => write!(f, " ({version})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The libcrypto and libssl that a process or, where it has none, a descendant of it has mapped, in
+/// this order: a command may be a shell that starts the server. None where they are linked
+/// statically, where the server runs on something else, and where it is another user's.
+pub(crate) fn mapped_by_tree(pid: u32) -> Vec<Library> {
+    let of_process = mapped(pid).unwrap_or_default();
+    if !of_process.is_empty() {
+        return of_process;
+    }
+    let of_children = children(pid).into_iter().map(mapped_by_tree);
+    of_children.into_iter().find(|libraries| !libraries.is_empty()).unwrap_or_default()
+}
+
+/// The children of all threads of a process.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists =
+        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn mapped(pid: u32) -> io::Result<Vec<Library>> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let paths = NAMES.iter().filter_map(|name| path_in(&maps, name));
+    Ok(paths.map(|path| Library { version: version_of(&path), path }).collect())
+}
+
+/// The first mapped file whose name begins so.
+fn path_in(maps: &str, name: &str) -> Option<PathBuf> {
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
+    let of_name = |path: &&str| path.rsplit('/').next().is_some_and(|file| file.starts_with(name));
+    paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path)).find(of_name).map(Into::into)
+}
+
+fn version_of(path: &Path) -> Option<String> {
+    let content = fs::read(path).ok()?;
+    FAMILIES.iter().find_map(|family| version_in(&content, family))
+}
+
+/// `OpenSSL 3.0.22` of `OpenSSL 3.0.22 25 Aug 2026` among other bytes.
+fn version_in(content: &[u8], family: &str) -> Option<String> {
+    let is_version = |place: &usize| {
+        let rest = &content[place + family.len()..];
+        content[*place..].starts_with(family.as_bytes())
+            && rest.first().is_some_and(u8::is_ascii_digit)
+    };
+    let last = content.len().checked_sub(family.len())?;
+    let start = (0..last).filter(|at| content[*at] == family.as_bytes()[0]).find(is_version)?;
+    let number = &content[start + family.len()..];
+    let end = number.iter().position(|byte| !byte.is_ascii_graphic())?;
+    let number = std::str::from_utf8(&number[..end]).ok()?;
+    Some(format!("{family}{number}"))
+}
+
+/// Whether a folder has a library to run a server on.
+pub(crate) fn check_folder(folder: &Path) -> Result<(), TargetError> {
+    if NAMES.iter().any(|name| has(folder, name)) {
+        return Ok(());
+    }
+    Err(TargetError::Settings(format!(
+        "{} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
+         library-path",
+        folder.display()
+    )))
+}
+
+fn has(folder: &Path, name: &str) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(name))
+}
+
+/// Refuses a server that was told a folder and runs on something else.
+pub(crate) fn check_mapped(
+    server: &str,
+    folder: &Path,
+    mapped: &[Library],
+) -> Result<(), TargetError> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder_and_files = |name: &str| (real(folder), has(folder, name));
+    for name in NAMES {
+        let (inside, is_wanted) = folder_and_files(name);
+        let of_name = |library: &&Library| {
+            library.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
+        };
+        let why = match mapped.iter().find(of_name) {
+            Some(library) if !is_wanted || is_of(&library.path, folder, &inside, name) => continue,
+            Some(library) => format!("it has mapped {library} instead"),
+            None if is_wanted => {
+                format!("it has mapped no {name} (a program that is linked statically takes none)")
+            }
+            None => continue,
+        };
+        return Err(TargetError::Library {
+            name: server.to_owned(),
+            folder: folder.to_owned(),
+            why,
+        });
+    }
+    Ok(())
+}
+
+/// Whether a mapped file lies in the folder, or a link in the folder leads to it.
+fn is_of(path: &Path, folder: &Path, inside: &Path, name: &str) -> bool {
+    if path.starts_with(inside) {
+        return true;
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(name))
+        .any(|entry| fs::canonicalize(entry.path()).is_ok_and(|real| real == path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+55d0 r-xp 00000000 08:01 17   /usr/sbin/nginx
+7f00 r--p 00000000 08:01 18   /opt/my ssl/libcrypto.so.3 (deleted)
+7f10 r-xp 00001000 08:01 18   /opt/my ssl/libcrypto.so.3 (deleted)
+7f20 rw-p 00000000 00:00 0
+7f30 r-xp 00001000 08:01 19   /usr/lib/libssl.so.3
+7ffc rw-p 00000000 00:00 0    [stack]
+";
+
+    #[test]
+    fn mapped_files_are_found_by_name() {
+        assert_eq!(path_in(MAPS, "libcrypto.so"), Some("/opt/my ssl/libcrypto.so.3".into()));
+        assert_eq!(path_in(MAPS, "libssl.so"), Some("/usr/lib/libssl.so.3".into()));
+        assert_eq!(path_in("", "libssl.so"), None);
+    }
+
+    #[test]
+    fn a_version_is_the_text_in_the_file() {
+        let content = b"\0OpenSSL error\0OpenSSL 3.0.22 25 Aug 2026\0";
+        assert_eq!(version_in(content, "OpenSSL ").as_deref(), Some("OpenSSL 3.0.22"));
+        assert_eq!(version_in(b"OpenSSL ", "OpenSSL "), None);
+        assert_eq!(version_in(b"", "OpenSSL "), None);
+    }
+
+    #[test]
+    fn a_folder_is_to_be_what_is_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = check_folder(folder.path()).unwrap_err().to_string();
+        assert!(message.contains("holds no libssl.so and no libcrypto.so"), "{message}");
+        let own = folder.path().join("libcrypto.so.3");
+        fs::write(&own, "x").unwrap();
+        check_folder(folder.path()).unwrap();
+
+        let library = |path: &Path| Library { path: path.to_owned(), version: None };
+        let real = fs::canonicalize(&own).unwrap();
+        let system = Path::new("/usr/lib/libssl.so.3");
+        check_mapped("nginx", folder.path(), &[library(&real), library(system)]).unwrap();
+        let other = Path::new("/usr/lib/libcrypto.so.3");
+        let refusal = |mapped: &[Library]| {
+            check_mapped("nginx", folder.path(), mapped).unwrap_err().to_string()
+        };
+        let message = refusal(&[library(other)]);
+        assert!(message.ends_with("it has mapped /usr/lib/libcrypto.so.3 instead"), "{message}");
+        assert!(refusal(&[]).contains("it has mapped no libcrypto.so"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Programs of servers: where they are, and what they say of themselves.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::process::wait_for;
+use crate::running::START_LIMIT;
+use crate::{Settings, TargetError};
+
+/// Folders that hold servers and are often not in a user's `PATH`.
+const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+
+/// The folders of `PATH`, then `/usr/sbin` and `/usr/local/sbin`.
+pub(crate) fn usual_folders() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    for folder in SYSTEM_FOLDERS.map(PathBuf::from) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// The program of this name in the first of these folders that has it; `mend` says how to get it.
+pub(crate) fn find(
+    program: &'static str,
+    folders: &[PathBuf],
+    mend: &'static str,
+) -> Result<PathBuf, TargetError> {
+    let found = folders.iter().map(|folder| folder.join(program)).find(|path| {
+        rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
+    });
+    found.ok_or_else(|| TargetError::Missing {
+        program,
+        looked: folders
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
+        mend,
+    })
+}
+
+/// Runs a program, with the libraries and the environment of the server, for an answer that it
+/// gives at once and ends. The answer is what it writes to `stdout` and `stderr`, at most what a
+/// pipe holds of each.
+pub(crate) fn ask(
+    program: &Path,
+    arguments: &[OsString],
+    environment: Vec<(OsString, OsString)>,
+) -> Result<Output, TargetError> {
+    let answer = || {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env_remove("NGINX")
+            .envs(environment)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if !wait_for(&mut child, START_LIMIT) {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
+        }
+        child.wait_with_output()
+    };
+    answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
+}
+
+/// As [`ask`], with what the settings say of the environment.
+pub(crate) fn ask_with(
+    program: &Path,
+    arguments: &[OsString],
+    settings: &Settings,
+) -> Result<Output, TargetError> {
+    ask(program, arguments, settings.variables())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_says_where_it_was_looked_for() {
+        let empty = tempfile::tempdir().unwrap();
+        std::fs::write(empty.path().join("nginx"), "not executable").unwrap();
+        let folders = [empty.path().to_owned(), "/nowhere".into()];
+        let error = find("nginx", &folders, "install it, e.g. apt-get install nginx").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "nginx is not installed (looked for nginx in {}, /nowhere); install it, \
+                 e.g. apt-get install nginx, or leave this target out",
+                empty.path().display()
+            )
+        );
+        assert!(matches!(error, TargetError::Missing { .. }));
+    }
+
+    #[test]
+    fn system_folders_are_searched_too() {
+        assert!(usual_folders().contains(&PathBuf::from("/usr/sbin")));
+    }
+}
