@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cpus::CpuList;
 use load::{ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, ObserveError};
 
@@ -55,6 +56,7 @@ impl Trial {
             shares: &shares,
             server_cpus: self.server_cpus.as_ref(),
             client_cpus: &self.plan.cpus,
+            backend_cpus: self.backend_cpus.as_ref(),
         });
         let receipt = match peer {
             None => Receipt::of(&self.plan, self.certificate_key, outcome),
@@ -76,6 +78,7 @@ impl Trial {
             ));
         }
         warnings.extend(peer.map(Warning::peer_client));
+        warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         let seconds = outcome.window.seconds();
@@ -109,6 +112,14 @@ impl Trial {
             target_error: observed.target_error,
             load_error,
         }
+    }
+
+    /// Whether what stands behind the server runs on CPUs of the server or the client.
+    fn shared_backend(&self) -> bool {
+        let Some(backend) = &self.backend_cpus else { return false };
+        let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
+        let others = [server, self.plan.cpus.as_slice()].concat();
+        backend.as_slice().iter().any(|cpu| others.contains(cpu))
     }
 
     /// Whether the counters of this machine are those of the server's too.
@@ -200,6 +211,7 @@ fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
             .and_then(|usage| usage.waiting_within(window))
             .map(|time| time.0),
         client_run_queue_wait: waited,
+        backend: readings.backend().map(|usage| usage.on_cpu_within(window).0),
     }
 }
 
@@ -217,7 +229,9 @@ mod tests {
             plan.address = address.parse().unwrap();
             let server_cpus = server_cpus.map(CpuList::from);
             let neighbours = Neighbours::Apart;
-            Trial { plan, certificate_key: None, server_cpus, neighbours }.is_server_here()
+            let trial =
+                Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours };
+            trial.is_server_here()
         };
         assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));
         assert!(is_here("[::ffff:127.0.0.1]:443", None));

@@ -50,6 +50,9 @@ pub struct Evidence {
     /// The idle share of the server's CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus_idle: Option<f64>,
+    /// CPU time of what stands behind the server over what its CPUs have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend_busy: Option<f64>,
     /// Operations that completed over those that were meant to start in the window; absent in a
     /// closed loop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +86,8 @@ pub(crate) struct Facts<'a> {
     /// The server's CPUs, where it runs here.
     pub(crate) server_cpus: Option<&'a CpuList>,
     pub(crate) client_cpus: &'a CpuList,
+    /// Those of what stands behind the server.
+    pub(crate) backend_cpus: Option<&'a CpuList>,
 }
 
 /// How long a connection idles whose SYN found the accept queue full (RFC 6298, section 2.1).
@@ -116,6 +121,10 @@ impl Evidence {
                 .and_then(of_server_cpus)
                 .map(rounded),
             server_cpus_idle: facts.server_cpus_idle().map(rounded),
+            backend_busy: readings
+                .backend()
+                .zip(facts.backend_cpus)
+                .map(|(usage, cpus)| rounded(usage.on_cpu / cpus.len() as f64)),
             offered_served: operations
                 .arrivals
                 .filter(|arrivals| arrivals.intended > 0)
@@ -163,6 +172,15 @@ impl Facts<'_> {
             .max_by(f64::total_cmp)
     }
 
+    /// What stands behind the server used so much of these CPUs, were it spread evenly over its own.
+    fn backend_on(&self, cpus: &CpuList) -> f64 {
+        let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
+            return 0.0;
+        };
+        let shared = own.as_slice().iter().filter(|cpu| cpus.as_slice().contains(cpu)).count();
+        usage.on_cpu * shared as f64 / own.len() as f64
+    }
+
     /// Program time on the CPUs of server and client beyond their own. Where they share CPUs, on
     /// all of these together; otherwise on the side where it is more.
     fn foreign(&self) -> Option<f64> {
@@ -173,14 +191,17 @@ impl Facts<'_> {
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         let server_cpus = self.server_cpus?;
         let server = self.readings.server()?.on_cpu;
+        let client = client + self.backend_on(client_cpus);
         match server_cpus.without(client_cpus) {
             Some(own) if own == *server_cpus => {
+                let server = server + self.backend_on(server_cpus);
                 let beside_server = (programs(server_cpus)? - server) / server_cpus.len() as f64;
                 let beside_client = (programs(client_cpus)? - client) / client_cpus.len() as f64;
                 Some(beside_server.max(beside_client))
             }
             own => {
                 let own_cpus = own.as_ref().map_or(0, CpuList::len);
+                let server = server + own.as_ref().map_or(0.0, |own| self.backend_on(own));
                 let all = programs(client_cpus)? + own.as_ref().map_or(Some(0.0), programs)?;
                 Some((all - server - client) / (client_cpus.len() + own_cpus) as f64)
             }
@@ -210,6 +231,7 @@ mod tests {
         };
         let reading = |at, server: Option<u64>, client, waiting, overflows| Reading {
             server: server.map(|server| task(at, server, 0)),
+            backend: None,
             threads: vec![Some(task(at, client, waiting))],
             listen_overflows: Some(overflows),
         };
@@ -243,7 +265,48 @@ mod tests {
             shares: &cores.into_iter().enumerate().collect(),
             server_cpus: server,
             client_cpus: client,
+            backend_cpus: None,
         })
+    }
+
+    #[test]
+    fn a_backend_is_no_foreign_program_and_not_the_server() {
+        let base = Instant::now();
+        let task = |at: u64, on_cpu: u64| {
+            let (on_cpu, at) = (Nanos(on_cpu * 1_000_000), base + Duration::from_millis(at));
+            Some(TaskReading { at, on_cpu, waiting: None })
+        };
+        let reading = |at, server, client, backend| Reading {
+            server: task(at, server),
+            backend: task(at, backend),
+            threads: vec![task(at, client)],
+            listen_overflows: None,
+        };
+        let mut readings = Readings::begin(reading(0, 0, 0, 0));
+        readings.advance(reading(1000, 900, 300, 400));
+        let (server, client) = (CpuList::from(0), CpuList::from(1));
+        let found = |backend: &CpuList| {
+            Evidence::of(&Facts {
+                operations: &Operations::default(),
+                window: Nanos(1_000_000_000),
+                connections: 64,
+                is_server_here: true,
+                readings: &readings,
+                shares: &[shares(0.9, 0.0, 0.0), shares(0.7, 0.0, 0.0)]
+                    .into_iter()
+                    .enumerate()
+                    .collect(),
+                server_cpus: Some(&server),
+                client_cpus: &client,
+                backend_cpus: Some(backend),
+            })
+        };
+        let beside_client = found(&client);
+        assert_eq!(beside_client.server_busy, Some(0.9));
+        assert_eq!((beside_client.backend_busy, beside_client.foreign), (Some(0.4), Some(0.0)));
+        // On a CPU of its own it excuses nothing on the others.
+        let apart = found(&CpuList::from(2));
+        assert_eq!((apart.backend_busy, apart.foreign), (Some(0.4), Some(0.4)));
     }
 
     #[test]
@@ -267,6 +330,7 @@ mod tests {
                 server_busy: Some(0.8),
                 server_waiting: Some(0.0),
                 server_cpus_idle: Some(0.05),
+                backend_busy: None,
                 offered_served: None,
                 steal: Some(0.02),
                 // The client's CPU ran programs for 0.3, of which 0.2 was the client.

@@ -49,6 +49,11 @@ impl Verdict {
                 };
                 format!("the client's CPU: its busiest load thread {busy}; {}", server_in_words(e))
             }
+            Limit::Backend => format!(
+                "what stands behind the server: its backend was {} busy; {}",
+                percent(e.backend_busy.unwrap_or_default()),
+                server_in_words(e)
+            ),
             Limit::ServerCpu => {
                 format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
             }
@@ -87,6 +92,10 @@ impl Verdict {
             }
             Limit::ClientCpu => {
                 "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::Backend => {
+                "do not take this as the server's maximum; leave the backend more CPUs, or give \
+                 the server fewer"
             }
             Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
                 "the server had no CPU left, but shared it with others: measure again when nothing \

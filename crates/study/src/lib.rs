@@ -12,6 +12,7 @@
 
 mod account;
 pub mod analysis;
+mod elsewhere;
 mod evidence;
 mod explanation;
 mod file;
@@ -55,10 +56,10 @@ pub use results::{Lock, Results, ResultsError};
 pub use run::{Bench, Ended, Event, RunError, StartError, run};
 pub use server_cpus::server_cpus;
 pub use study::{
-    AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
+    Address, AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
 };
 pub use target_record::TargetRecord;
-pub use this_bench::{ThisBench, commands};
+pub use this_bench::{ThisBench, ThisTarget, commands};
 pub use trial::{Hooks, Load, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,

@@ -139,6 +139,9 @@ pub struct CpuTimes {
     pub server: Option<u64>,
     /// The load threads; `null` where they ended before they could be read.
     pub client: Option<u64>,
+    /// All threads of what stands behind the server, which are not in its own time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<u64>,
     /// Waiting of the server's threads in run queues.
     pub server_run_queue_wait: Option<u64>,
     /// Waiting of the load threads in run queues.

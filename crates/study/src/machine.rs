@@ -38,6 +38,7 @@ pub trait Machine {
 #[derive(Debug, Default)]
 pub struct ThisMachine {
     server: Option<Server>,
+    backend: Option<Server>,
     sampler: Option<Result<Sampler, ObserveError>>,
 }
 
@@ -60,7 +61,16 @@ impl ThisMachine {
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
         let server = Server { pid, tree: ProcessTree::find(pid)? };
-        Ok(Self { server: Some(server), sampler: None })
+        Ok(Self { server: Some(server), backend: None, sampler: None })
+    }
+
+    /// The same with a backend behind the server, whose time is not the server's.
+    ///
+    /// # Errors
+    /// There is no such process.
+    pub fn and_backend(self, pid: u32) -> Result<Self, ObserveError> {
+        let backend = Server { pid, tree: ProcessTree::find(pid)? };
+        Ok(Self { backend: Some(backend), ..self })
     }
 }
 
@@ -84,7 +94,7 @@ impl Machine for ThisMachine {
     }
 
     fn find_server(&mut self) {
-        if let Some(server) = &mut self.server {
+        for server in [&mut self.server, &mut self.backend].into_iter().flatten() {
             // A server that is gone keeps its last tree, of which nothing can be read any more.
             if let Ok(tree) = ProcessTree::find(server.pid) {
                 server.tree = tree;
@@ -110,14 +120,16 @@ impl Machine for ThisMachine {
                 Some(TaskReading { at: Instant::now(), on_cpu: cpu.on_cpu, waiting: cpu.waiting })
             })
             .collect();
-        let server = self.server.as_ref().and_then(|server| {
+        let of_tree = |server: &Server| {
             let at = Instant::now();
             let cpu = server.tree.read().ok()?;
             Some(TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting })
-        });
+        };
+        let server = self.server.as_ref().and_then(of_tree);
+        let backend = self.backend.as_ref().and_then(of_tree);
         let listen_overflows =
             NetCounters::read().ok().and_then(|net| net.get("TcpExt", "ListenOverflows"));
-        Reading { server, threads, listen_overflows }
+        Reading { server, backend, threads, listen_overflows }
     }
 
     fn start_series(&mut self, interval: Duration) {

@@ -9,6 +9,8 @@ use units::Nanos;
 pub struct Reading {
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
+    /// The process tree of what stands behind the server, where that is accounted for apart.
+    pub backend: Option<TaskReading>,
     /// The load threads that live, in the order in which they were asked for.
     pub threads: Vec<Option<TaskReading>>,
     /// How often accept queues of this network namespace have overflowed since it began.
@@ -112,6 +114,12 @@ impl Readings {
     #[must_use]
     pub fn server(&self) -> Option<Usage> {
         self.end.server?.since(&self.start.server?)
+    }
+
+    /// The usage of what stands behind the server.
+    #[must_use]
+    pub fn backend(&self) -> Option<Usage> {
+        self.end.backend?.since(&self.start.backend?)
     }
 
     /// The usage of each load thread; `None` where one was not read.

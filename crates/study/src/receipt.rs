@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use load::{KeyExchangeMode, Negotiated, Operation, Outcome, Plan, Receive};
 use serde::{Deserialize, Serialize};
+use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
 
 use crate::mismatch::{Mismatch, compare_names, mismatches};
@@ -70,6 +71,12 @@ pub struct Asked {
     /// The CPUs of the load threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
+    /// The folder that the server's TLS library was to come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_path: Option<String>,
+    /// Variables that the server was given, `NAME=value`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
 }
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -83,6 +90,10 @@ pub struct Obtained {
     /// `1.2`, `1.3`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,
+    /// The TLS library that the kernel had mapped into the server's process, each file with its
+    /// version; empty where the server is not one that toll started, or has none that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub library: Vec<String>,
     /// IANA names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub suite: BTreeMap<String, u64>,
@@ -132,6 +143,33 @@ impl Receipt {
         Self { asked, obtained, mismatch }
     }
 
+    /// The same with what the server was to run on and what it runs on.
+    #[must_use]
+    pub(crate) fn with_server(
+        mut self,
+        library_path: &LibraryPath,
+        environment: &Environment,
+        libraries: &[Library],
+    ) -> Self {
+        self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
+        let is_changed = *environment != Environment::default();
+        self.asked.environment = is_changed.then(|| environment.to_string());
+        self.obtained.library = libraries.iter().map(ToString::to_string).collect();
+        if let Some(folder) = library_path.folder()
+            && !libraries.iter().any(|library| library.is_from(folder))
+        {
+            self.mismatch.push(Mismatch {
+                what: "library_path".to_owned(),
+                asked: library_path.to_string(),
+                obtained: match self.obtained.library.as_slice() {
+                    [] => "no library that toll knows".to_owned(),
+                    libraries => libraries.join(", "),
+                },
+            });
+        }
+        self
+    }
+
     /// The receipt of a load that another program made. Such a program decrypts everything, makes
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
@@ -174,6 +212,8 @@ impl Asked {
             receive: (is_tls && has_requests).then(|| plan.receive.to_string()),
             verify: Some(plan.verify.to_string()),
             client_cpus: Some(plan.cpus.to_string()),
+            library_path: None,
+            environment: None,
         }
     }
 }
@@ -251,6 +291,27 @@ mod tests {
         let mut plan = plan("https://localhost/");
         plan.tls.suite = Some(Suite::parse("AES128-SHA").unwrap());
         assert_eq!(Asked::of(&plan, None).tls.as_deref(), Some("1.2"));
+    }
+
+    #[test]
+    fn a_server_on_another_library_than_asked_is_a_mismatch() {
+        let library =
+            |path: &str| Library { path: path.into(), version: Some("OpenSSL 3.0.22".to_owned()) };
+        let receipt = |path: &str, libraries: &[Library]| {
+            let path = path.parse().unwrap();
+            Receipt::default().with_server(&path, &"A=1".parse().unwrap(), libraries)
+        };
+        let asked = receipt("/opt/ssl", &[library("/opt/ssl/libcrypto.so.3")]);
+        assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);
+        assert_eq!(asked.obtained.library, ["/opt/ssl/libcrypto.so.3 (OpenSSL 3.0.22)"]);
+        assert_eq!(asked.asked.environment.as_deref(), Some("A=1"));
+        assert!(receipt("system", &[]).mismatch.is_empty());
+        let other = receipt("/opt/ssl", &[library("/usr/lib/libcrypto.so.3")]);
+        assert_eq!(
+            other.mismatch[0].to_string(),
+            "library_path: asked /opt/ssl, got /usr/lib/libcrypto.so.3 (OpenSSL 3.0.22)"
+        );
+        assert_eq!(receipt("/opt/ssl", &[]).mismatch.len(), 1);
     }
 
     #[test]

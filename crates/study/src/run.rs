@@ -12,7 +12,7 @@ use crate::latency_log::latency_log;
 use crate::line::{Line, Place, Role};
 use crate::order::interleaved;
 use crate::results::{Results, ResultsError};
-use crate::study::{Cell, IfMissing, Study, TargetSpec};
+use crate::study::{Cell, IfMissing, Server, Study, TargetSpec};
 use crate::target_record::TargetRecord;
 use crate::trial::{Measured, Moment};
 
@@ -294,13 +294,21 @@ pub(crate) fn by_target(study: &Study) -> Vec<(&TargetSpec, Vec<usize>)> {
 
 fn settings_in_words(spec: &TargetSpec) -> String {
     let on = |is_on, what: &str| if is_on { format!(", {what}") } else { String::new() };
+    if let Server::Address(address) = &spec.server {
+        return address.url.to_string();
+    }
+    let environment = spec.environment.to_string();
+    let library =
+        spec.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
     format!(
-        "{} certificate, CPU {}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}",
         spec.certificate_key,
         spec.cpus,
         on(spec.tickets, "tickets"),
         on(spec.session_cache, "session cache"),
         on(spec.encrypt_then_mac, "encrypt-then-MAC"),
+        library.unwrap_or_default(),
+        on(spec.environment != Default::default(), &environment),
     )
 }
 

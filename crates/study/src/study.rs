@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use cpus::CpuList;
-use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive};
+use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive, Url};
 use serde::{Deserialize, Serialize};
+use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
 
@@ -58,15 +60,36 @@ pub struct TargetSpec {
     pub session_cache: bool,
     /// Whether it agrees to encrypt-then-MAC (RFC 7366).
     pub encrypt_then_mac: bool,
+    /// Where its TLS library comes from.
+    pub library_path: LibraryPath,
+    /// Variables of its environment.
+    pub environment: Environment,
 }
 
-/// A program that a study can start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A server that a study can measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
     /// The one that toll brings along.
     Embedded,
     /// nginx.
     Nginx,
+    /// HAProxy, in front of an embedded server.
+    Haproxy,
+    /// One of the user's own, which toll starts.
+    Command(CommandLine),
+    /// One that runs already.
+    Address(Address),
+}
+
+/// A server that toll does not start, configure or stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// What to ask for.
+    pub url: Url,
+    /// Its process, where it is one of this machine.
+    pub pid: Option<u32>,
+    /// Whether it may be loaded though it is not at a loopback address.
+    pub i_operate_this_host: bool,
 }
 
 /// What to do where a server is not installed.
@@ -103,6 +126,10 @@ pub struct LoadSpec {
     pub duration: Nanos,
     /// An operation without progress for so long has failed.
     pub timeout: Nanos,
+    /// A PEM file of certificates to trust, in the place of the one that the server was given.
+    pub ca: Option<PathBuf>,
+    /// Whether any certificate will do.
+    pub insecure: bool,
 }
 
 /// What is spoken on a connection.
@@ -161,10 +188,30 @@ pub enum Metric {
 impl Server {
     /// The name in study files.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
             Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+            Self::Command(_) => "command",
+            Self::Address(_) => "address",
+        }
+    }
+
+    /// Whether toll tells it what to negotiate; others have settings of their own.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        matches!(self, Self::Embedded | Self::Nginx | Self::Haproxy)
+    }
+}
+
+impl TargetSpec {
+    /// The CPUs that the server is pinned to, where toll does that.
+    #[must_use]
+    pub fn pinned_to(&self) -> Option<&CpuList> {
+        match self.server {
+            Server::Address(_) => None,
+            _ => Some(&self.cpus),
         }
     }
 }

@@ -77,6 +77,8 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
+            library_path: targets::LibraryPath::System,
+            environment: targets::Environment::default(),
         },
         load: LoadSpec {
             cpus: CpuList::from(1),
@@ -97,6 +99,8 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             warmup: Nanos(0),
             duration: Nanos(1_000_000_000),
             timeout: Nanos(10_000_000_000),
+            ca: None,
+            insecure: false,
         },
     }
 }

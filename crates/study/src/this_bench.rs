@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use load::{Engine, Plan, Stop, TlsPlan, Trust, Url};
-use targets::{Kind, Objects, Running, Settings, TargetError};
+use targets::{Haproxy, Kind, Objects, Running, Settings, TargetError};
 use tls::Version;
 use units::Bytes;
 
+use crate::elsewhere::Elsewhere;
 use crate::machine::{ThisMachine, neighbours};
 use crate::run::{Bench, StartError, by_target};
-use crate::study::{Cell, Protocol, Server, Study, TargetSpec};
+use crate::study::{Address, Cell, Protocol, Server, Study, TargetSpec};
 use crate::trial::{Hooks, Measured, Moment, Trial};
 use crate::warning::{Neighbours, Warning};
 
@@ -20,9 +21,26 @@ use crate::warning::{Neighbours, Warning};
 pub struct ThisBench {
     /// The result folder.
     folder: PathBuf,
-    objects: Arc<Objects>,
+    /// `None` where no server of the study needs any.
+    objects: Option<Arc<Objects>>,
+    /// Where a server runs that stands behind another.
+    backend_cpus: CpuList,
+    /// How many servers were found that toll did not start.
+    elsewhere: usize,
     /// What was found of pairs of server and client CPUs.
     neighbours: Vec<(CpuList, CpuList, Neighbours)>,
+}
+
+/// A server that can be loaded.
+#[derive(Debug)]
+pub struct ThisTarget(Life);
+
+#[derive(Debug)]
+enum Life {
+    /// toll started it, and stops it.
+    Started(Running),
+    /// It was there before.
+    Elsewhere(Elsewhere),
 }
 
 impl ThisBench {
@@ -32,15 +50,23 @@ impl ThisBench {
     /// # Errors
     /// There is no room for them, or the system refuses.
     pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
-        let sizes: Vec<Bytes> = study.cells.iter().map(|cell| cell.load.object).collect();
-        let objects = Arc::new(Objects::make(&sizes, &folder)?);
-        Ok(Self { folder, objects, neighbours: Vec::new() })
+        let is_started = |cell: &&Cell| !matches!(cell.target.server, Server::Address(_));
+        let sizes: Vec<Bytes> =
+            study.cells.iter().filter(is_started).map(|cell| cell.load.object).collect();
+        let objects = match sizes.is_empty() {
+            true => None,
+            false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
+        };
+        let allowed =
+            CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
+        let backend_cpus = backend_cpus(study, &allowed);
+        Ok(Self { folder, objects, backend_cpus, elsewhere: 0, neighbours: Vec::new() })
     }
 
     /// Why the objects are not in memory, where they are not.
     #[must_use]
     pub fn note(&self) -> Option<&str> {
-        self.objects.note()
+        self.objects.as_ref().and_then(|objects| objects.note())
     }
 
     /// Measured once for each pair of lists, while the servers idle.
@@ -53,64 +79,163 @@ impl ThisBench {
         self.neighbours.push((server.clone(), client.clone(), found));
         found
     }
+
+    fn find(&mut self, address: &Address) -> Result<ThisTarget, StartError> {
+        self.elsewhere += 1;
+        Elsewhere::find(address, self.elsewhere)
+            .map(|found| ThisTarget(Life::Elsewhere(found)))
+            .map_err(StartError::Failed)
+    }
+}
+
+/// The CPUs that no server and no load of the study uses; where there are none, those of the loads
+/// that no server uses; where there are none either, all.
+fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
+    let without = |list: Option<CpuList>, used: fn(&Cell) -> Option<&CpuList>| {
+        study.cells.iter().filter_map(used).fold(list, |left, used| left?.without(used))
+    };
+    let beside_servers = without(Some(allowed.clone()), |cell| cell.target.pinned_to());
+    let beside_all = without(beside_servers.clone(), |cell| Some(&cell.load.cpus));
+    beside_all.or(beside_servers).unwrap_or_else(|| allowed.clone())
 }
 
 impl Bench for ThisBench {
-    type Target = Running;
+    type Target = ThisTarget;
 
-    fn start(&mut self, spec: &TargetSpec) -> Result<Running, StartError> {
-        let (kind, settings) = (kind(spec.server), settings(spec));
-        targets::start(&kind, &settings, &self.objects, &self.folder).map_err(|error| match error {
-            TargetError::Missing { .. } => StartError::Missing(error.to_string()),
-            _ => StartError::Failed(error.to_string()),
-        })
+    fn start(&mut self, spec: &TargetSpec) -> Result<ThisTarget, StartError> {
+        let settings = settings(spec);
+        let kind = match &spec.server {
+            Server::Address(address) => return self.find(address),
+            Server::Haproxy => Kind::Haproxy(Haproxy {
+                backend_cpus: Some(self.backend_cpus.clone()),
+                ..Haproxy::default()
+            }),
+            server => match kind(server) {
+                Some(kind) => kind,
+                None => return Err(StartError::Failed(format!("toll does not start {server}"))),
+            },
+        };
+        let objects = self
+            .objects
+            .as_ref()
+            .ok_or_else(|| StartError::Failed(format!("{kind} has no objects to serve")))?;
+        targets::start(&kind, &settings, objects, &self.folder)
+            .map(|running| ThisTarget(Life::Started(running)))
+            .map_err(|error| match error {
+                TargetError::Missing { .. } => StartError::Missing(error.to_string()),
+                _ => StartError::Failed(error.to_string()),
+            })
     }
 
-    fn name(&self, target: &Running) -> String {
-        target.name().to_owned()
+    fn name(&self, target: &ThisTarget) -> String {
+        match &target.0 {
+            Life::Started(running) => running.name().to_owned(),
+            Life::Elsewhere(found) => found.name(),
+        }
     }
 
-    fn version(&self, target: &Running) -> String {
-        target.version().to_owned()
+    fn version(&self, target: &ThisTarget) -> String {
+        match &target.0 {
+            Life::Started(running) => running.version().to_owned(),
+            Life::Elsewhere(found) => found.to_string(),
+        }
     }
 
-    fn probe(&mut self, target: &Running, cell: &Cell) -> Result<(), String> {
+    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
         load::probe(&plan(cell, target)).map(|_| ()).map_err(|error| error.to_string())
     }
 
     fn trial(
         &mut self,
-        target: &mut Running,
+        target: &mut ThisTarget,
         cell: &Cell,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
-        target.check_alive().map_err(|error| error.to_string())?;
+        target.check_alive()?;
+        let server_cpus = target.cpus();
         let trial = Trial {
             plan: plan(cell, target),
-            certificate_key: Some(cell.target.certificate_key),
-            server_cpus: Some(cell.target.cpus.clone()),
-            neighbours: self.neighbours(&cell.target.cpus, &cell.load.cpus),
+            certificate_key: target.certificate_key(cell),
+            neighbours: server_cpus
+                .as_ref()
+                .map_or(Neighbours::Apart, |server| self.neighbours(server, &cell.load.cpus)),
+            server_cpus,
+            backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
         };
-        let mut machine = ThisMachine::with_server(target.pid())
-            .map_err(|error| cause(target, error.to_string()))?;
-        let mut hooks = Hooks {
-            interrupt,
-            progress,
-            check_target: &mut || target.check_alive().map_err(|error| error.to_string()),
-        };
+        let machine = target.machine();
+        let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
+        let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let mut measured = trial
             .run(&mut machine, &mut hooks, Engine::start)
-            .map_err(|error| cause(target, error.to_string()))?;
-        measured.line.warnings.extend(self.objects.note().map(Warning::objects_on_disk));
+            .map_err(|error| target.cause(error.to_string()))?;
+        let line = &mut measured.line;
+        line.warnings.extend(self.note().map(Warning::objects_on_disk));
+        if let Life::Started(running) = &target.0 {
+            let TargetSpec { library_path, environment, .. } = &cell.target;
+            line.receipt = std::mem::take(&mut line.receipt).with_server(
+                library_path,
+                environment,
+                running.libraries(),
+            );
+            line.valid &= line.receipt.mismatch.is_empty();
+        }
         Ok(measured)
     }
 }
 
-/// What kept a trial from being measured: where the server has died meanwhile, that, rather than
-/// what failed for it.
-fn cause(target: &mut Running, error: String) -> String {
-    target.death().map_or(error, |death| death.to_string())
+impl ThisTarget {
+    /// Why it is no longer the server that it was.
+    fn check_alive(&mut self) -> Result<(), String> {
+        match &mut self.0 {
+            Life::Started(running) => running.check_alive().map_err(|error| error.to_string()),
+            Life::Elsewhere(found) => found.check_alive(),
+        }
+    }
+
+    /// What kept a trial from being measured: where the server has died meanwhile, that, rather
+    /// than what failed for it.
+    fn cause(&mut self, error: String) -> String {
+        match &mut self.0 {
+            Life::Started(running) => running.death().map_or(error, |death| death.to_string()),
+            Life::Elsewhere(found) => found.check_alive().err().unwrap_or(error),
+        }
+    }
+
+    /// The CPUs that it runs on, where that is known.
+    fn cpus(&self) -> Option<CpuList> {
+        match &self.0 {
+            Life::Started(running) => Some(running.cpus().clone()),
+            Life::Elsewhere(found) => found.cpus.clone(),
+        }
+    }
+
+    fn backend(&self) -> Option<&Running> {
+        match &self.0 {
+            Life::Started(running) => running.backend(),
+            Life::Elsewhere(_) => None,
+        }
+    }
+
+    /// The kind of key in its certificate, where toll chose it and the server has no choice.
+    fn certificate_key(&self, cell: &Cell) -> Option<tls::CertificateKey> {
+        cell.target.server.is_configured().then_some(cell.target.certificate_key)
+    }
+
+    fn machine(&self) -> Result<ThisMachine, observe::ObserveError> {
+        let pid = match &self.0 {
+            Life::Started(running) => Some(running.pid()),
+            Life::Elsewhere(found) => found.pid,
+        };
+        let machine = match pid {
+            Some(pid) => ThisMachine::with_server(pid)?,
+            None => ThisMachine::without_server(),
+        };
+        match self.backend() {
+            Some(backend) => machine.and_backend(backend.pid()),
+            None => Ok(machine),
+        }
+    }
 }
 
 /// The commands that would be started for the study's servers, in the order of starting, with the
@@ -120,7 +245,9 @@ fn cause(target: &mut Running, error: String) -> String {
 pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut command = |spec: &TargetSpec| {
-        let kind = kind(spec.server);
+        let Some(kind) = kind(&spec.server) else {
+            return format!("none for {}: it runs already", spec.server);
+        };
         let number = names.iter().filter(|name| *name == kind.name()).count() + 1;
         names.push(kind.name().to_owned());
         let name = match number {
@@ -137,11 +264,15 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     by_target(study).into_iter().map(|(spec, _)| command(spec)).collect()
 }
 
-fn kind(server: Server) -> Kind {
-    match server {
+/// What `targets` starts for a server; `None` where nothing is started.
+fn kind(server: &Server) -> Option<Kind> {
+    Some(match server {
         Server::Embedded => Kind::Embedded(targets::Embedded::default()),
         Server::Nginx => Kind::Nginx(targets::Nginx::default()),
-    }
+        Server::Haproxy => Kind::Haproxy(Haproxy::default()),
+        Server::Command(line) => Kind::Command(line.clone()),
+        Server::Address(_) => return None,
+    })
 }
 
 /// All versions, suites and groups of the server's own choice: what a cell wants, its client asks
@@ -153,14 +284,28 @@ fn settings(spec: &TargetSpec) -> Settings {
         tickets: spec.tickets,
         session_cache: spec.session_cache,
         encrypt_then_mac: spec.encrypt_then_mac,
+        library_path: spec.library_path.clone(),
+        environment: spec.environment.clone(),
         ..Settings::new(spec.cpus.clone())
     }
 }
 
-fn plan(cell: &Cell, server: &Running) -> Plan {
+fn plan(cell: &Cell, target: &ThisTarget) -> Plan {
     let load = &cell.load;
-    let address = if load.protocol.is_tls() { server.https() } else { server.http() };
-    let trust = Trust::File(server.certificate().to_owned());
+    let is_tls = load.protocol.is_tls();
+    let (address, url, known) = match &target.0 {
+        Life::Started(running) => {
+            let address = if is_tls { running.https() } else { running.http() };
+            let url = Url::at(is_tls, address, &objects::path(load.object));
+            (address, url, Trust::File(running.certificate().to_owned()))
+        }
+        Life::Elsewhere(found) => (found.address, found.url.clone(), Trust::System),
+    };
+    let trust = match (&load.ca, load.insecure) {
+        (_, true) => Trust::Anyone,
+        (Some(file), false) => Trust::File(file.clone()),
+        (None, false) => known,
+    };
     let tls = match &load.protocol {
         Protocol::Plain => TlsPlan { trust, ..TlsPlan::any() },
         Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } => {
@@ -176,7 +321,7 @@ fn plan(cell: &Cell, server: &Running) -> Plan {
         }
     };
     Plan {
-        url: Url::at(load.protocol.is_tls(), address, &objects::path(load.object)),
+        url,
         address,
         tls,
         operation: load.operation,

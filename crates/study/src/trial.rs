@@ -30,6 +30,8 @@ pub struct Trial {
     pub certificate_key: Option<CertificateKey>,
     /// The server's CPUs, where it runs on this machine and is known.
     pub server_cpus: Option<CpuList>,
+    /// The CPUs of what stands behind the server, where that is accounted for apart.
+    pub backend_cpus: Option<CpuList>,
     /// Where server and client run relative to each other.
     pub neighbours: Neighbours,
 }
@@ -249,7 +251,12 @@ mod tests {
                 let on_cpu = Nanos(elapsed / 100 * percent);
                 Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
             };
-            Reading { server: task(99), threads: vec![task(10)], listen_overflows: Some(5) }
+            Reading {
+                server: task(99),
+                backend: None,
+                threads: vec![task(10)],
+                listen_overflows: Some(5),
+            }
         }
 
         fn find_server(&mut self) {
@@ -337,6 +344,7 @@ mod tests {
         let trial = Trial {
             plan: plan("https://localhost/bytes/1MiB"),
             certificate_key: None,
+            backend_cpus: None,
             server_cpus: Some(CpuList::from(0)),
             neighbours: Neighbours::Apart,
         };

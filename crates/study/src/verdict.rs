@@ -48,6 +48,8 @@ pub enum Limit {
     AcceptQueue,
     /// The client's CPUs.
     ClientCpu,
+    /// The CPUs of what stands behind the server.
+    Backend,
     /// The server's CPUs.
     ServerCpu,
     /// No more was asked for: all operations that were meant to start were done.
@@ -68,6 +70,7 @@ impl Limit {
             Self::Ports => "ports",
             Self::AcceptQueue => "accept-queue",
             Self::ClientCpu => "client-cpu",
+            Self::Backend => "backend",
             Self::ServerCpu => "server-cpu",
             Self::OfferedLoad => "offered-load",
             Self::Noise => "noise",
@@ -120,6 +123,9 @@ fn limit(e: &Evidence) -> Limit {
     if at_least(e.client_busy, CLIENT_BUSY) {
         return Limit::ClientCpu;
     }
+    if at_least(e.backend_busy, SERVER_BUSY) {
+        return Limit::Backend;
+    }
     let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
     // was idle and nobody else ran there, the server had all that there is.
@@ -158,6 +164,7 @@ mod tests {
             server_busy: Some(0.99),
             server_waiting: Some(0.0),
             server_cpus_idle: Some(0.005),
+            backend_busy: None,
             offered_served: None,
             steal: Some(0.0),
             foreign: Some(0.0),
@@ -340,6 +347,19 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_backend_is_the_limit_before_the_server_and_behind_the_client() {
+        let verdict = judged(|e| e.backend_busy = Some(0.95));
+        assert_eq!(verdict.limit, Limit::Backend);
+        assert!(verdict.reason().contains("its backend was 95.0% busy"), "{}", verdict.reason());
+        assert!(verdict.remedy().contains("leave the backend more CPUs"));
+        assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
+        let with_client = limit_of(|e| {
+            (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95));
+        });
+        assert_eq!(with_client, Limit::ClientCpu);
+    }
+
+    #[test]
     fn a_server_that_is_not_seen_is_never_the_limit() {
         let verdict = judged(|e| {
             e.server_busy = None;
@@ -358,6 +378,7 @@ mod tests {
             Limit::Ports,
             Limit::AcceptQueue,
             Limit::ClientCpu,
+            Limit::Backend,
             Limit::ServerCpu,
             Limit::Noise,
             Limit::Unknown,

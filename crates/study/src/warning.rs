@@ -54,6 +54,8 @@ pub enum WarningKind {
     CoresUnknown,
     /// The served objects lie on a disk.
     ObjectsOnDisk,
+    /// What stands behind the server runs on the CPUs of server or client.
+    SharedBackend,
     /// Another program made the load, and nobody has verified its counts.
     PeerClient,
 }
@@ -149,6 +151,21 @@ impl Warning {
             seen: format!("counts are {}'s own; toll verified nothing", peer.client),
             likely_cause: "another program was asked to make the load".into(),
             remedy: peer.caution.clone(),
+        }
+    }
+
+    /// Of a server whose backend runs on the CPUs of server or client.
+    pub(crate) fn shared_backend(verdict: &Verdict) -> Self {
+        let used =
+            verdict.evidence.backend_busy.map_or_else(|| "an unknown share".to_owned(), percent);
+        Self {
+            kind: WarningKind::SharedBackend,
+            seen: format!(
+                "the server's backend runs on CPUs of client or server, and used {used} of them"
+            ),
+            likely_cause: "there are no CPUs beside those two".into(),
+            remedy: "compare costs per CPU-second, not rates; give the backend a CPU of its own"
+                .into(),
         }
     }
 
@@ -261,6 +278,7 @@ mod tests {
         server_busy: None,
         server_waiting: None,
         server_cpus_idle: None,
+        backend_busy: None,
         offered_served: None,
         steal: Some(0.09),
         foreign: Some(0.09),

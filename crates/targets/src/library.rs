@@ -22,6 +22,18 @@ pub struct Library {
     pub version: Option<String>,
 }
 
+impl Library {
+    /// Whether this file is one of that folder, or one that a link in the folder leads to.
+    #[must_use]
+    pub fn is_from(&self, folder: &Path) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        NAMES
+            .iter()
+            .any(|known| name.starts_with(known) && is_of(&self.path, folder, &real(folder), known))
+    }
+}
+
 impl fmt::Display for Library {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use study::{Cell, Protocol, Study};
+use cpus::CpuList;
+use study::{Cell, Protocol, Server, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -49,7 +50,8 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     let is_shared = |cell: &&Cell| {
         let client = cell.load.cpus.as_slice();
-        cell.target.cpus.as_slice().iter().any(|cpu| client.contains(cpu))
+        let server = cell.target.pinned_to().map_or(&[][..], CpuList::as_slice);
+        server.iter().any(|cpu| client.contains(cpu))
     };
     let shared = study.cells.iter().filter(is_shared).count();
     if shared > 0 {
@@ -80,15 +82,19 @@ fn rounded(time: Duration) -> Nanos {
 
 fn load(cell: &Cell) -> String {
     let load = &cell.load;
+    let server = match &cell.target.server {
+        Server::Address(address) => address.url.to_string(),
+        server => {
+            format!("{server} (CPU {}, {})", cell.target.cpus, cell.target.certificate_key)
+        }
+    };
     let mut words = vec![
-        format!(
-            "{} (CPU {}, {})",
-            cell.target.server, cell.target.cpus, cell.target.certificate_key
-        ),
+        server,
         format!("{} from CPU {}", load.operation, load.cpus),
         format!("{} connections", load.connections),
     ];
-    if load.operation != ::load::Operation::Handshakes {
+    let is_started = !matches!(cell.target.server, Server::Address(_));
+    if is_started && load.operation != ::load::Operation::Handshakes {
         words.push(format!("{} objects", load.object));
     }
     match &load.protocol {

@@ -201,7 +201,7 @@ impl Arguments {
         let neighbours = server_cpus
             .as_ref()
             .map_or(Neighbours::Apart, |server| study::neighbours(server, &plan.cpus));
-        Ok(Trial { plan, certificate_key: None, server_cpus, neighbours })
+        Ok(Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
     }
 
     /// Another process's CPU time beside this server's work would be a wrong figure.

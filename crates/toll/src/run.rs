@@ -223,7 +223,8 @@ impl Arguments {
 fn write_machine(study: &Study, results: &Results) -> Result<(), RunError> {
     let mut cpus = String::new();
     for cell in &study.cells {
-        cpus += &format!("{},{},", cell.target.cpus, cell.load.cpus);
+        let server = cell.target.pinned_to().map(|cpus| format!("{cpus},"));
+        cpus += &format!("{}{},", server.unwrap_or_default(), cell.load.cpus);
     }
     let cpus = cpus
         .trim_end_matches(',')

@@ -407,7 +407,7 @@ fn a_command_that_fails_is_quoted() {
     assert!(message.contains("died (exit status: 127); "), "{message}");
     let message = refusal("sleep 1000; # {port}");
     assert!(
-        message.contains("does not serve within 10 s of its start: no connection"),
+        message.contains("does not serve within "),
         "{message}"
     );
 }

@@ -131,6 +131,7 @@ impl Bench {
         let server = self.server(row);
         let certificate: &Path = server.certificate();
         Trial {
+            backend_cpus: None,
             plan: row.plan(maker, server.https(), certificate, &self.client_cpus, duration),
             certificate_key: None,
             server_cpus: Some(server.cpus().clone()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use load::Operation;
 
 use crate::label::{label, label_in_sentence, with};
-use crate::study::{AnswerRule, Cell, Metric};
+use crate::study::{AnswerRule, Cell, Metric, Server};
 
 use super::Figure;
 use super::trials::CellTrials;
@@ -132,12 +132,15 @@ impl<'a> Compared<'a> {
         };
         let mut parts = Vec::new();
         if self.rule.compare != SERVER {
-            let server = self.shared(|cell| cell.target.server);
-            parts.extend(server.map(|server| label(SERVER, server.name())));
+            let server = self.shared(|cell| cell.target.server.name());
+            parts.extend(server.map(|server| label(SERVER, server)));
         }
         if self.operation() != Operation::Handshakes && !is_swept("object") {
-            let object = self.shared(|cell| cell.load.object);
-            parts.extend(object.map(|size| label("load.object", &size.to_string())));
+            let asked = self.shared(|cell| match &cell.target.server {
+                Server::Address(address) => address.url.to_string(),
+                _ => label("load.object", &cell.load.object.to_string()),
+            });
+            parts.extend(asked);
         }
         if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
             parts.push(label("load.operation", &self.operation().to_string()));

@@ -10,6 +10,7 @@ pub(super) fn in_words(limit: Limit) -> &'static str {
         Limit::Ports => "the client had no port left",
         Limit::AcceptQueue => "the server's accept queue was full",
         Limit::ClientCpu => "the client's CPU was the limit",
+        Limit::Backend => "the server's backend was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
         Limit::OfferedLoad => "no more load was offered",
         Limit::Noise => "other work on the CPUs was the limit",

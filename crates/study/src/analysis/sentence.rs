@@ -53,7 +53,7 @@ fn subject(compared: &Compared<'_>) -> String {
     if compared.is_per_cpu() {
         return "One core of this machine".to_owned();
     }
-    match compared.shared(|cell| cell.target.cpus.clone()) {
+    match compared.shared(|cell| cell.target.pinned_to().cloned()).flatten() {
         Some(list) => format!("The server (on {})", cpus(&list)),
         None => "The server".to_owned(),
     }

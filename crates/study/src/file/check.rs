@@ -8,7 +8,7 @@ use tls::{CertificateKey, KeyExchange};
 
 use super::draft::{Draft, Origin, Said};
 use super::error::Flaw;
-use crate::study::{LoadSpec, Protocol, TargetSpec};
+use crate::study::{LoadSpec, Protocol, Server, TargetSpec};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
 pub(super) fn check(
@@ -17,12 +17,19 @@ pub(super) fn check(
     load: &LoadSpec,
     allowed: &CpuList,
 ) -> Result<(), Flaw> {
-    check_cpus(&target.cpus, "target.cpus", origin(&draft.target_cpus), allowed)?;
+    if let Some(cpus) = target.pinned_to() {
+        check_cpus(cpus, "target.cpus", origin(&draft.target_cpus), allowed)?;
+    }
     check_cpus(&load.cpus, "load.cpus", origin(&draft.load_cpus), allowed)?;
     check_handshakes(draft, load)?;
-    check_certificate(draft, target, load)?;
-    check_encrypt_then_mac(draft, target, load)?;
-    check_resumption(draft, target, load)?;
+    super::server::check(draft, target, load)?;
+    if !matches!(target.server, Server::Address(_)) {
+        check_certificate(draft, target, load)?;
+    }
+    if target.server.is_configured() {
+        check_encrypt_then_mac(draft, target, load)?;
+        check_resumption(draft, target, load)?;
+    }
     plan(load).check().map_err(|error| origin(&draft.duration).flaw(error.to_string()))
 }
 

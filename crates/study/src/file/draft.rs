@@ -1,20 +1,21 @@
 //! A cell in the making: what is said of it, where, and how near to it.
 
 use cpus::CpuList;
-use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive};
+use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive, Url};
+use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
 
 use super::error::Flaw;
 use super::keys::{KEYS, Otherwise};
-use super::protocol;
-use super::words::{Secured, Time};
-use crate::study::{Cell, IfMissing, LoadSpec, Protocol, Server, TargetSpec};
+use super::words::{FilePath, Secured, ServerName, Time};
+use super::{protocol, server};
+use crate::study::{Cell, IfMissing, LoadSpec, Protocol, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
-    pub(super) server: Option<Said<Server>>,
+    pub(super) server: Option<Said<ServerName>>,
     pub(super) if_missing: Option<Said<IfMissing>>,
     pub(super) target_cpus: Option<Said<CpuList>>,
     pub(super) certificate_key: Option<Said<CertificateKey>>,
@@ -22,6 +23,12 @@ pub(super) struct Draft {
     pub(super) tickets: Option<Said<bool>>,
     pub(super) session_cache: Option<Said<bool>>,
     pub(super) target_encrypt_then_mac: Option<Said<bool>>,
+    pub(super) library_path: Option<Said<LibraryPath>>,
+    pub(super) environment: Option<Said<Environment>>,
+    pub(super) command: Option<Said<CommandLine>>,
+    pub(super) url: Option<Said<Url>>,
+    pub(super) pid: Option<Said<u32>>,
+    pub(super) i_operate_this_host: Option<Said<bool>>,
     pub(super) load_cpus: Option<Said<CpuList>>,
     pub(super) operation: Option<Said<Operation>>,
     pub(super) connections: Option<Said<usize>>,
@@ -37,6 +44,8 @@ pub(super) struct Draft {
     pub(super) warmup: Option<Said<Time>>,
     pub(super) duration: Option<Said<Time>>,
     pub(super) timeout: Option<Said<Time>>,
+    pub(super) ca: Option<Said<FilePath>>,
+    pub(super) insecure: Option<Said<bool>>,
 }
 
 /// A value, and where it was said.
@@ -111,13 +120,15 @@ impl Draft {
     /// The server and the load that this describes.
     pub(super) fn finish(&self) -> Result<(TargetSpec, LoadSpec), Flaw> {
         let target = TargetSpec {
-            server: need(&self.server, "target.server")?,
+            server: server::of(self)?,
             if_missing: need(&self.if_missing, "target.if-missing")?,
             cpus: need(&self.target_cpus, "target.cpus")?,
             certificate_key: need(&self.certificate_key, "target.certificate-key")?,
             tickets: need(&self.tickets, "target.tickets")?,
             session_cache: need(&self.session_cache, "target.session-cache")?,
             encrypt_then_mac: need(&self.target_encrypt_then_mac, "target.encrypt-then-mac")?,
+            library_path: need(&self.library_path, "target.library-path")?,
+            environment: need(&self.environment, "target.environment")?,
         };
         let load = LoadSpec {
             cpus: need(&self.load_cpus, "load.cpus")?,
@@ -131,12 +142,14 @@ impl Draft {
             warmup: need(&self.warmup, "load.warmup")?.0,
             duration: need(&self.duration, "load.duration")?.0,
             timeout: need(&self.timeout, "load.timeout")?.0,
+            ca: self.ca.as_ref().map(|said| said.value.0.clone()),
+            insecure: need(&self.insecure, "load.insecure")?,
         };
-        Ok((target, load))
+        Ok(server::without_useless(target, load))
     }
 }
 
-fn need<T: Clone>(said: &Option<Said<T>>, name: &str) -> Result<T, Flaw> {
+pub(super) fn need<T: Clone>(said: &Option<Said<T>>, name: &str) -> Result<T, Flaw> {
     said.as_ref()
         .map(|said| said.value.clone())
         .ok_or_else(|| Flaw::lacking(format!("{name} is not given; write it")))
@@ -147,7 +160,6 @@ impl From<&Cell> for Draft {
     fn from(cell: &Cell) -> Self {
         let Cell { target, load, .. } = cell;
         let mut draft = Self {
-            server: said(target.server),
             if_missing: said(target.if_missing),
             target_cpus: said(target.cpus.clone()),
             certificate_key: said(target.certificate_key),
@@ -155,6 +167,8 @@ impl From<&Cell> for Draft {
             tickets: said(target.tickets),
             session_cache: said(target.session_cache),
             target_encrypt_then_mac: said(target.encrypt_then_mac),
+            library_path: said(target.library_path.clone()),
+            environment: said(target.environment.clone()),
             load_cpus: said(load.cpus.clone()),
             operation: said(load.operation),
             connections: said(load.connections),
@@ -164,6 +178,8 @@ impl From<&Cell> for Draft {
             warmup: said(Time(load.warmup)),
             duration: said(Time(load.duration)),
             timeout: said(Time(load.timeout)),
+            ca: load.ca.clone().map(FilePath).and_then(said),
+            insecure: said(load.insecure),
             tls: said(Secured::Plain),
             ..Self::default()
         };
@@ -177,10 +193,11 @@ impl From<&Cell> for Draft {
             draft.key_exchange = key_exchange.and_then(said);
             draft.resumption = said(resumption);
         }
+        server::tell(&target.server, &mut draft);
         draft
     }
 }
 
-fn said<T>(value: T) -> Option<Said<T>> {
+pub(super) fn said<T>(value: T) -> Option<Said<T>> {
     Some(Said { value, origin: Origin::UNSAID })
 }

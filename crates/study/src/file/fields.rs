@@ -117,6 +117,21 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A text, or the texts of a list with blanks between them, none of which holds one.
+    pub(super) fn words(&self) -> Result<String, Flaw> {
+        if !matches!(self.value, DeValue::Array(_)) {
+            return self.text().map(str::to_owned);
+        }
+        let word = |field: &Field<'_>| match field.text()? {
+            text if text.is_empty() || text.contains(char::is_whitespace) => {
+                Err(field.wrong("is empty or holds a blank, which it cannot"))
+            }
+            text => Ok(text.to_owned()),
+        };
+        let words: Result<Vec<String>, Flaw> = self.values(&self.name)?.iter().map(word).collect();
+        Ok(words?.join(" "))
+    }
+
     /// A text that is not empty and has no line ends.
     pub(super) fn sentence(&self) -> Result<&'a str, Flaw> {
         let text = self.text()?;

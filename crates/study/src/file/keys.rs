@@ -40,6 +40,8 @@ enum Form {
     Flag,
     /// A whole number, at least 1.
     Count,
+    /// Text of words, or a list of them.
+    Words,
 }
 
 /// What holds where a study does not say it.
@@ -82,6 +84,12 @@ keys! {
     Target "target.tickets" Flag Value("false") => tickets;
     Target "target.session-cache" Flag Value("false") => session_cache;
     Target "target.encrypt-then-mac" Flag Value("false") => target_encrypt_then_mac;
+    Target "target.library-path" Text Value("system") => library_path;
+    Target "target.environment" Words Value("none") => environment;
+    Target "target.command" Text Open => command;
+    Target "target.url" Text Open => url;
+    Target "target.pid" Count Open => pid;
+    Target "target.i-operate-this-host" Flag Value("false") => i_operate_this_host;
     Load "load.cpus" Text SecondCpu => load_cpus;
     Load "load.operation" Text Value("requests") => operation;
     Load "load.connections" Count Value("64") => connections;
@@ -97,6 +105,8 @@ keys! {
     Load "load.warmup" Time Value("1s") => warmup;
     Load "load.duration" Time Value("10s") => duration;
     Load "load.timeout" Time Value("10s") => timeout;
+    Load "load.ca" Text Open => ca;
+    Load "load.insecure" Flag Value("false") => insecure;
 }
 
 /// The one key that tells how a study is run, and not what is measured.
@@ -174,7 +184,7 @@ impl Key {
     pub(super) fn toml(&self, value: &str) -> String {
         match self.form {
             Form::Flag | Form::Count => value.to_owned(),
-            Form::Text | Form::Size | Form::Time => toml_text(value),
+            Form::Text | Form::Size | Form::Time | Form::Words => toml_text(value),
         }
     }
 }
@@ -190,6 +200,7 @@ impl Form {
         use toml::de::DeValue::{Array, Float, Integer};
         let is_number = matches!(field.value, Integer(_) | Float(_));
         match self {
+            Self::Words => field.words(),
             _ if matches!(field.value, Array(_)) => Err(field.flaw(&format!(
                 "is a list; to try several values write sweep.\"{}\" = [...] in a case",
                 key.full

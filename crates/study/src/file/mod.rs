@@ -16,6 +16,7 @@ mod fields;
 mod keys;
 mod protocol;
 mod resolved;
+mod server;
 mod shipped;
 mod suggest;
 mod syntax;

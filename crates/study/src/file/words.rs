@@ -1,17 +1,32 @@
 //! How values are written in study files, where their own types do not say it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use tls::{Suite, Version};
 use units::{Nanos, ParseError};
 
 use super::suggest::did_you_mean;
-use crate::study::{IfMissing, Metric, Server};
+use crate::study::{IfMissing, Metric};
 
 /// A length of time that is written exactly, where [`Nanos`] rounds for people.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Time(pub(super) Nanos);
+
+/// Which server, before it is known what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServerName {
+    Embedded,
+    Nginx,
+    Haproxy,
+    Command,
+    Address,
+}
+
+/// A file on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FilePath(pub(super) PathBuf);
 
 /// A version or a suite of TLS, or `none`, which is plain HTTP.
 #[derive(Debug, Clone, Copy)]
@@ -93,12 +108,50 @@ fn named<T: Copy>(text: &str, what: &str, known: &[(&'static str, T)]) -> Result
     })
 }
 
-impl FromStr for Server {
+impl ServerName {
+    const ALL: [Self; 5] =
+        [Self::Embedded, Self::Nginx, Self::Haproxy, Self::Command, Self::Address];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Nginx => "nginx",
+            Self::Haproxy => "haproxy",
+            Self::Command => "command",
+            Self::Address => "address",
+        }
+    }
+}
+
+impl FromStr for ServerName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::Embedded, Self::Nginx].map(|server| (server.name(), server));
-        named(text, "server that a study can start", &known)
+        let known = Self::ALL.map(|server| (server.name(), server));
+        named(text, "server that a study can measure", &known)
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for FilePath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.is_empty() || text.contains(char::is_control) {
+            false => Ok(Self(text.into())),
+            true => Err("this is no path of a file".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.display())
     }
 }
 
@@ -174,7 +227,7 @@ mod tests {
         for metric in Metric::ALL {
             assert_eq!(metric.name().parse(), Ok(metric));
         }
-        for server in [Server::Embedded, Server::Nginx] {
+        for server in ServerName::ALL {
             assert_eq!(server.name().parse(), Ok(server));
         }
         for what in [IfMissing::Skip, IfMissing::Fail] {
@@ -185,8 +238,8 @@ mod tests {
     #[test]
     fn a_mistyped_name_is_suggested() {
         assert_eq!(
-            "ngnix".parse::<Server>().unwrap_err(),
-            "`ngnix` is no server that a study can start; did you mean nginx?"
+            "ngnix".parse::<ServerName>().unwrap_err(),
+            "`ngnix` is no server that a study can measure; did you mean nginx?"
         );
         assert_eq!(
             "latency".parse::<Metric>().unwrap_err(),

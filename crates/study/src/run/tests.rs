@@ -57,14 +57,14 @@ impl Bench for Stage {
 
     fn start(&mut self, spec: &TargetSpec) -> Result<Running, StartError> {
         self.log.push(format!("start {}", spec.server));
-        if self.missing == Some(spec.server) {
+        if self.missing == Some(spec.server.clone()) {
             return Err(StartError::Missing(format!("{} is not installed", spec.server)));
         }
-        if self.refuses == Some(spec.server) {
+        if self.refuses == Some(spec.server.clone()) {
             return Err(StartError::Failed("no free port".into()));
         }
         self.running.set(self.running.get() + 1);
-        Ok(Running(spec.server, self.running.clone()))
+        Ok(Running(spec.server.clone(), self.running.clone()))
     }
 
     fn name(&self, target: &Running) -> String {

@@ -5,6 +5,7 @@ mod cells;
 mod documents;
 mod properties;
 mod refused;
+mod servers;
 
 use cpus::CpuList;
 

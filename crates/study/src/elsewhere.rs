@@ -1,0 +1,104 @@
+//! A server that runs already, here or on another host.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use cpus::CpuList;
+use load::Url;
+
+use crate::server_cpus::server_cpus;
+use crate::study::Address;
+
+/// A server that toll did not start and does not stop.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    /// Counted from 1 in a run.
+    number: usize,
+    pub(crate) url: Url,
+    pub(crate) address: SocketAddr,
+    pub(crate) pid: Option<u32>,
+    /// Where it runs, if its process is known.
+    pub(crate) cpus: Option<CpuList>,
+}
+
+impl Elsewhere {
+    /// Finds a server that may be loaded.
+    ///
+    /// # Errors
+    /// Its name has no address, the address is not the user's to load, or there is no such process.
+    pub(crate) fn find(address: &Address, number: usize) -> Result<Self, String> {
+        let Address { url, pid, i_operate_this_host } = address;
+        let resolved = url.resolve().map_err(|error| {
+            format!("target.url = {url}: {} cannot be resolved: {error}", url.host())
+        })?;
+        if !resolved.ip().to_canonical().is_loopback() && !i_operate_this_host {
+            return Err(format!(
+                "target.url = {url}: {} is at {}, which is not this machine's loopback; if it is \
+                 yours to load, write target.i-operate-this-host = true",
+                url.host(),
+                resolved.ip()
+            ));
+        }
+        let cpus = pid.map(server_cpus).transpose().map_err(|error| {
+            format!(
+                "target.pid: {error}; write the number of the server's process, or leave it out"
+            )
+        })?;
+        Ok(Self { number, url: url.clone(), address: resolved, pid: *pid, cpus })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match self.number {
+            1 => "address".to_owned(),
+            number => format!("address-{number}"),
+        }
+    }
+
+    /// Why its process is no longer there, where it is known.
+    pub(crate) fn check_alive(&self) -> Result<(), String> {
+        match self.pid {
+            Some(pid) if server_cpus(pid).is_err() => {
+                Err(format!("the server of {} has no process {pid} any more", self.url))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server at {}", self.url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(url: &str, pid: Option<u32>, mine: bool) -> Result<Elsewhere, String> {
+        let address = Address { url: url.parse().unwrap(), pid, i_operate_this_host: mine };
+        Elsewhere::find(&address, 1)
+    }
+
+    #[test]
+    fn another_host_is_loaded_only_by_its_operator() {
+        let message = find("https://192.0.2.1/", None, false).unwrap_err();
+        assert!(message.ends_with("write target.i-operate-this-host = true"), "{message}");
+        assert_eq!(find("https://192.0.2.1/", None, true).unwrap().address.port(), 443);
+        let here = find("http://127.0.0.1:8080/x", None, false).unwrap();
+        assert_eq!((here.name().as_str(), here.cpus), ("address", None));
+    }
+
+    #[test]
+    fn its_process_tells_its_cpus_and_its_end() {
+        let mut process = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let found = find("https://127.0.0.1/", Some(process.id()), false).unwrap();
+        assert!(found.cpus.is_some());
+        found.check_alive().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let message = found.check_alive().unwrap_err();
+        assert!(message.contains("has no process"), "{message}");
+        assert!(find("https://127.0.0.1/", Some(1 << 23), false).is_err());
+    }
+}
