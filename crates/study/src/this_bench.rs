@@ -38,7 +38,7 @@ pub struct ThisTarget(Life);
 #[derive(Debug)]
 enum Life {
     /// toll started it, and stops it.
-    Started(Running),
+    Started(Box<Running>),
     /// It was there before.
     Elsewhere(Elsewhere),
 }
@@ -120,7 +120,7 @@ impl Bench for ThisBench {
             .as_ref()
             .ok_or_else(|| StartError::Failed(format!("{kind} has no objects to serve")))?;
         targets::start(&kind, &settings, objects, &self.folder)
-            .map(|running| ThisTarget(Life::Started(running)))
+            .map(|running| ThisTarget(Life::Started(Box::new(running))))
             .map_err(|error| match error {
                 TargetError::Missing { .. } => StartError::Missing(error.to_string()),
                 _ => StartError::Failed(error.to_string()),
