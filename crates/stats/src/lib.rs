@@ -7,9 +7,11 @@
 
 mod estimate;
 mod interval;
+mod scaling;
 
 pub use estimate::{Estimate, paired_ratio};
 pub use interval::{Interval, median_interval};
+pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 
 /// The coverage that intervals are asked to have where nothing else is said.
 pub const LEVEL: f64 = 0.95;

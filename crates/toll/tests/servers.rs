@@ -5,12 +5,14 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use study::{Line, WarningKind};
 use tempfile::TempDir;
 
 const TOLL: &str = env!("CARGO_BIN_EXE_toll");
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a run printed, and the lines of its journal.
 struct Ran {
@@ -25,19 +27,24 @@ fn run(folder: &TempDir, target: &str, case: &str) -> Ran {
     let file = folder.path().join("study.toml");
     let text = format!(
         "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\n{target}\n[load]\nconnections = 4\n\
-         warmup = \"50ms\"\nduration = \"400ms\"\n[[case]]\nname = \"c\"\n{case}\n"
+         warmup = \"50ms\"\nduration = \"800ms\"\n[[case]]\nname = \"c\"\n{case}\n"
     );
     fs::write(&file, text).unwrap();
     let out = folder.path().join("results");
-    let output = Command::new(TOLL)
-        .args(["run", "--quiet"])
-        .arg(&file)
-        .arg("--out")
-        .arg(&out)
-        .output()
-        .unwrap();
+    let mut output =
+        Command::new(TOLL).args(["run", "--quiet"]).arg(&file).arg("--out").arg(&out).output();
     let entries = fs::read_dir(&out).map(|entries| entries.flatten().collect::<Vec<_>>());
     let folder = entries.unwrap_or_default().first().map(fs::DirEntry::path);
+    // A machine that is busy with others may complete nothing within a window; such a trial is not
+    // valid, and is measured again.
+    let deadline = Instant::now() + LIMIT;
+    while let (Some(folder), Ok(ran)) = (&folder, &output)
+        && ran.status.code() == Some(3)
+        && Instant::now() < deadline
+    {
+        output = Command::new(TOLL).args(["run", "--quiet", "--continue"]).arg(folder).output();
+    }
+    let output = output.unwrap();
     let journal = folder.as_deref().map(|folder| folder.join("journal.jsonl"));
     let text = journal.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     Ran {
@@ -49,14 +56,13 @@ fn run(folder: &TempDir, target: &str, case: &str) -> Ran {
 }
 
 impl Ran {
-    /// The lines, all of them valid trials.
-    fn valid(&self, number: usize) -> &[Line] {
-        assert_eq!(self.code, Some(0), "{}", self.stderr);
-        assert_eq!(self.lines.len(), number, "{}", self.stderr);
-        for line in &self.lines {
-            assert!(line.valid && line.operations.completed > 0, "{line:?}");
-        }
-        &self.lines
+    /// The lines of valid trials, of which there are so many.
+    fn valid(&self, number: usize) -> Vec<&Line> {
+        assert_eq!(self.code, Some(0), "{} {:?}", self.stderr, self.lines);
+        let valid: Vec<_> = self.lines.iter().filter(|line| line.valid).collect();
+        assert_eq!(valid.len(), number, "{}", self.stderr);
+        assert!(valid.iter().all(|line| line.operations.completed > 0));
+        valid
     }
 }
 
@@ -185,7 +191,7 @@ fn the_library_is_in_the_receipt_and_another_than_asked_is_refused() {
     let sweep = format!("sweep.\"target.library-path\" = [\"system\", \"{}\"]", copy.display());
     let ran = run(&folder, target, &sweep);
     let copied = |line: &&Line| line.receipt.asked.library_path.is_some();
-    let line = ran.valid(2).iter().find(copied).unwrap();
+    let line = ran.valid(2).into_iter().find(copied).unwrap();
     for library in &line.receipt.obtained.library {
         assert!(library.starts_with(&copy.display().to_string()), "{library}");
     }

@@ -406,10 +406,7 @@ fn a_command_that_fails_is_quoted() {
     let message = refusal("/nowhere/server {port}");
     assert!(message.contains("died (exit status: 127); "), "{message}");
     let message = refusal("sleep 1000; # {port}");
-    assert!(
-        message.contains("does not serve within "),
-        "{message}"
-    );
+    assert!(message.contains("does not serve within "), "{message}");
 }
 
 #[test]
