@@ -22,6 +22,10 @@ const ALL_MARKS: usize = 32 << 20;
 const MOST_MARK: usize = 1 << 20;
 const LEAST_MARK: usize = 64 << 10;
 
+/// One response in so many is awaited with a mark of 1, where others are awaited whole, to tell
+/// when its first byte comes.
+const TIMED_ONE_IN: u32 = 8;
+
 /// Kept connections that one source address has ports for: Linux gives out 28,232 by default, of
 /// which others use some.
 const PORTS_OF_A_SOURCE: usize = 20_000;
@@ -51,6 +55,7 @@ pub(crate) struct Context<'a> {
     base: Instant,
     sources: Option<Sources>,
     responses: u32,
+    awaited_whole: u32,
 }
 
 impl<'a> Context<'a> {
@@ -86,6 +91,7 @@ impl<'a> Context<'a> {
             sources: (is_local && is_many)
                 .then_some(Sources { thread: 1 + (thread % 250) as u8, count: 0 }),
             responses: 0,
+            awaited_whole: 0,
         })
     }
 
@@ -109,6 +115,21 @@ impl<'a> Context<'a> {
         let is_sampled = self.is_next_sampled();
         self.responses = self.responses.wrapping_add(1);
         is_sampled
+    }
+
+    /// The mark for responses that are not worth more than two wake-ups: they are awaited whole,
+    /// or half.
+    pub(crate) fn mark_of_whole(&self) -> Option<u32> {
+        let Expectation::Object(size) = self.expectation else { return None };
+        let most = u64::from(self.mark);
+        (LEAST_MARK as u64..=2 * most).contains(&size).then_some(size.min(most) as u32)
+    }
+
+    /// Whether the first byte of a response that could be awaited whole is waited for instead.
+    pub(crate) fn draw_timed(&mut self) -> bool {
+        let is_timed = self.awaited_whole.is_multiple_of(TIMED_ONE_IN);
+        self.awaited_whole = self.awaited_whole.wrapping_add(1);
+        is_timed
     }
 
     pub(crate) fn watch(

@@ -59,7 +59,12 @@ impl Open {
         reception.expect(context.expectation, is_whole);
         self.counted = Counted::default();
         self.progress = now;
-        self.set_mark(1);
+        let mark = match context.mark_of_whole() {
+            Some(mark) if !is_whole && reception.is_steady() && !context.draw_timed() => mark,
+            _ => 1,
+        };
+        self.is_first_byte_timed = mark == 1;
+        self.set_mark(mark);
         self.flush(context)
     }
 
@@ -93,6 +98,9 @@ impl Open {
 
     /// Takes what has come, until no more is there.
     pub(super) fn receive(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        // Less than was asked for is all that there is: to ask again would be a system call for
+        // nothing. What comes meanwhile wakes this thread again.
+        let mut is_drained = false;
         // Bytes in hand are `scratch[start..end]`.
         let scratch = &mut *context.scratch;
         let (mut start, mut end) = (0, self.received.len());
@@ -117,19 +125,21 @@ impl Open {
                     given
                 }
                 want => {
-                    if turn >= LONGEST_TURN {
+                    if turn >= LONGEST_TURN || is_drained {
                         self.received.extend_from_slice(&scratch[start..end]);
                         break;
                     }
-                    let moved = match want {
-                        Want::Skip(left) => self.socket.skip(left)?,
+                    let (asked, moved) = match want {
+                        Want::Skip(left) => (left, self.socket.skip(left)?),
                         Want::Read { max, .. } => {
                             scratch.copy_within(start..end, 0);
                             (start, end) = (0, end - start);
                             let room = scratch.len().min(max.max(end + 1));
-                            self.socket.receive(&mut scratch[end..room])?
+                            let room = &mut scratch[end..room];
+                            (room.len() as u64, self.socket.receive(room)?)
                         }
                     };
+                    is_drained = matches!(moved, Moved::Bytes(count) if (count as u64) < asked);
                     match (moved, want) {
                         (Moved::Blocked, _) => {
                             self.received.extend_from_slice(&scratch[start..end]);
@@ -166,10 +176,14 @@ impl Open {
             if turn > 0 {
                 self.progress = context.now();
             }
-            // A mark beyond what is to come would never be reached.
-            let mark = reception.least_to_come(self.received.len()).min(context.mark.into());
-            // While a head is awaited the first byte is of interest, so the mark stays at 1.
-            self.set_mark(if mark < LEAST_MARK || context.is_winding_up { 1 } else { mark as u32 });
+            // A mark beyond what is to come would never be reached. While nothing has come it stays.
+            let mark = match reception.least_to_come(self.received.len()) {
+                _ if context.is_winding_up => 1,
+                0 if !reception.has_begun() && self.received.is_empty() => self.mark,
+                ..LEAST_MARK => 1,
+                left => left.min(context.mark.into()) as u32,
+            };
+            self.set_mark(mark);
         }
         Ok(Next::Wait)
     }
@@ -179,6 +193,7 @@ impl Open {
         let Phase::Receiving { reception, .. } = &self.phase else { return };
         let now = context.now();
         if reception.has_begun()
+            && self.is_first_byte_timed
             && let Some(times) = &mut self.operation
         {
             times.first_byte.get_or_insert(now);
@@ -195,7 +210,9 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         self.progress = now;
-        if let Some(times) = &mut self.operation {
+        if self.is_first_byte_timed
+            && let Some(times) = &mut self.operation
+        {
             times.first_byte.get_or_insert(now);
         }
         self.counted.advance(completed.body, completed.opened, context.window.contains(now));

@@ -43,6 +43,7 @@ impl Connection {
             started: now,
             progress: now,
             mark: 1,
+            is_first_byte_timed: true,
             counted: Counted::default(),
         });
         let result = if is_connected {

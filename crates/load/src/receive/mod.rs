@@ -12,12 +12,17 @@
 //! [`ErrorKind::UnverifiableRecord`].
 //!
 //! Where a server has shown that it sends records of one length, several are dropped at a time
-//! (see `stride`): the last record's sequence number proves their number all the same.
+//! (see `stride`): the last record's sequence number proves their number all the same. Where it has
+//! shown that responses begin in long records (see `heads`), only the head is decrypted of those,
+//! and the rest is dropped with the others: then the head is read, but not authenticated. What
+//! cannot be read so is opened, so that no failure is told of what is not authentic.
 
 mod chunks;
+mod heads;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod line;
 mod response;
+mod step;
 mod stride;
 
 pub(crate) use response::{Completed, Expectation};
@@ -26,8 +31,10 @@ pub(crate) use stride::Lengths;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Tickets;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, content_type};
+use heads::Heads;
 use response::Response;
-use stride::{Dropped, Middle, Stride};
+use step::{Ahead, Step, peek_length};
+use stride::{Dropped, Middle};
 
 /// The most that is read ahead while a response's head is awaited or a whole body is read: enough
 /// for any record, so that a small response costs one read.
@@ -73,6 +80,10 @@ pub(crate) struct Reception {
     middle: Middle,
     /// Whether records were dropped of which no header was read.
     has_strided: bool,
+    /// Plaintext of the record under way that was decrypted before the rest is dropped.
+    peeked: u64,
+    /// Whether the head was read of a record that was not opened.
+    has_peeked: bool,
     /// Who takes tickets; they are passed over where nobody does.
     tickets: Option<Box<dyn Tickets>>,
 }
@@ -81,24 +92,6 @@ pub(crate) struct Reception {
 enum Framing {
     Plain,
     Tls { opener: Opener, step: Step, lengths: Lengths },
-}
-
-/// Where in a record the reception stands.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Header,
-    /// The record's body is to be read and opened.
-    Open(Header),
-    /// So many bytes are to be dropped, then the tail of a record of this length read.
-    Drop {
-        left: usize,
-        length: usize,
-    },
-    Tail {
-        length: usize,
-    },
-    /// Several records are to be dropped.
-    Pass(Stride),
 }
 
 /// Whether the bytes received so far shall be, and are, proven to be in their place.
@@ -131,6 +124,8 @@ impl Reception {
             dropped: 0,
             middle: Middle::Empty,
             has_strided: false,
+            peeked: 0,
+            has_peeked: false,
             tickets: None,
         }
     }
@@ -147,6 +142,7 @@ impl Reception {
         self.dropped = 0;
         self.middle = Middle::Empty;
         self.has_strided = false;
+        self.has_peeked = false;
     }
 
     /// Body bytes of the response under way that have arrived.
@@ -176,22 +172,18 @@ impl Reception {
         let to_come = match &self.framing {
             Framing::Plain => body,
             Framing::Tls { opener, step, .. } => {
-                let holds = |length| opener.most_plaintext(length).unwrap_or(0) as u64;
-                // What the records under way lack, and the body bytes that they cannot exceed.
-                let (lacking, held) = match *step {
-                    Step::Header => (0, 0),
-                    Step::Open(header) => (header.length as u64, holds(header.length)),
-                    Step::Drop { left, length } => ((left + opener.tail()) as u64, holds(length)),
-                    Step::Tail { length } => (opener.tail() as u64, holds(length)),
-                    Step::Pass(stride) => {
-                        (stride.left(), stride.records() * stride.record.plaintext)
-                    }
-                };
+                let (lacking, held) = step.under_way(opener);
+                let held = held.saturating_sub(self.peeked);
                 // A peer may promise more than there can be.
                 body.saturating_sub(held).saturating_add(lacking)
             }
         };
         to_come.saturating_sub(in_hand as u64)
+    }
+
+    /// Whether the server's responses are known to be long and alike.
+    pub(crate) fn is_steady(&self) -> bool {
+        matches!(&self.framing, Framing::Tls { lengths, .. } if lengths.heads.expected().is_some())
     }
 
     /// From now on the next record is opened, which proves those before it.
@@ -217,28 +209,15 @@ impl Reception {
 
     /// What is needed next.
     pub(crate) fn want(&self) -> Want {
-        // Reading ahead is harmless where all that is read gets opened anyway.
-        let dropping = !self.whole && self.body_left().is_some_and(|left| left > 0);
         match &self.framing {
             Framing::Plain => match self.body_left() {
-                Some(left) if dropping => Want::Skip(left),
+                Some(left) if left > 0 && !self.whole => Want::Skip(left),
                 _ if self.whole => Want::Read { min: 1, max: READ_AHEAD },
                 _ => Want::Read { min: 1, max: ONE_RECORD },
             },
-            Framing::Tls { opener, step, .. } => {
-                let (min, behind) = match step {
-                    Step::Header => (HEADER, 0),
-                    Step::Open(header) => (header.length, 0),
-                    Step::Drop { left, .. } => return Want::Skip(*left as u64),
-                    Step::Tail { .. } => (opener.tail(), HEADER),
-                    Step::Pass(stride) => return Want::Skip(stride.left()),
-                };
-                let max = match (dropping, self.whole) {
-                    (true, _) => min + behind,
-                    (false, true) => READ_AHEAD,
-                    (false, false) => ONE_RECORD.max(min),
-                };
-                Want::Read { min, max }
+            Framing::Tls { opener, step, lengths } => {
+                let ahead = Ahead { is_whole: self.whole, body: self.body_left() };
+                step.want(opener, lengths, ahead)
             }
         }
     }
@@ -274,7 +253,7 @@ impl Reception {
                             self.dropped_record(stride.record);
                         }
                     }
-                    Step::Header | Step::Open(_) | Step::Tail { .. } => {}
+                    Step::Header | Step::Peek { .. } | Step::Open(_) | Step::Tail { .. } => {}
                 }
                 Ok(Given::More)
             }
@@ -296,6 +275,13 @@ impl Reception {
                 let next = self.after_header(header)?;
                 self.set_step(next);
                 Ok((HEADER, Given::More))
+            }
+            Step::Peek { header, length } => {
+                let plaintext = opener.peek(&bytes[..length]).unwrap_or_default();
+                let next = self.behind_head(header, length, &plaintext);
+                // What cannot be read so is opened, with the bytes that are in hand.
+                self.set_step(next.unwrap_or(Step::Open(header)));
+                Ok((if next.is_some() { length } else { 0 }, Given::More))
             }
             Step::Open(header) => {
                 *step = Step::Header;
@@ -340,12 +326,15 @@ impl Reception {
     }
 
     /// The response under way has failed: if records were dropped of which no header was read, the
-    /// reason may be that they had other lengths, so that is not assumed again.
+    /// reason may be that they had other lengths, so that is not assumed again. If its head was not
+    /// authenticated, the next ones are.
     pub(crate) fn has_failed(&self) {
-        if let Framing::Tls { lengths, .. } = &self.framing
-            && self.has_strided
-        {
+        let Framing::Tls { lengths, .. } = &self.framing else { return };
+        if self.has_strided {
             lengths.forget();
+        }
+        if self.has_peeked {
+            lengths.heads.forget();
         }
     }
 
@@ -377,35 +366,62 @@ impl Reception {
         if most > MOST_PLAINTEXT && opener.tail() == 0 {
             return Err(too_full());
         }
-        let left = self.body_left().unwrap_or(0);
-        let droppable = header.content_type == content_type::APPLICATION_DATA
-            && !self.whole
-            && self.proof != Proof::Asked
-            // What may hold the last byte of the body is opened.
-            && (most as u64) < left;
-        if !droppable {
+        if header.content_type != content_type::APPLICATION_DATA
+            || self.whole
+            || self.proof == Proof::Asked
+        {
             return Ok(Step::Open(header));
         }
-        let length = header.length;
-        if let Some(stride) = lengths.stride(length, left) {
-            self.has_strided = true;
-            return Ok(Step::Pass(stride));
+        let awaits_head = self.response.as_ref().is_some_and(|response| !response.has_begun());
+        if awaits_head
+            && Heads::is_long(most)
+            && let Some(length) = peek_length(opener, lengths)
+        {
+            return Ok(Step::Peek { header, length });
         }
-        Ok(match length.checked_sub(opener.tail()) {
-            Some(0) => Step::Tail { length },
-            Some(left) => Step::Drop { left, length },
-            None => Step::Open(header),
-        })
+        // What may hold the last byte of the body is opened.
+        let left = self.body_left().unwrap_or(0);
+        if most as u64 >= left {
+            return Ok(Step::Open(header));
+        }
+        let step = Step::dropping(opener, lengths, header.length, 0, left, 0);
+        self.has_strided |= matches!(step, Some(Step::Pass(_)));
+        Ok(step.unwrap_or(Step::Open(header)))
+    }
+
+    /// How to drop the record behind the head in its beginning, of which `length` bytes hold this
+    /// plaintext; `None` where it must be opened.
+    fn behind_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
+        let Framing::Tls { opener, lengths, .. } = &self.framing else { return None };
+        let response = self.response.as_ref()?.peeked(plaintext)?;
+        let (left, peeked) = (response.left()?, plaintext.len() as u64);
+        // What may hold the last byte of the body is opened.
+        let most = opener.most_plaintext(header.length)? as u64;
+        if most.saturating_sub(peeked) >= left {
+            return None;
+        }
+        let step = Step::dropping(opener, lengths, header.length, length, left, peeked)?;
+        self.has_strided |= matches!(step, Step::Pass(_));
+        self.has_peeked = true;
+        self.peeked = peeked;
+        // Body bytes behind the head are compared, but no more opened than what is dropped.
+        self.dropped = response.body();
+        self.response = Some(response);
+        Some(step)
     }
 
     fn dropped_record(&mut self, record: Dropped) {
         if let Framing::Tls { opener, .. } = &mut self.framing {
             opener.pass();
         }
-        self.middle.add(record);
-        self.dropped += record.plaintext;
+        let peeked = std::mem::take(&mut self.peeked);
+        if peeked == 0 {
+            self.middle.add(record);
+        }
+        let unseen = record.plaintext.saturating_sub(peeked);
+        self.dropped += unseen;
         if let Some(response) = &mut self.response {
-            response.drop_body(record.plaintext);
+            response.drop_body(unseen);
         }
     }
 
@@ -417,6 +433,7 @@ impl Reception {
             return Err(Failure::new(ErrorKind::LongBody, "data after the end of a response"));
         };
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
+        let is_first = !response.has_begun();
         response.take(content).map_err(|failure| match failure.kind {
             // The sender's fault or a count that padding or a ticket put wrong: a walk cannot tell.
             ErrorKind::Content | ErrorKind::LongBody if is_counted => {
@@ -424,6 +441,13 @@ impl Reception {
             }
             _ => failure,
         })?;
+        if let (true, Framing::Tls { lengths, .. }) = (is_first, &self.framing) {
+            let goes_on = response.left().is_some_and(|left| left > 0);
+            match response.head_length().filter(|_| goes_on) {
+                Some(head) => lengths.heads.learn(head, content.len()),
+                None => lengths.heads.forget(),
+            }
+        }
         self.complete_if_done()
     }
 

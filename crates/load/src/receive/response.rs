@@ -1,3 +1,5 @@
+use std::mem::MaybeUninit;
+
 use crate::failure::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
@@ -39,6 +41,8 @@ pub(super) struct Response {
     phase: Phase,
     body: u64,
     closes: bool,
+    /// Length of the head with all that came before it; 0 until it is known.
+    head_length: usize,
 }
 
 enum Phase {
@@ -58,7 +62,21 @@ impl Response {
             phase: Phase::Head,
             body: 0,
             closes: false,
+            head_length: 0,
         }
+    }
+
+    /// The response as it stands behind this beginning, if that holds a whole head which promises
+    /// more than is in `content`.
+    pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
+        let mut peeked = Self::new(self.expectation);
+        peeked.take(content).ok()?;
+        (!self.begun && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
+    }
+
+    /// The length of the head, once it has come.
+    pub(super) fn head_length(&self) -> Option<usize> {
+        (self.head_length > 0).then_some(self.head_length)
     }
 
     pub(super) fn body(&self) -> u64 {
@@ -150,9 +168,14 @@ impl Response {
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let mut start = 0;
         loop {
-            let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-            let mut head = httparse::Response::new(&mut fields);
-            let length = match head.parse(&bytes[start..]) {
+            let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+            let mut head = httparse::Response::new(&mut []);
+            let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+                &mut head,
+                &bytes[start..],
+                &mut fields,
+            );
+            let length = match parsed {
                 Ok(httparse::Status::Complete(length)) => length,
                 Ok(httparse::Status::Partial) => {
                     // What was passed over need not be parsed again, but seldom is there any.
@@ -170,6 +193,7 @@ impl Response {
             }
             self.closes = head.version == Some(0);
             self.begin_body(code, head.headers)?;
+            self.head_length = start;
             return Ok(Some(start));
         }
     }

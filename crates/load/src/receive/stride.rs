@@ -8,11 +8,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::heads::Heads;
 use crate::record::HEADER;
-
-/// The most records that are passed at a time: few enough for progress to be told, and for the
-/// proof at the window's end to come soon.
-const MOST: u64 = 16;
 
 /// How many responses in a row must have had records of one length.
 pub(super) const LEARNED_FROM: u32 = 16;
@@ -32,7 +29,10 @@ impl Dropped {
 
 /// What a thread knows of the lengths of its server's records; shared by its connections.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lengths(Rc<Cell<Knowledge>>);
+pub(crate) struct Lengths {
+    middle: Rc<Cell<Knowledge>>,
+    pub(super) heads: Heads,
+}
 
 #[derive(Debug, Clone, Copy)]
 enum Knowledge {
@@ -72,7 +72,7 @@ impl Middle {
 impl Lengths {
     /// A response came to its end with these records dropped.
     pub(super) fn learn(&self, middle: Middle) {
-        let knowledge = match (self.0.get(), middle) {
+        let knowledge = match (self.middle.get(), middle) {
             (known, Middle::Empty) => known,
             (Knowledge::Irregular, _) | (_, Middle::Mixed) => Knowledge::Irregular,
             (Knowledge::Regular(record), Middle::Equal(other)) if record == other => {
@@ -87,24 +87,30 @@ impl Lengths {
                 }
             }
         };
-        self.0.set(knowledge);
+        self.middle.set(knowledge);
     }
 
     /// The server's records are not what they were taken for.
     pub(super) fn forget(&self) {
-        self.0.set(Knowledge::Irregular);
+        self.middle.set(Knowledge::Irregular);
     }
 
     /// The records that a header with this length stands for, where `left` bytes of the body are to
     /// come: none of them can hold the last byte.
     pub(super) fn stride(&self, length: usize, left: u64) -> Option<Stride> {
-        let Knowledge::Regular(record) = self.0.get() else { return None };
+        let Knowledge::Regular(record) = self.middle.get() else { return None };
         if record.length != length || record.plaintext == 0 {
             return None;
         }
-        let records = (left.saturating_sub(1) / record.plaintext).min(MOST);
-        let wire = (records * record.on_the_wire()).checked_sub(HEADER as u64)?;
+        let records = left.saturating_sub(1) / record.plaintext;
+        // A peer may promise more than there can be.
+        let wire = records.checked_mul(record.on_the_wire())?.checked_sub(HEADER as u64)?;
         (records > 1).then_some(Stride { record, left: wire })
+    }
+
+    /// Whether the next record is the last, where `left` bytes of the body are to come.
+    pub(super) fn is_last(&self, left: u64) -> bool {
+        matches!(self.middle.get(), Knowledge::Regular(record) if left <= record.plaintext)
     }
 }
 
@@ -119,6 +125,11 @@ pub(super) struct Stride {
 impl Stride {
     pub(super) fn left(self) -> u64 {
         self.left
+    }
+
+    /// The same, behind the first `used` bytes of the first record's body, which it exceeds.
+    pub(super) fn behind(self, used: usize) -> Self {
+        Self { left: self.left.saturating_sub(used as u64).max(1), ..self }
     }
 
     /// Records that have not passed whole.
@@ -177,7 +188,8 @@ mod tests {
         assert_eq!(records(2000), None);
         assert_eq!(records(2001), Some(2));
         assert_eq!(records(3000), Some(2));
-        assert_eq!(records(1 << 30), Some(MOST));
+        assert_eq!(records(3_000_001), Some(3000));
+        assert_eq!(records(u64::MAX), None);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! What a reception accepts, what it refuses, and what a walk does not see by design.
 
 mod accepted;
+mod heads;
 mod properties;
 mod refused;
 mod strides;

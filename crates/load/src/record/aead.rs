@@ -5,6 +5,8 @@ use ring::aead::{
 };
 use tls::Cipher;
 
+use super::block::BlockCipher;
+
 /// Length of the tag of all AEAD ciphers of TLS that toll measures.
 const TAG: usize = 16;
 
@@ -12,6 +14,16 @@ const TAG: usize = 16;
 pub(crate) struct AeadKey {
     key: LessSafeKey,
     iv: [u8; 12],
+    beginnings: Beginnings,
+}
+
+/// What decrypts the beginnings of records; most connections of short responses never need it.
+enum Beginnings {
+    /// The cipher has no blocks.
+    Closed,
+    /// The key, of so many bytes, and what it is for.
+    Unused(Cipher, [u8; 32], usize),
+    Used(Box<BlockCipher>),
 }
 
 impl AeadKey {
@@ -23,8 +35,32 @@ impl AeadKey {
             Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
             Cipher::Aes128Cbc | Cipher::Aes256Cbc => return None,
         };
+        let mut bytes = [0; 32];
+        bytes.get_mut(..key.len())?.copy_from_slice(key);
+        let beginnings = match cipher {
+            Cipher::ChaCha20Poly1305 => Beginnings::Closed,
+            _ => Beginnings::Unused(cipher, bytes, key.len()),
+        };
         let key = LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?);
-        Some(Self { key, iv: *iv })
+        Some(Self { key, iv: *iv, beginnings })
+    }
+
+    /// Whether [`Self::peek`] can do anything.
+    pub(super) fn can_peek(&self) -> bool {
+        !matches!(self.beginnings, Beginnings::Closed)
+    }
+
+    /// The plaintext of a record's beginning, unauthenticated; `None` where the cipher has no
+    /// blocks.
+    pub(super) fn peek(&mut self, nonce: [u8; 12], sealed: &[u8]) -> Option<Vec<u8>> {
+        if let Beginnings::Unused(cipher, key, length) = &self.beginnings {
+            let cipher = BlockCipher::new(*cipher, &key[..*length])?;
+            self.beginnings = Beginnings::Used(Box::new(cipher));
+        }
+        match &self.beginnings {
+            Beginnings::Used(cipher) => Some(cipher.peek_gcm(nonce, sealed)),
+            Beginnings::Closed | Beginnings::Unused(..) => None,
+        }
     }
 
     /// The static part, XORed with the sequence number (RFC 8446, section 5.3).

@@ -7,30 +7,25 @@
 use std::ops::Range;
 
 use ::cbc::cipher::block_padding::NoPadding;
-use ::cbc::cipher::{BlockDecrypt, BlockDecryptMut, BlockEncryptMut, InnerIvInit, KeyInit};
-use aes::{Aes128, Aes256, Block};
+use ::cbc::cipher::{BlockDecryptMut, BlockEncryptMut, InnerIvInit};
+use aes::Block;
 use hmac::{Hmac, Mac as _};
 use ring::rand::{SecureRandom, SystemRandom};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384};
 use tls::{Cipher, Mac};
 
+use super::block::{BLOCK, BlockCipher};
 use super::{Header, tls12_aad};
 
-/// AES's block, and the explicit IV in front of each record.
-const BLOCK: usize = 16;
+/// The explicit IV in front of each record.
+pub(super) const IV: usize = BLOCK;
 
 /// The keys of one direction.
 pub(crate) struct CbcKeys {
     cipher: BlockCipher,
     mac: MacKey,
     encrypt_then_mac: bool,
-}
-
-#[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
-enum BlockCipher {
-    Aes128(Aes128),
-    Aes256(Aes256),
 }
 
 /// HMAC with its key already absorbed; cloned for each record.
@@ -49,11 +44,7 @@ impl CbcKeys {
         mac_key: &[u8],
         encrypt_then_mac: bool,
     ) -> Option<Self> {
-        let cipher = match cipher {
-            Cipher::Aes128Cbc => BlockCipher::Aes128(Aes128::new_from_slice(key).ok()?),
-            Cipher::Aes256Cbc => BlockCipher::Aes256(Aes256::new_from_slice(key).ok()?),
-            Cipher::Aes128Gcm | Cipher::Aes256Gcm | Cipher::ChaCha20Poly1305 => return None,
-        };
+        let cipher = BlockCipher::new(cipher, key)?;
         let mac = match mac {
             Mac::Sha1 => MacKey::Sha1(<Hmac<Sha1> as hmac::Mac>::new_from_slice(mac_key).ok()?),
             Mac::Sha256 => {
@@ -118,13 +109,15 @@ impl CbcKeys {
 
     pub(super) fn plaintext_by_tail(&self, length: usize, tail: &[u8]) -> Option<usize> {
         let previous = tail.get(..BLOCK)?;
-        let mut last = *Block::from_slice(tail.get(BLOCK..2 * BLOCK)?);
-        match &self.cipher {
-            BlockCipher::Aes128(aes) => aes.decrypt_block(&mut last),
-            BlockCipher::Aes256(aes) => aes.decrypt_block(&mut last),
-        }
-        let padding = usize::from(last[BLOCK - 1] ^ previous[BLOCK - 1]);
+        let mut last = [*Block::from_slice(tail.get(BLOCK..2 * BLOCK)?)];
+        self.cipher.decrypt(&mut last);
+        let padding = usize::from(last[0][BLOCK - 1] ^ previous[BLOCK - 1]);
         self.most_plaintext(length)?.checked_sub(padding)
+    }
+
+    /// The plaintext of a record's beginning, unauthenticated.
+    pub(super) fn peek(&self, beginning: &[u8]) -> Vec<u8> {
+        self.cipher.peek_cbc(beginning)
     }
 
     pub(super) fn seal(

@@ -2,6 +2,7 @@
 //! responses (RFC 8446 section 5, RFC 5246 section 6).
 
 mod aead;
+mod block;
 mod cbc;
 mod key_block;
 
@@ -110,6 +111,32 @@ impl Opener {
                 let plaintext = keys.open(sequence, header, body)?;
                 Some(Opened { content_type: header.content_type, plaintext })
             }
+        }
+    }
+
+    /// How many bytes of a record's body stand before its plaintext, where its beginning can be
+    /// decrypted by itself; `None` where it cannot.
+    pub(crate) fn before_plaintext(&self) -> Option<usize> {
+        match &self.protection {
+            Protection::Tls13(key) => key.can_peek().then_some(0),
+            Protection::Tls12Gcm(key) => key.can_peek().then_some(8),
+            Protection::Tls12ChaCha20(_) => None,
+            Protection::Tls12Cbc(_) => Some(cbc::IV),
+        }
+    }
+
+    /// Decrypts the beginning of the body of the record that comes next, without authenticating
+    /// it: [`Self::before_plaintext`] bytes, and whole blocks of 16 behind them.
+    pub(crate) fn peek(&mut self, beginning: &[u8]) -> Option<Vec<u8>> {
+        let sequence = self.sequence;
+        match &mut self.protection {
+            Protection::Tls13(key) => key.peek(key.nonce(sequence), beginning),
+            Protection::Tls12Gcm(key) => {
+                let (explicit, sealed) = beginning.split_first_chunk()?;
+                key.peek(key.nonce_with(*explicit), sealed)
+            }
+            Protection::Tls12ChaCha20(_) => None,
+            Protection::Tls12Cbc(keys) => Some(keys.peek(beginning)),
         }
     }
 
@@ -274,6 +301,27 @@ mod tests {
                 let opened = opener.open(header, body).unwrap();
                 assert_eq!(opened.content_type, content_type::APPLICATION_DATA);
                 assert_eq!(&body[opened.plaintext], content);
+            }
+        });
+    }
+
+    #[test]
+    fn the_beginning_of_a_record_is_decrypted_without_the_rest() {
+        each_suite(|suite, etm| {
+            let (mut sealer, mut opener) = pair(suite, etm);
+            let content: Vec<u8> = (0..1000).map(|i| i as u8).collect();
+            for _ in 0..2 {
+                let mut record = Vec::new();
+                sealer.seal(content_type::APPLICATION_DATA, &content, &mut record).unwrap();
+                let Some(before) = opener.before_plaintext() else {
+                    assert_eq!(suite.cipher, tls::Cipher::ChaCha20Poly1305);
+                    return;
+                };
+                for length in [16, 160, 256] {
+                    let beginning = &record[HEADER..HEADER + before + length];
+                    assert_eq!(opener.peek(beginning).unwrap(), content[..length], "{suite}");
+                }
+                opener.pass();
             }
         });
     }

@@ -1,6 +1,7 @@
 //! The load engine against servers of every behaviour, through its public calls: what is honest
 //! counts, what is not ends as its kind of error, and all of it ends.
 
+mod habits;
 mod handshakes;
 mod honest;
 mod patterns;

@@ -1,39 +1,21 @@
 //! Servers whose records are not what they should be: the walk, and opening everything.
 
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use load::{ErrorKind, Plan, Receive, Stop};
-use rustls::version::TLS12;
-use tls::Suite;
 use units::Nanos;
 
 use crate::scripted_server::{
-    ALERT, Craft, DATA, HANDSHAKE, Legacy, Secure, Server, Session, config, config_of, finish,
-    legacy_acceptor, rsa, silence,
+    ALERT, Accept, Craft, DATA, HANDSHAKE, Secure, Server, Session, config, config_of, finish, rsa,
+    silence, stacks,
 };
 use crate::{
     MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, one_in, run,
     told,
 };
-
-pub type Accept = Arc<dyn Fn(TcpStream) -> io::Result<Box<dyn Session>> + Send + Sync>;
-
-/// TLS 1.3 and TLS 1.2 through rustls, and CBC through OpenSSL, with the suite to ask for.
-pub fn stacks() -> [(Accept, Option<&'static Suite>); 3] {
-    let tls13 = config();
-    let tls12 = Arc::new(config_of(rsa(), &[&TLS12]));
-    let suite = Suite::parse("AES128-SHA").unwrap();
-    let legacy = legacy_acceptor(rsa(), suite);
-    [
-        (Arc::new(move |stream| Ok(Box::new(Secure::accept(stream, &tls13)?))), None),
-        (Arc::new(move |stream| Ok(Box::new(Secure::accept(stream, &tls12)?))), None),
-        (Arc::new(move |stream| Ok(Box::new(Legacy::accept(stream, &legacy)?))), Some(suite)),
-    ]
-}
 
 fn head() -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {OBJECT}\r\n\r\n")

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use load::{ErrorKind, Receive};
 
-use crate::records::{Accept, CLOSE, crafted, one_request, stacks};
-use crate::scripted_server::{DATA, Server, Session, finish, reset};
+use crate::records::{CLOSE, crafted, one_request};
+use crate::scripted_server::{Accept, DATA, Server, Session, finish, reset, stacks};
 use crate::{OBJECT, OBJECT_PATH, assert_completes, assert_fails, https};
 
 const LOST: ErrorKind = ErrorKind::UnverifiableRecord;

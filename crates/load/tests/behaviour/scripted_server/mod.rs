@@ -4,6 +4,7 @@
 mod craft;
 mod legacy;
 mod secure;
+mod stacks;
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,6 +16,7 @@ use std::time::Duration;
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
 pub use legacy::{Legacy, legacy_acceptor};
 pub use secure::{Secure, config, config_of, ecdsa, forged, rsa};
+pub use stacks::{Accept, stacks};
 
 /// No read or write of a script takes longer, so that none outlives its test for long.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,251 @@
+//! Responses that begin in a long record: their heads are read without opening it. Damage is then
+//! refused, or the record opened; what is not seen any more is told here too.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::receive::heads::LEARNED_FROM;
+
+const RECORD: usize = 8192;
+const BODY: usize = 5 * RECORD;
+
+/// The head in one record with the beginning of the body, as servers send it which fill records.
+fn text() -> Vec<u8> {
+    [head(BODY), object(BODY)].concat()
+}
+
+/// A response: five full records, and a last one with as much of the body as the head displaced.
+fn records(peer: &mut Peer) -> Vec<Vec<u8>> {
+    peer.records(&text(), &[RECORD; 5])
+}
+
+/// All layers whose records can be decrypted from their beginning.
+fn layers() -> impl Iterator<Item = Layer> {
+    Layer::protected().filter(|layer| layer.opener().before_plaintext().is_some())
+}
+
+/// A reception, and its peer, after enough responses to have learned how they begin.
+fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
+    let mut reception = Reception::tls(layer.opener(), lengths.clone());
+    let mut peer = layer.peer();
+    for n in 0..LEARNED_FROM {
+        assert!(!reception.is_steady(), "after {n}");
+        assert_eq!(received(&mut reception, &records(&mut peer).concat()), Ok(Some(BODY as u64)));
+    }
+    assert!(reception.is_steady());
+    (reception, peer)
+}
+
+/// The body's length, if these bytes complete one.
+fn received(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKind> {
+    reception.expect(Expectation::Object(BODY as u64), false);
+    let end = Line::new(bytes, &[700]).run(reception);
+    if end.is_err() || end == Ok(End::Starved) {
+        reception.has_failed();
+    }
+    match end.map_err(|failure| failure.kind)? {
+        End::Complete(completed) => Ok(Some(completed.body)),
+        End::Closed | End::Starved => Ok(None),
+    }
+}
+
+/// What comes of a response with this damage, once it is known how responses begin.
+fn damaged(layer: Layer, edit: impl Fn(&mut Vec<Vec<u8>>)) -> Result<Option<u64>, ErrorKind> {
+    let (mut reception, mut peer) = learned(layer, &Lengths::default());
+    let mut records = records(&mut peer);
+    edit(&mut records);
+    received(&mut reception, &records.concat())
+}
+
+const LOST: Result<Option<u64>, ErrorKind> = Err(ErrorKind::UnverifiableRecord);
+
+#[test]
+fn three_reads_take_a_response() {
+    for layer in layers() {
+        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let records = records(&mut peer);
+        let bytes = records.concat();
+        let beginning = layer.opener().before_plaintext().unwrap() + head(BODY).len();
+        let beginning = HEADER + beginning.next_multiple_of(16);
+        reception.expect(Expectation::Object(BODY as u64), false);
+        let mut reads = Vec::new();
+        let (mut used, mut coming) = (0, &bytes[..]);
+        let mut hand = Vec::new();
+        let completed = loop {
+            let given = match reception.want() {
+                Want::Skip(count) => {
+                    assert!(hand.is_empty());
+                    reads.push(count as usize);
+                    coming = &coming[count as usize..];
+                    reception.skipped(count).unwrap()
+                }
+                Want::Read { min, max } if hand.len() < min => {
+                    let (now, later) = coming.split_at(max.min(coming.len()));
+                    reads.push(now.len());
+                    hand.extend_from_slice(now);
+                    coming = later;
+                    continue;
+                }
+                Want::Read { .. } => {
+                    let (taken, given) = reception.give(&mut hand).unwrap();
+                    hand.drain(..taken);
+                    used += taken;
+                    given
+                }
+            };
+            if let Given::Complete(completed) = given {
+                break completed;
+            }
+        };
+        let last = records[5].len();
+        let skipped = bytes.len() - last - reads[0];
+        assert_eq!(reads, [reads[0], skipped, last], "{layer:?}");
+        assert!(reads[0].abs_diff(beginning) < 16 && used == reads[0] + last, "{layer:?}");
+        let opened = completed.opened as usize;
+        assert_eq!((completed.body, opened), (BODY as u64, head(BODY).len()), "{layer:?}");
+        assert!(!completed.compared);
+    }
+}
+
+#[test]
+fn records_that_are_missing_repeated_or_swapped_are_no_success() {
+    for layer in layers() {
+        for which in 0..5 {
+            let missing = damaged(layer, |records| drop(records.remove(which)));
+            assert!(matches!(missing, Ok(None)) || missing == LOST, "{layer:?} {which}");
+            let repeat = |records: &mut Vec<Vec<u8>>| records.insert(which, records[which].clone());
+            assert_eq!(damaged(layer, repeat), LOST, "{layer:?} {which}");
+            assert_eq!(damaged(layer, |records| records.swap(which, 5)), LOST, "{layer:?} {which}");
+        }
+        assert_eq!(damaged(layer, |records| records.swap(0, 1)), LOST, "{layer:?}");
+    }
+}
+
+#[test]
+fn a_byte_of_the_head_that_counts_and_one_of_the_last_record_are_seen() {
+    for layer in layers() {
+        let body = HEADER + layer.opener().before_plaintext().unwrap();
+        let status = head(BODY).windows(3).position(|word| word == b"200").unwrap();
+        let length = head(BODY).windows(5).position(|word| word == b"40960").unwrap();
+        for at in [0, status, length, length + 4] {
+            assert_eq!(damaged(layer, |records| records[0][body + at] ^= 1), LOST, "{layer:?}");
+        }
+        assert_eq!(damaged(layer, |records| records[5][body + 3] ^= 1), LOST, "{layer:?}");
+    }
+}
+
+/// Opening every record sees it, as one response in K is received.
+#[test]
+fn other_bytes_of_the_first_record_are_not_seen() {
+    for layer in layers() {
+        let server = HEADER
+            + layer.opener().before_plaintext().unwrap()
+            + head(BODY).windows(9).position(|word| word == b"Server: x").unwrap()
+            + 8;
+        // A changed byte of CBC destroys its block, and with it the head.
+        let is_cbc = layer.opener().tail() > 0;
+        for at in if is_cbc { [6000, 6001] } else { [server, 6000] } {
+            let flip = |records: &mut Vec<Vec<u8>>| records[0][at] ^= 1;
+            assert_eq!(damaged(layer, flip), Ok(Some(BODY as u64)), "{layer:?} {at}");
+            let (mut reception, mut peer) = learned(layer, &Lengths::default());
+            let mut records = records(&mut peer);
+            flip(&mut records);
+            reception.expect(Expectation::Object(BODY as u64), true);
+            let end = Line::new(&records.concat(), AT_ONCE).run(&mut reception);
+            assert_eq!(end.map_err(|failure| failure.kind), Err(ErrorKind::UnverifiableRecord));
+        }
+    }
+}
+
+#[test]
+fn what_begins_otherwise_is_opened() {
+    for layer in layers() {
+        let refused = |text: &[u8]| {
+            let (mut reception, mut peer) = learned(layer, &Lengths::default());
+            received(&mut reception, &peer.records(text, &[RECORD; 5]).concat())
+        };
+        let error = [b"HTTP/1.1 503 Not Now\r\nContent-Length: 40960\r\n\r\n", &object(BODY)[..]];
+        assert_eq!(refused(&error.concat()), Err(ErrorKind::Status), "{layer:?}");
+        let short = [head(BODY - 1), object(BODY - 1)].concat();
+        assert_eq!(refused(&short), Err(ErrorKind::ShortBody), "{layer:?}");
+        let mut wrong = text();
+        wrong[head(BODY).len() + 2] ^= 1;
+        assert_eq!(refused(&wrong), Err(ErrorKind::Content), "{layer:?}");
+
+        // A longer head, chunks, and what is no data: all as promised.
+        let field = format!("HTTP/1.1 200 OK\r\nX: {}\r\n", "y".repeat(500));
+        let longer = text().strip_prefix(b"HTTP/1.1 200 OK\r\n").map(|rest| rest.to_vec()).unwrap();
+        let longer = [field.as_bytes(), &longer].concat();
+        assert_eq!(refused(&longer), Ok(Some(BODY as u64)), "{layer:?}");
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na000\r\n";
+        let chunked = [&chunked[..], &object(BODY), b"\r\n0\r\n\r\n"].concat();
+        assert_eq!(refused(&chunked), Ok(Some(BODY as u64)), "{layer:?}");
+
+        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let mut ticket = vec![4, 0, 0x17, 0];
+        ticket.resize(4 + 0x1700, 0);
+        let ticket = peer.record(content_type::HANDSHAKE, &ticket);
+        let bytes = [ticket, records(&mut peer).concat()].concat();
+        assert_eq!(received(&mut reception, &bytes), Ok(Some(BODY as u64)), "{layer:?}");
+    }
+}
+
+#[test]
+fn a_failure_ends_the_trust() {
+    for layer in layers() {
+        let lengths = Lengths::default();
+        let (mut reception, mut peer) = learned(layer, &lengths);
+        let mut records = records(&mut peer);
+        records.remove(1);
+        assert_ne!(received(&mut reception, &records.concat()), Ok(Some(BODY as u64)));
+        assert!(!Reception::tls(layer.opener(), lengths).is_steady());
+    }
+}
+
+#[test]
+fn a_proof_that_is_asked_behind_a_head_is_given_by_the_next_record() {
+    for layer in layers() {
+        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let records = records(&mut peer);
+        reception.expect(Expectation::Object(BODY as u64), false);
+        let first = Line::new(&records[0][..300], AT_ONCE).run(&mut reception);
+        assert_eq!(first, Ok(End::Starved));
+        reception.ask_proof();
+        let second = records[1].clone();
+        let rest = [&records[0][300..], &second].concat();
+        assert_eq!(Line::new(&rest, AT_ONCE).run(&mut reception), Ok(End::Starved), "{layer:?}");
+        assert!(reception.is_proven());
+        assert_eq!(reception.body(), (2 * RECORD - head(BODY).len()) as u64);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn another_cut_is_counted_exactly_or_refused_and_then_opened(
+        which in 1..Layer::ALL.len(),
+        sizes in proptest::collection::vec(prop_oneof![Just(RECORD), 0usize..12_000], 0..9),
+        pieces in proptest::collection::vec(1usize..5000, 1..9),
+    ) {
+        let layer = Layer::ALL[which];
+        let lengths = Lengths::default();
+        let mut reception = Reception::tls(layer.opener(), lengths.clone());
+        let mut peer = layer.peer();
+        for _ in 0..LEARNED_FROM {
+            let regular = records(&mut peer).concat();
+            reception.expect(Expectation::Object(BODY as u64), false);
+            prop_assert!(Line::new(&regular, &pieces).honest().run(&mut reception).is_ok());
+        }
+        let mut last = received(&mut reception, &peer.records(&text(), &sizes).concat());
+        prop_assert!(
+            matches!(last, Ok(None)) || last == LOST || last == Ok(Some(BODY as u64)),
+            "{:?}", last
+        );
+        for _ in 0..2 {
+            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            last = received(&mut reception, &layer.peer().records(&text(), &sizes).concat());
+        }
+        prop_assert_eq!(last, Ok(Some(BODY as u64)));
+    }
+}
