@@ -8,6 +8,8 @@
 //! - [`frequency`]: a core's frequency, by counting additions instead of trusting the TSC.
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
+//! - [`link`]: the interface that packets leave by, and the queue before it.
+//! - [`interrupt_time`]: whom the kernel charges the time of interrupts to.
 //! - [`machine`]: everything that goes into `machine.json`.
 
 mod availability;
@@ -15,25 +17,36 @@ mod chains;
 pub mod contention;
 mod cpu_clock;
 pub mod cpu_series;
+mod descriptors;
 mod error;
 pub mod frequency;
+pub mod interrupt_time;
+mod kernel_tls_counters;
+pub mod link;
 mod listener;
 pub mod machine;
 pub mod net_counters;
+mod netlink;
 mod on_cpu;
 mod pid_stat;
 mod proc_stat;
 pub mod process_tree;
+mod sibling_cpus;
 pub mod thread_cpu;
 
 pub use availability::{Availability, Fact};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};
+pub use descriptors::{OpenDescriptors, open_descriptors};
 pub use error::ObserveError;
 pub use frequency::core_hz;
+pub use interrupt_time::{InterruptTime, interrupt_time, softirq_threads};
+pub use kernel_tls_counters::KernelTlsCounters;
+pub use link::{Link, LinkCounters};
 pub use listener::{Listens, listens};
 pub use machine::Machine;
 pub use net_counters::NetCounters;
 pub use proc_stat::{CoreTicks, parse_proc_stat};
 pub use process_tree::{CpuSource, ProcessTree, TreeCpu};
+pub use sibling_cpus::sibling_cpus;
 pub use thread_cpu::ThreadCpu;

@@ -3,6 +3,7 @@
 //! They belong to the network namespace, so they count what others do in it too.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::error::{ObserveError, read};
 
@@ -20,8 +21,20 @@ impl NetCounters {
     /// # Errors
     /// A file cannot be read, or is not as documented.
     pub fn read() -> Result<Self, ObserveError> {
-        let mut all = Self::parse(&read("/proc/net/snmp")?)?;
-        all.groups.extend(Self::parse(&read("/proc/net/netstat")?)?.groups);
+        Self::of(Path::new("/proc/self/net"))
+    }
+
+    /// The counters of the network namespace of the process `pid`.
+    ///
+    /// # Errors
+    /// The process has ended, or a file is not as documented.
+    pub fn of_process(pid: u32) -> Result<Self, ObserveError> {
+        Self::of(&Path::new("/proc").join(pid.to_string()).join("net"))
+    }
+
+    fn of(folder: &Path) -> Result<Self, ObserveError> {
+        let mut all = Self::parse(&read(folder.join("snmp"))?)?;
+        all.groups.extend(Self::parse(&read(folder.join("netstat"))?)?.groups);
         Ok(all)
     }
 

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use units::Nanos;
 
 use crate::cpu_clock;
 use crate::error::{ObserveError, read};
-use crate::pid_stat::{PidStat, parse_waiting};
+use crate::pid_stat::{PidStat, parse_on_cpu, parse_waiting};
 
 /// A process and its descendants, as they were when [`find`](Self::find) looked.
 ///
@@ -29,7 +30,7 @@ struct Process {
 }
 
 /// What a process tree has used since its processes started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCpu {
     /// Time on a CPU.
     pub on_cpu: Nanos,
@@ -43,6 +44,9 @@ pub struct TreeCpu {
     pub user: Nanos,
     /// The part of the time in the kernel, likewise.
     pub system: Nanos,
+    /// The time on a CPU of each thread that lives, in all processes together, by the kernel's
+    /// number; those are left out of which it keeps no account. Up to the scheduler's last tick.
+    pub threads: BTreeMap<u32, Nanos>,
     /// How many threads live in all processes together.
     pub tasks: usize,
 }
@@ -58,7 +62,7 @@ pub enum CpuSource {
 
 impl TreeCpu {
     /// What was used between `earlier` and this. Time waited that went with a thread that ended
-    /// in between is missing from it.
+    /// in between is missing from it; threads are those that lived at both ends.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
@@ -67,7 +71,13 @@ impl TreeCpu {
             waiting: self.waiting.zip(earlier.waiting).map(|(now, then)| less(now, then)),
             user: less(self.user, earlier.user),
             system: less(self.system, earlier.system),
-            ..*self
+            threads: self
+                .threads
+                .iter()
+                .filter_map(|(id, now)| Some((*id, less(*now, *earlier.threads.get(id)?))))
+                .collect(),
+            source: self.source,
+            tasks: self.tasks,
         }
     }
 }
@@ -114,6 +124,7 @@ impl ProcessTree {
             waiting: None,
             user: Nanos(0),
             system: Nanos(0),
+            threads: BTreeMap::new(),
             tasks: 0,
         };
         for process in &self.processes {
@@ -138,8 +149,9 @@ impl Process {
         }
         for task in self.tasks()? {
             sum.tasks += 1;
-            if let Some(waiting) = task {
+            if let Some(Task { id, on_cpu, waiting }) = task {
                 sum.waiting = Some(Nanos(sum.waiting.map_or(0, |sum| sum.0) + waiting.0));
+                sum.threads.insert(id, on_cpu);
             }
         }
         Ok(())
@@ -153,8 +165,8 @@ impl Process {
         }
     }
 
-    /// Of each thread that lives, how long it has waited, where the kernel says.
-    fn tasks(self) -> Result<Vec<Option<Nanos>>, ObserveError> {
+    /// Of each thread that lives, what it has used, where the kernel says.
+    fn tasks(self) -> Result<Vec<Option<Task>>, ObserveError> {
         let folder = format!("/proc/{}/task", self.pid);
         let failed = |source: io::Error| {
             if is_gone(&source) {
@@ -167,7 +179,7 @@ impl Process {
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             match read(path.join("schedstat")) {
-                Ok(text) => tasks.push(parse_waiting(&text)?),
+                Ok(text) => tasks.push(Task::parse(&path, &text)?),
                 // A thread that ends meanwhile takes its folder with it; a kernel without this
                 // accounting has the folder, but no such file in it.
                 Err(_) if path.exists() => tasks.push(None),
@@ -175,6 +187,21 @@ impl Process {
             }
         }
         Ok(tasks)
+    }
+}
+
+/// What a thread has used.
+struct Task {
+    id: u32,
+    on_cpu: Nanos,
+    waiting: Nanos,
+}
+
+impl Task {
+    fn parse(path: &Path, schedstat: &str) -> Result<Option<Self>, ObserveError> {
+        let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+        let (on_cpu, waiting) = (parse_on_cpu(schedstat)?, parse_waiting(schedstat)?);
+        Ok(id.zip(waiting).map(|(id, waiting)| Self { id, on_cpu, waiting }))
     }
 }
 
@@ -287,7 +314,13 @@ mod tests {
             until(|| ProcessTree::find(group.pid()).ok().filter(|tree| tree.pids().len() == 2));
         let used = until(|| Some(tree.read().unwrap()).filter(|used| used.on_cpu >= MUCH));
         assert_eq!(tree.pids().next(), Some(group.pid()));
-        assert_eq!(used.tasks, 2);
+        assert_eq!((used.tasks, used.threads.len()), (2, 2));
+        // Nearly all of it is one thread's.
+        let busiest = until(|| {
+            let used = tree.read().unwrap();
+            used.threads.into_iter().max_by_key(|(_, time)| *time).filter(|(_, time)| *time >= MUCH)
+        });
+        assert_eq!(tree.pids().nth(1), Some(busiest.0));
         until(|| (tree.read().unwrap().user >= MUCH).then_some(()));
         let root_alone = ProcessTree { processes: tree.processes[..1].to_vec() }.read().unwrap();
         assert!(root_alone.on_cpu < used.on_cpu);

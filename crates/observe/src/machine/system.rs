@@ -3,7 +3,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::{line, number};
-use crate::Fact;
+use crate::{Fact, InterruptTime, interrupt_time};
 use crate::error::{ObserveError, read};
 
 /// The operating system and its limits.
@@ -17,6 +17,14 @@ pub struct System {
     pub descriptors: Fact<Descriptors>,
     /// The most that root can set a process's limit of open files to.
     pub descriptors_of_root: Fact<u64>,
+    /// Whom the kernel charges the time of interrupts to.
+    #[serde(default = "not_recorded")]
+    pub interrupt_time: Fact<InterruptTime>,
+}
+
+/// Of a machine that an earlier toll described.
+fn not_recorded() -> Fact<InterruptTime> {
+    Fact::unknown("it was not recorded")
 }
 
 /// The limits of open files (getrlimit(2), `RLIMIT_NOFILE`).
@@ -35,6 +43,7 @@ impl System {
             distribution: distribution().into(),
             descriptors: descriptors().into(),
             descriptors_of_root: number("/proc/sys/fs/nr_open"),
+            interrupt_time: interrupt_time().clone(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The machine in facts that a reader of the figures should know.
 
-use observe::{Availability, Fact, Machine};
+use observe::{Availability, Fact, InterruptTime, Machine};
 use serde::Serialize;
 use units::{Bytes, Hertz};
 
@@ -56,6 +56,10 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         }),
         fact("Kernel", &system.kernel_release, Clone::clone),
         fact("Distribution", &system.distribution, Clone::clone),
+        fact("Time of interrupts", &system.interrupt_time, |time| match time {
+            InterruptTime::Apart => "counted apart from processes'".to_owned(),
+            InterruptTime::InProcesses => "charged to the process that runs".to_owned(),
+        }),
         known("OpenSSL of toll", machine.openssl.clone()),
         fact("Congestion control", &network.tcp_congestion_control, Clone::clone),
         fact("Open files", &system.descriptors, |limit| {

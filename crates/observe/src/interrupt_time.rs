@@ -1,0 +1,139 @@
+//! Whom the kernel charges the time of interrupts to.
+//!
+//! Receiving and sending over loopback is done in soft interrupts, on the time of whichever
+//! process runs at that moment. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` takes that time out of
+//! the process's; another one leaves it in. What a CPU did beside a process can only be told by
+//! whoever knows which of the two this kernel does.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::OnceLock;
+
+use flate2::read::GzDecoder;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::Fact;
+use crate::error::read;
+use crate::pid_stat::parse_on_cpu;
+
+/// Whom the kernel charges the time of interrupts and their deferred work to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterruptTime {
+    /// Nobody: it is counted for the CPU alone.
+    Apart,
+    /// The process that was interrupted.
+    InProcesses,
+}
+
+/// What this kernel does, by the configuration that it was built with and the line that it was
+/// started with. Both stay as they are while it runs, so they are read once.
+pub fn interrupt_time() -> &'static Fact<InterruptTime> {
+    static FOUND: OnceLock<Fact<InterruptTime>> = OnceLock::new();
+    FOUND.get_or_init(|| match config() {
+        Ok(config) => {
+            // Where the line cannot be read, nobody has asked for anything special.
+            by_config(&config, &read("/proc/cmdline").unwrap_or_default()).into()
+        }
+        Err(why) => Fact::unknown(why),
+    })
+}
+
+/// The text of the kernel's configuration, from the places where distributions leave it.
+fn config() -> Result<String, String> {
+    if let Ok(text) = unpacked("/proc/config.gz") {
+        return Ok(text);
+    }
+    let release = read("/proc/sys/kernel/osrelease").map_err(|error| error.to_string())?;
+    let release = release.trim();
+    let places =
+        [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
+    places.iter().find_map(|place| read(place).ok()).ok_or_else(|| {
+        format!("the kernel's configuration is neither in /proc/config.gz nor in {}", places[0])
+    })
+}
+
+fn unpacked(path: &str) -> io::Result<String> {
+    /// A configuration has some 300 KB.
+    const MOST: u64 = 16 << 20;
+    let mut text = String::new();
+    GzDecoder::new(File::open(path)?).take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// An option that is not set stands in a comment, or not at all on machines that do not know it.
+/// `noirqtime` switches it off at the start (Documentation/admin-guide/kernel-parameters.txt).
+fn by_config(config: &str, command_line: &str) -> Result<InterruptTime, &'static str> {
+    if !config.lines().any(|line| line.starts_with("CONFIG_")) {
+        return Err("the kernel's configuration is empty");
+    }
+    let is_set = config.lines().any(|line| line.trim() == "CONFIG_IRQ_TIME_ACCOUNTING=y");
+    let is_switched_off = command_line.split_ascii_whitespace().any(|word| word == "noirqtime");
+    Ok(match is_set && !is_switched_off {
+        true => InterruptTime::Apart,
+        false => InterruptTime::InProcesses,
+    })
+}
+
+/// The CPU time of the kernel's threads that do deferred interrupt work, `ksoftirqd/N`, by the CPU
+/// that each is bound to; empty where this process does not see them, as in a container.
+///
+/// They do what is left over when interrupts leave no time for anything else: the time of a busy
+/// network, and no program's.
+#[must_use]
+pub fn softirq_threads() -> BTreeMap<usize, Nanos> {
+    static PIDS: OnceLock<Vec<(usize, u32)>> = OnceLock::new();
+    let time = |pid: &u32| parse_on_cpu(&read(format!("/proc/{pid}/schedstat")).ok()?).ok();
+    let pids = PIDS.get_or_init(find_softirq_threads);
+    pids.iter().filter_map(|(cpu, pid)| Some((*cpu, time(pid)?))).collect()
+}
+
+fn find_softirq_threads() -> Vec<(usize, u32)> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter_map(|process| {
+            let pid = process.file_name().to_str()?.parse().ok()?;
+            // A program may take that name too; the kernel's threads have no command line.
+            let name = read(process.path().join("comm")).ok()?;
+            let cpu = name.trim().strip_prefix("ksoftirqd/")?.parse().ok()?;
+            let is_kernels = read(process.path().join("cmdline")).ok()?.is_empty();
+            is_kernels.then_some((cpu, pid))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APART: &str = "# Linux 6.1\nCONFIG_NO_HZ=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+    const WITHIN: &str = "# Linux 6.1\nCONFIG_NO_HZ=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+
+    #[test]
+    fn the_option_and_the_line_that_switches_it_off_decide() {
+        assert_eq!(by_config(APART, "quiet"), Ok(InterruptTime::Apart));
+        assert_eq!(by_config(APART, "quiet noirqtime"), Ok(InterruptTime::InProcesses));
+        assert_eq!(by_config(WITHIN, "quiet"), Ok(InterruptTime::InProcesses));
+        assert_eq!(by_config("CONFIG_NO_HZ=y\n", ""), Ok(InterruptTime::InProcesses));
+        assert!(by_config("", "").is_err());
+    }
+
+    #[test]
+    fn what_is_not_known_has_a_reason_of_one_line() {
+        if let Fact::Unknown { not_available_here } = interrupt_time() {
+            assert!(not_available_here.contains("configuration"), "{not_available_here}");
+            assert_eq!(not_available_here.lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_kernels_threads_are_of_cpus_that_are_there() {
+        let seen = softirq_threads();
+        let stat = crate::parse_proc_stat(&read("/proc/stat").unwrap()).unwrap();
+        // In a container there are none to be seen.
+        assert!(seen.is_empty() || stat.keys().all(|cpu| seen.contains_key(cpu)), "{seen:?}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Questions to the kernel about routes, interfaces and their queues (rtnetlink(7), RFC 3549).
+//!
+//! A socket belongs to the network namespace in which it was made, and asks there ever after.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+
+/// The kernel answers at once; a lost answer must not hang a trial.
+const LIMIT: Duration = Duration::from_secs(1);
+
+const HEADER: usize = 16;
+const REQUEST: u16 = 0x1;
+const DUMP: u16 = 0x300;
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+
+/// A socket to the kernel's routing tables.
+#[derive(Debug)]
+pub(crate) struct Netlink(OwnedFd);
+
+/// A kind of question, and that of its answer (linux/rtnetlink.h).
+#[derive(Clone, Copy)]
+pub(crate) struct Question {
+    pub(crate) kind: u16,
+    pub(crate) answer: u16,
+    /// Whether all that there are are asked for, or the one that the body names.
+    pub(crate) is_dump: bool,
+    /// The length of the fixed part of the answer, before its attributes.
+    pub(crate) fixed: usize,
+}
+
+impl Netlink {
+    /// A socket of the calling thread's namespace.
+    pub(crate) fn open() -> io::Result<Self> {
+        // Of the protocols of this family, routes are number 0.
+        let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+        let socket = rustix::net::socket_with(family, SocketType::RAW, flags, None)?;
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LIMIT))?;
+        Ok(Self(socket))
+    }
+
+    /// The answers, each the bytes behind its header.
+    pub(crate) fn ask(&self, question: Question, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        let flags = REQUEST | if question.is_dump { DUMP } else { 0 };
+        let mut message = Vec::with_capacity(HEADER + body.len());
+        let length = u32::try_from(HEADER + body.len()).map_err(io::Error::other)?;
+        message.extend(length.to_ne_bytes());
+        message.extend(question.kind.to_ne_bytes());
+        message.extend(flags.to_ne_bytes());
+        // One question at a time, so neither a sequence number nor a port is needed.
+        message.extend([0; 8]);
+        message.extend(body);
+        let kernel = SocketAddrNetlink::new(0, 0);
+        rustix::net::sendto(&self.0, &message, SendFlags::empty(), &kernel)?;
+        let mut answers = Vec::new();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let (read, _) = rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::empty())?;
+            if !add_answers(&buffer[..read], question, &mut answers)? {
+                return Ok(answers);
+            }
+        }
+    }
+}
+
+/// Takes the answers out of one read; whether more will come.
+fn add_answers(
+    mut bytes: &[u8],
+    question: Question,
+    answers: &mut Vec<Vec<u8>>,
+) -> io::Result<bool> {
+    let malformed = || io::Error::new(io::ErrorKind::InvalidData, "not a netlink message");
+    while !bytes.is_empty() {
+        let length = u32_at(bytes, 0).ok_or_else(malformed)? as usize;
+        let kind = u16_at(bytes, 4).ok_or_else(malformed)?;
+        let body = bytes.get(HEADER..length).ok_or_else(malformed)?;
+        match kind {
+            DONE => return Ok(false),
+            ERROR => {
+                let code = u32_at(body, 0).ok_or_else(malformed)?.cast_signed();
+                return match code {
+                    0 => Ok(false),
+                    _ => Err(io::Error::from_raw_os_error(code.saturating_neg())),
+                };
+            }
+            kind if kind == question.answer && body.len() >= question.fixed => {
+                answers.push(body.to_vec());
+                if !question.is_dump {
+                    return Ok(false);
+                }
+            }
+            _ => {}
+        }
+        bytes = bytes.get(aligned(length)..).unwrap_or_default();
+    }
+    Ok(true)
+}
+
+/// The value of the first attribute of that kind, behind the `fixed` first bytes.
+pub(crate) fn attribute(message: &[u8], fixed: usize, wanted: u16) -> Option<&[u8]> {
+    /// Marks of nesting and byte order, no part of the kind.
+    const KIND: u16 = 0x3fff;
+    let mut bytes = message.get(fixed..)?;
+    loop {
+        let length = usize::from(u16_at(bytes, 0)?);
+        let value = bytes.get(4..length)?;
+        if u16_at(bytes, 2)? & KIND == wanted {
+            return Some(value);
+        }
+        bytes = bytes.get(aligned(length)..)?;
+    }
+}
+
+/// An attribute that holds an address.
+pub(crate) fn address_attribute(kind: u16, address: IpAddr) -> Vec<u8> {
+    let value = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let mut bytes = Vec::with_capacity(4 + value.len());
+    bytes.extend((4 + value.len() as u16).to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes
+}
+
+fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ANY: Question = Question { kind: 1, answer: 7, is_dump: true, fixed: 0 };
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend((HEADER as u32 + body.len() as u32).to_ne_bytes());
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend([0; 10]);
+        bytes.extend(body);
+        bytes.resize(aligned(bytes.len()), 0);
+        bytes
+    }
+
+    #[test]
+    fn answers_are_taken_until_the_end_and_others_are_not() {
+        let mut answers = Vec::new();
+        let read = [message(7, &[1, 2, 3]), message(9, &[4]), message(7, &[5; 4])].concat();
+        assert!(add_answers(&read, ANY, &mut answers).unwrap());
+        assert!(!add_answers(&message(DONE, &[0; 4]), ANY, &mut answers).unwrap());
+        assert_eq!(answers, [vec![1, 2, 3], vec![5; 4]]);
+        let refused = message(ERROR, &(-libc::ENODEV).to_ne_bytes());
+        let error = add_answers(&refused, ANY, &mut answers).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_parsed_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+            kind in 0..3_u16,
+        ) {
+            let _ = add_answers(&bytes, ANY, &mut Vec::new());
+            let _ = attribute(&bytes, 0, kind);
+        }
+    }
+}
