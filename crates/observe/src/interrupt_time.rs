@@ -48,8 +48,7 @@ fn config() -> Result<String, String> {
     }
     let release = read("/proc/sys/kernel/osrelease").map_err(|error| error.to_string())?;
     let release = release.trim();
-    let places =
-        [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
+    let places = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
     places.iter().find_map(|place| read(place).ok()).ok_or_else(|| {
         format!("the kernel's configuration is neither in /proc/config.gz nor in {}", places[0])
     })

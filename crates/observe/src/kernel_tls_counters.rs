@@ -32,8 +32,7 @@ impl KernelTlsCounters {
     /// # Errors
     /// A line that is no such pair, or a counter that is not there.
     pub fn parse(text: &str) -> Result<Self, ObserveError> {
-        let malformed =
-            |what: String| ObserveError::Malformed { file: "/proc/net/tls_stat", what };
+        let malformed = |what: String| ObserveError::Malformed { file: "/proc/net/tls_stat", what };
         let mut counters = BTreeMap::new();
         for line in text.lines() {
             let wrong = || malformed(format!("`{line}`"));

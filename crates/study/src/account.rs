@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{ArrivalCounts, Operation, Outcome};
-use observe::{CoreShares, CpuSeries, ObserveError};
+use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
 
-use crate::evidence::{Evidence, Facts};
+use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
 };
@@ -57,6 +57,10 @@ impl Trial {
             server_cpus: self.server_cpus.as_ref(),
             client_cpus: &self.plan.cpus,
             backend_cpus: self.backend_cpus.as_ref(),
+            siblings: &observed.siblings,
+            interrupt_time: observe::interrupt_time().known().copied(),
+            server_descriptors: observed.server_descriptors,
+            interfaces: &observed.interfaces,
         });
         let receipt = match peer {
             None => Receipt::of(&self.plan, self.certificate_key, outcome),
@@ -174,6 +178,12 @@ pub(crate) struct Observed {
     pub(crate) ended: Instant,
     pub(crate) readings: Readings,
     pub(crate) server_change: Option<ProcessesChanged>,
+    pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// The CPUs that share a core with the server's.
+    pub(crate) siblings: Vec<usize>,
+    pub(crate) interfaces: Vec<Interface>,
+    /// What the kernel encrypted by itself from before the load to after it.
+    pub(crate) kernel_tls: Result<KernelTlsCounters, ObserveError>,
     pub(crate) series: Result<CpuSeries, ObserveError>,
     pub(crate) core_hz: CoreHz,
     pub(crate) target_error: Option<String>,

@@ -1,18 +1,23 @@
 //! The figures on which a verdict stands, for every candidate, whether or not it was the limit.
 
+mod network;
+
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
 use load::ErrorKind;
-use observe::CoreShares;
+use observe::{CoreShares, InterruptTime, OpenDescriptors};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::line::Operations;
 use crate::reading::Readings;
+use crate::verdict::SERVER_BUSY;
+
+pub use network::{Interface, NetworkEvidence};
 
 /// The figures of all candidates. Shares are 0 to 1; what could not be known is absent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
     /// Operations that ended well.
@@ -28,10 +33,18 @@ pub struct Evidence {
     /// Connections that could not be made because the client had no port left.
     #[serde(skip_serializing_if = "is_zero")]
     pub ports_lacking: u64,
-    /// How often an accept queue of this machine overflowed, where the server runs on it.
+    /// Open descriptors of the server's process that is nearest to its limit, over that limit, at
+    /// the window's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_descriptors: Option<f64>,
+    /// How often an accept queue overflowed in the server's network namespace, where the server
+    /// runs on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_overflows: Option<u64>,
-    /// The share of the connections' time that those overflows cost, at one second each.
+    /// How many connections listeners dropped there, for that or another reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen_drops: Option<u64>,
+    /// The share of the connections' time that those drops cost, at one second each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_queue_loss: Option<f64>,
     /// The busiest load thread: running, or ready to run and waiting for its CPU.
@@ -47,6 +60,13 @@ pub struct Evidence {
     /// than 1 where many threads waited at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_waiting: Option<f64>,
+    /// The share of a CPU that the busiest of the server's threads used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_busiest_thread: Option<f64>,
+    /// The part of the server's CPU time that was spent in threads which had no more of a CPU to
+    /// use: with a part near 1, more CPUs would not help it, more threads would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_saturated: Option<f64>,
     /// The idle share of the server's CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus_idle: Option<f64>,
@@ -64,7 +84,31 @@ pub struct Evidence {
     /// two ways in which the kernel counts CPU time disagree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign: Option<f64>,
+    /// How busy the busiest hyperthread was that shares a core with the server and is neither the
+    /// server's nor the client's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sibling_busy: Option<f64>,
+    /// The interface between the two; absent on loopback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkEvidence>,
 }
+
+impl Evidence {
+    /// Whether the server's work was done by threads that each had a CPU and no more to use of it,
+    /// while other CPUs of the server's were free.
+    #[must_use]
+    pub fn has_few_workers(&self) -> bool {
+        let has_free_cpus = self.server_cpus_idle.is_none_or(|idle| idle > 1.0 - SERVER_BUSY);
+        self.server_saturated >= Some(SATURATED_WORK)
+            && self.server_busy < Some(SERVER_BUSY)
+            && has_free_cpus
+    }
+}
+
+/// The part of a server's work that its saturated threads must have done for them to be the limit.
+/// Where one of several equal workers is saturated and the others are not, the load is uneven, and
+/// more of it would be served.
+pub const SATURATED_WORK: f64 = 0.90;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(count: &u64) -> bool {
@@ -88,6 +132,13 @@ pub(crate) struct Facts<'a> {
     pub(crate) client_cpus: &'a CpuList,
     /// Those of what stands behind the server.
     pub(crate) backend_cpus: Option<&'a CpuList>,
+    /// Those that share a core with the server's.
+    pub(crate) siblings: &'a [usize],
+    /// Whom the kernel charges the time of interrupts to, where that is known.
+    pub(crate) interrupt_time: Option<InterruptTime>,
+    pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// Between client and server, in the order of the readings.
+    pub(crate) interfaces: &'a [Interface],
 }
 
 /// How long a connection idles whose SYN found the accept queue full (RFC 6298, section 2.1).
@@ -111,7 +162,12 @@ impl Evidence {
             failed_share: (ended > 0).then(|| rounded(failed as f64 / ended as f64)),
             descriptors_lacking: count(ErrorKind::Descriptors),
             ports_lacking: count(ErrorKind::Ports),
-            listen_overflows: facts.listen_overflows(),
+            server_descriptors: facts
+                .server_descriptors
+                .filter(|files| files.limit > 0)
+                .map(|files| rounded(files.open as f64 / files.limit as f64)),
+            listen_overflows: facts.of_server(Readings::listen_overflows),
+            listen_drops: facts.of_server(Readings::listen_drops),
             accept_queue_loss: facts.accept_queue_loss().map(rounded),
             client_busy: busiest.map(|usage| rounded(usage.busy())),
             client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
@@ -120,6 +176,8 @@ impl Evidence {
                 .and_then(|usage| usage.waiting)
                 .and_then(of_server_cpus)
                 .map(rounded),
+            server_busiest_thread: readings.server_threads().first().copied().map(rounded),
+            server_saturated: facts.server_saturated().map(rounded),
             server_cpus_idle: facts.server_cpus_idle().map(rounded),
             backend_busy: readings
                 .backend()
@@ -131,19 +189,24 @@ impl Evidence {
                 .map(|arrivals| rounded(operations.completed as f64 / arrivals.intended as f64)),
             steal: facts.steal().map(rounded),
             foreign: facts.foreign().map(rounded),
+            sibling_busy: facts.sibling_busy().map(rounded),
+            network: NetworkEvidence::of(readings, facts.interfaces),
         }
     }
 }
 
 impl Facts<'_> {
-    /// Those of this machine say nothing of a server elsewhere.
-    fn listen_overflows(&self) -> Option<u64> {
-        self.is_server_here.then(|| self.readings.listen_overflows())?
+    /// Counters of this machine say nothing of a server elsewhere.
+    fn of_server(&self, counter: fn(&Readings) -> Option<u64>) -> Option<u64> {
+        self.is_server_here.then(|| counter(self.readings))?
     }
 
     fn accept_queue_loss(&self) -> Option<f64> {
         let time_of_all = self.window.seconds() * self.connections as f64;
-        let lost = self.listen_overflows()? as f64 * SYN_RETRANSMISSION.seconds();
+        // An overflow is a drop too, but not in all kernels and places.
+        let overflows = self.of_server(Readings::listen_overflows)?;
+        let dropped = self.of_server(Readings::listen_drops)?.max(overflows);
+        let lost = dropped as f64 * SYN_RETRANSMISSION.seconds();
         (time_of_all > 0.0).then(|| lost / time_of_all)
     }
 
@@ -181,12 +244,36 @@ impl Facts<'_> {
         usage.on_cpu * shared as f64 / own.len() as f64
     }
 
-    /// Program time on the CPUs of server and client beyond their own. Where they share CPUs, on
-    /// all of these together; otherwise on the side where it is more.
+    /// The part of the server's CPU time that its saturated threads used; `None` where nothing is
+    /// known of them.
+    ///
+    /// A thread is saturated that used its CPU up. Where interrupts are counted apart, that is what
+    /// they left of a CPU on which nothing was idle.
+    fn server_saturated(&self) -> Option<f64> {
+        let threads = self.readings.server_threads();
+        let all: f64 = threads.iter().sum();
+        let cpus = self.server_cpus.map_or(&[][..], CpuList::as_slice);
+        let interrupts = cpus
+            .iter()
+            .filter_map(|cpu| self.shares.get(cpu))
+            .filter(|_| self.interrupt_time == Some(InterruptTime::Apart))
+            .filter(|shares| shares.idle <= 1.0 - SERVER_BUSY && shares.steal <= 1.0 - SERVER_BUSY)
+            .map(|shares| shares.irq + shares.softirq)
+            .fold(0.0, f64::max);
+        let saturated: f64 = threads.iter().filter(|used| **used + interrupts >= SERVER_BUSY).sum();
+        (all > 0.0).then(|| saturated / all)
+    }
+
+    /// Of the hyperthreads beside the server's that neither it nor the client runs on.
+    fn sibling_busy(&self) -> Option<f64> {
+        let is_of_neither = |cpu: &&usize| !self.client_cpus.as_slice().contains(cpu);
+        let siblings = self.siblings.iter().filter(is_of_neither);
+        siblings.filter_map(|cpu| self.shares.get(cpu)).map(CoreShares::busy).max_by(f64::total_cmp)
+    }
+
+    /// What ran on the CPUs of server and client beyond their own. Where they share CPUs, on all of
+    /// these together; otherwise on the side where it is more.
     fn foreign(&self) -> Option<f64> {
-        let programs = |cpus: &CpuList| {
-            Some(self.mean(cpus, |shares| shares.user + shares.system)? * cpus.len() as f64)
-        };
         let client_cpus = self.client_cpus;
         let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
         let server_cpus = self.server_cpus?;
@@ -195,17 +282,40 @@ impl Facts<'_> {
         match server_cpus.without(client_cpus) {
             Some(own) if own == *server_cpus => {
                 let server = server + self.backend_on(server_cpus);
-                let beside_server = (programs(server_cpus)? - server) / server_cpus.len() as f64;
-                let beside_client = (programs(client_cpus)? - client) / client_cpus.len() as f64;
+                let beside_server = (self.ran_on(server_cpus)? - server) / server_cpus.len() as f64;
+                let beside_client = (self.ran_on(client_cpus)? - client) / client_cpus.len() as f64;
                 Some(beside_server.max(beside_client))
             }
             own => {
                 let own_cpus = own.as_ref().map_or(0, CpuList::len);
                 let server = server + own.as_ref().map_or(0.0, |own| self.backend_on(own));
-                let all = programs(client_cpus)? + own.as_ref().map_or(Some(0.0), programs)?;
+                let own = own.as_ref().map_or(Some(0.0), |own| self.ran_on(own))?;
+                let all = self.ran_on(client_cpus)? + own;
                 Some((all - server - client) / (client_cpus.len() + own_cpus) as f64)
             }
         }
+    }
+
+    /// The time of programs on these CPUs, in CPUs, counted as the kernel counts that of processes.
+    ///
+    /// Where it leaves the interrupts' time in the processes', these run a part of what `/proc/stat`
+    /// calls interrupts, and the kernel's own threads run the rest: so the interrupts' time counts
+    /// too, less those threads'. Else a program beside the server would vanish behind the
+    /// interrupts that are charged to the server. Where those threads are not seen, or it is not
+    /// known what the kernel does, only what is certain counts.
+    fn ran_on(&self, cpus: &CpuList) -> Option<f64> {
+        let programs = self.mean(cpus, |shares| shares.user + shares.system)?;
+        let interrupts = self.mean(cpus, |shares| shares.irq + shares.softirq)?;
+        let list = cpus.as_slice();
+        let of_kernel: Option<f64> =
+            list.iter().map(|cpu| self.readings.softirq_thread(*cpu)).sum();
+        let all = |share: f64| share * cpus.len() as f64;
+        Some(match (self.interrupt_time, of_kernel) {
+            (Some(InterruptTime::InProcesses), Some(of_kernel)) => {
+                all(programs) + (all(interrupts) - of_kernel).max(0.0)
+            }
+            _ => all(programs),
+        })
     }
 }
 
@@ -217,7 +327,7 @@ fn rounded(share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::{Reading, TaskReading};
+    use crate::reading::{NetReading, Reading, TaskReading};
     use std::time::{Duration, Instant};
 
     /// Readings of a window of 600 ms: the server's CPU time, and that of one load thread with
@@ -230,10 +340,23 @@ mod tests {
             waiting: Some(Nanos(waiting * 1_000_000)),
         };
         let reading = |at, server: Option<u64>, client, waiting, overflows| Reading {
+            at: Some(base + Duration::from_millis(at)),
             server: server.map(|server| task(at, server, 0)),
             backend: None,
+            // Two workers, of which one does a tenth of the work.
+            server_threads: server.map_or_else(BTreeMap::new, |server| {
+                [(7, server * 9 / 10), (8, server / 10)]
+                    .map(|(id, ms)| (id, Nanos(ms * 1_000_000)))
+                    .into()
+            }),
             threads: vec![Some(task(at, client, waiting))],
-            listen_overflows: Some(overflows),
+            softirq_threads: [0, 1].map(|cpu| (cpu, Nanos(at * 100_000))).into(),
+            net: Some(NetReading {
+                listen_overflows: overflows,
+                listen_drops: overflows + 1,
+                ..NetReading::default()
+            }),
+            links: Vec::new(),
         };
         let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
         readings.advance(reading(600, server, client, waiting, 9));
@@ -256,7 +379,17 @@ mod tests {
         server: Option<&CpuList>,
         client: &CpuList,
     ) -> Evidence {
-        Evidence::of(&Facts {
+        evidence_where(readings, cores, server, client, |_| {})
+    }
+
+    fn evidence_where(
+        readings: &Readings,
+        cores: [CoreShares; 2],
+        server: Option<&CpuList>,
+        client: &CpuList,
+        change: impl FnOnce(&mut Facts<'_>),
+    ) -> Evidence {
+        let mut facts = Facts {
             operations: &Operations { completed: 1000, ..Operations::default() },
             window: Nanos(600_000_000),
             connections: 64,
@@ -266,7 +399,13 @@ mod tests {
             server_cpus: server,
             client_cpus: client,
             backend_cpus: None,
-        })
+            siblings: &[],
+            interrupt_time: Some(InterruptTime::Apart),
+            server_descriptors: None,
+            interfaces: &[],
+        };
+        change(&mut facts);
+        Evidence::of(&facts)
     }
 
     #[test]
@@ -322,19 +461,25 @@ mod tests {
                 failed_share: Some(0.0),
                 descriptors_lacking: 0,
                 ports_lacking: 0,
+                server_descriptors: None,
                 listen_overflows: Some(2),
+                listen_drops: Some(2),
                 // 2 s of 64 times 0.6 s.
                 accept_queue_loss: Some(0.0521),
                 client_busy: Some(0.25),
                 client_waiting: Some(0.05),
                 server_busy: Some(0.8),
                 server_waiting: Some(0.0),
+                server_busiest_thread: Some(0.72),
+                server_saturated: Some(0.0),
                 server_cpus_idle: Some(0.05),
                 backend_busy: None,
                 offered_served: None,
                 steal: Some(0.02),
                 // The client's CPU ran programs for 0.3, of which 0.2 was the client.
                 foreign: Some(0.1),
+                sibling_busy: None,
+                network: None,
             }
         );
     }
@@ -361,5 +506,84 @@ mod tests {
         let both: CpuList = "0-1".parse().unwrap();
         let found = evidence(&readings(Some(300), 120, 30), cores, Some(&both), &cpu);
         assert_eq!((found.foreign, found.server_busy), (Some(0.1), Some(0.25)));
+    }
+
+    const IN_PROCESSES: fn(&mut Facts<'_>) =
+        |facts| facts.interrupt_time = Some(InterruptTime::InProcesses);
+
+    #[test]
+    fn a_program_does_not_vanish_behind_interrupts_that_are_charged_to_the_server() {
+        // Recorded beside a busy loop at nice 5 and a server of plain HTTP: of the server's 0.75,
+        // 0.25 were in soft interrupts, so that programs seem to have run for 0.75 in all.
+        let cores = [shares(0.75, 0.25, 0.0), shares(0.2, 0.0, 0.0)];
+        let (server, client) = (CpuList::from(0), CpuList::from(1));
+        let with = |change: fn(&mut Facts<'_>)| {
+            let readings = readings(Some(450), 120, 0);
+            evidence_where(&readings, cores, Some(&server), &client, change).foreign
+        };
+        // The kernel's own thread had a tenth of each CPU.
+        assert_eq!(with(IN_PROCESSES), Some(0.15));
+        assert_eq!(with(|_| {}), Some(0.0));
+        assert_eq!(with(|facts| facts.interrupt_time = None), Some(0.0));
+    }
+
+    #[test]
+    fn where_the_kernels_threads_are_not_seen_only_what_is_certain_is_foreign() {
+        let cores = [shares(0.75, 0.25, 0.0), shares(0.2, 0.0, 0.0)];
+        let (server, client) = (CpuList::from(0), CpuList::from(1));
+        let mut readings = readings(Some(450), 120, 0);
+        let base = Instant::now();
+        let unseen =
+            |ms| Reading { at: Some(base + Duration::from_millis(ms)), ..Reading::default() };
+        let seen = evidence_where(&readings, cores, Some(&server), &client, IN_PROCESSES);
+        readings.advance(unseen(600));
+        let unseen = evidence_where(&readings, cores, Some(&server), &client, IN_PROCESSES);
+        assert_eq!((seen.foreign, unseen.foreign), (Some(0.15), None));
+        // The network's own work is no program's.
+        let quiet = [shares(0.4, 0.1, 0.0), shares(0.2, 0.0, 0.0)];
+        let readings = self::readings(Some(240), 120, 0);
+        let network = evidence_where(&readings, quiet, Some(&server), &client, IN_PROCESSES);
+        assert_eq!(network.foreign, Some(0.0));
+    }
+
+    #[test]
+    fn one_busy_thread_of_a_server_with_two_cpus_is_seen() {
+        let cores = [shares(1.0, 0.0, 0.0), shares(0.0, 0.0, 0.0)];
+        let (both, client): (CpuList, _) = ("0-1".parse().unwrap(), CpuList::from(2));
+        let found = evidence(&readings(Some(660), 120, 0), cores, Some(&both), &client);
+        assert_eq!((found.server_busy, found.server_busiest_thread), (Some(0.55), Some(0.99)));
+        assert_eq!(found.server_saturated, Some(0.9));
+        assert!(found.has_few_workers());
+        let found = evidence(&readings(Some(600), 120, 0), cores, Some(&both), &client);
+        assert_eq!((found.server_busiest_thread, found.server_saturated), (Some(0.9), Some(0.0)));
+        assert!(!found.has_few_workers());
+        // The other tenth of its CPU went to interrupts, which this kernel counts apart.
+        let cores = [shares(0.9, 0.1, 0.0), shares(0.0, 0.0, 0.0)];
+        let found = evidence(&readings(Some(600), 120, 0), cores, Some(&both), &client);
+        assert_eq!(found.server_saturated, Some(0.9));
+    }
+
+    #[test]
+    fn a_hyperthread_of_somebody_else_is_seen_and_the_clients_is_not() {
+        let cores = [shares(0.5, 0.0, 0.0), shares(0.6, 0.1, 0.0)];
+        let server = CpuList::from(0);
+        let beside = |client: usize| {
+            let client = CpuList::from(client);
+            let readings = readings(Some(300), 120, 0);
+            evidence_where(&readings, cores, Some(&server), &client, |facts| facts.siblings = &[1])
+                .sibling_busy
+        };
+        assert_eq!((beside(2), beside(1)), (Some(0.7), None));
+    }
+
+    #[test]
+    fn a_server_without_descriptors_is_seen() {
+        let cores = [shares(0.5, 0.0, 0.0), shares(0.2, 0.0, 0.0)];
+        let (server, client) = (CpuList::from(0), CpuList::from(1));
+        let found =
+            evidence_where(&readings(Some(300), 120, 0), cores, Some(&server), &client, |facts| {
+                facts.server_descriptors = Some(OpenDescriptors { open: 64, limit: 64 });
+            });
+        assert_eq!(found.server_descriptors, Some(1.0));
     }
 }

@@ -1,9 +1,9 @@
 //! A verdict in words: what limited the trial, by which figures, and what to do.
 
-use units::{percent, thousands};
+use units::{BitsPerSecond, percent, thousands};
 
-use crate::evidence::Evidence;
-use crate::verdict::{CLIENT_WAITING, Limit, NOISE, Verdict};
+use crate::evidence::{Evidence, NetworkEvidence};
+use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, SIBLING_BUSY, Verdict};
 
 impl Verdict {
     /// What limited the trial and by which figures, in a sentence without its full stop.
@@ -23,6 +23,9 @@ impl Verdict {
                 thousands(e.failed),
                 thousands(e.failed + e.completed)
             ),
+            Limit::Descriptors if e.descriptors_lacking == 0 => {
+                "the server had all its file descriptors open".to_owned()
+            }
             Limit::Descriptors => format!(
                 "the client had no file descriptor left for {} connections",
                 thousands(e.descriptors_lacking)
@@ -32,9 +35,9 @@ impl Verdict {
                 thousands(e.ports_lacking)
             ),
             Limit::AcceptQueue => format!(
-                "the server's accept queue, which overflowed {} times and cost the connections {} of \
-                 their time",
-                thousands(e.listen_overflows.unwrap_or_default()),
+                "the server's accept queue, which dropped {} connections and cost them {} of their \
+                 time",
+                thousands(e.listen_drops.max(e.listen_overflows).unwrap_or_default()),
                 percent(e.accept_queue_loss.unwrap_or_default())
             ),
             Limit::ClientCpu => {
@@ -57,6 +60,10 @@ impl Verdict {
             Limit::ServerCpu => {
                 format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
             }
+            Limit::Network => {
+                let network = e.network.as_ref().map_or_else(String::new, network_in_words);
+                format!("the network: {network}; {}", server_in_words(e))
+            }
             Limit::OfferedLoad => format!(
                 "the load that was offered: {} of what was meant to start was done; {}",
                 percent(e.offered_served.unwrap_or_default()),
@@ -76,15 +83,21 @@ impl Verdict {
         match self.limit {
             Limit::Errors if e.completed + e.failed == 0 => "measure longer (--duration)",
             Limit::Errors => "read the first error of each kind, and the server's log",
+            Limit::Descriptors if e.descriptors_lacking == 0 => {
+                "raise the server's limit (prlimit --pid PID --nofile=65536:65536 until it restarts; \
+                 LimitNOFILE= of its unit for good), or use fewer connections (--connections)"
+            }
             Limit::Descriptors => {
-                "raise the limit (ulimit -n), or use fewer connections (--connections)"
+                "raise the limit (ulimit -n 65536), or use fewer connections (--connections)"
             }
             Limit::Ports => {
-                "use fewer connections (--connections), wait a minute until closed ones leave TIME_WAIT, or \
-                 widen net.ipv4.ip_local_port_range"
+                "keep connections (--operation requests), use fewer (--connections), wait a minute \
+                 until closed ones leave TIME_WAIT, or widen the range (sysctl -w \
+                 net.ipv4.ip_local_port_range='1024 65535')"
             }
             Limit::AcceptQueue => {
-                "raise the server's backlog and net.core.somaxconn, or use fewer connections (--connections)"
+                "raise the server's backlog (of nginx: listen ... backlog=16384) and the kernel's \
+                 (sysctl -w net.core.somaxconn=16384), or use fewer connections (--connections)"
             }
             Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
                 "do not take this as the server's maximum; stop the other work on the client's \
@@ -97,6 +110,11 @@ impl Verdict {
                 "do not take this as the server's maximum; leave the backend more CPUs, or give \
                  the server fewer"
             }
+            Limit::ServerCpu if e.has_few_workers() => {
+                "the server's threads have no CPU left, though its CPUs do: give it more workers (of \
+                 nginx: worker_processes; of HAProxy: nbthread), or fewer CPUs (taskset -acp LIST \
+                 PID), if this is to be the figure of one"
+            }
             Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
                 "the server had no CPU left, but shared it with others: measure again when nothing \
                  else runs on these CPUs"
@@ -104,17 +122,36 @@ impl Verdict {
             Limit::ServerCpu => {
                 "this is the server's maximum here; more needs more CPUs or less work a request"
             }
+            Limit::Network if e.network.as_ref().is_some_and(NetworkEvidence::is_full) => {
+                "this is the network's maximum, not the server's: see what holds packets back (tc -s \
+                 qdisc show; ethtool INTERFACE), or measure over a faster one, or over loopback"
+            }
+            Limit::Network => {
+                "the network loses packets, which slows TCP down: see where (ip -s link; ethtool -S \
+                 INTERFACE; nstat -az TcpRetransSegs), and measure again when it does not"
+            }
             Limit::OfferedLoad => {
                 "the server could do more; offer more (--arrival) to find out how much"
             }
-            Limit::Noise => "measure again when nothing else runs on these CPUs",
+            Limit::Noise if e.steal >= Some(NOISE) && e.foreign < Some(NOISE) => {
+                "measure again when the host's other virtual machines are quiet, or on a host of your \
+                 own"
+            }
+            Limit::Noise => {
+                "measure again when nothing else runs on these CPUs (ps -eo psr,pcpu,pid,args --sort \
+                 -pcpu | head shows what does)"
+            }
             Limit::Unknown if e.server_busy.is_none() => {
                 "tell which process the server is (--server-pid), and let it keep its processes, so \
                  that its CPU time is counted"
             }
+            Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
+                "one thread of the server has no CPU left and others have, so connections are spread \
+                 unevenly: use more connections (--connections)"
+            }
             Limit::Unknown => {
-                "offer more load with more connections (--connections); if the rate stays, the server waits \
-                 for something else than CPU, or has fewer threads than CPUs"
+                "offer more load with more connections (--connections); if the rate stays, the \
+                 server waits for something else than CPU"
             }
         }
     }
@@ -122,6 +159,11 @@ impl Verdict {
 
 fn server_in_words(e: &Evidence) -> String {
     match (e.server_busy, e.server_cpus_idle) {
+        (Some(busy), _) if e.has_few_workers() => format!(
+            "the server used {} of its CPUs, and its busiest thread {} of one",
+            percent(busy),
+            percent(e.server_busiest_thread.unwrap_or_default())
+        ),
         (None, _) => "how busy the server was is not known".to_owned(),
         (Some(busy), Some(idle)) => {
             format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle))
@@ -148,5 +190,30 @@ fn noise_in_words(e: &Evidence) -> String {
     if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
         parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
     }
+    if let Some(share) = e.sibling_busy.filter(|share| *share >= SIBLING_BUSY) {
+        parts.push(format!(
+            "a hyperthread that shares a core with the server was {} busy with something else than \
+             the client",
+            percent(share)
+        ));
+    }
     parts.join(", and ")
+}
+
+fn network_in_words(network: &NetworkEvidence) -> String {
+    let NetworkEvidence { interface, used, queued, .. } = network;
+    let rate = BitsPerSecond(network.bits_per_s as f64);
+    match *used {
+        Some(used) if network.is_full() && used >= *queued => {
+            format!("{interface} carried {rate}, {} of its speed", percent(used))
+        }
+        _ if network.is_full() => format!(
+            "packets waited before {interface}, which carried {rate}, {} of the time",
+            percent(*queued)
+        ),
+        _ => format!(
+            "{} of the segments were sent again ({interface} carried {rate})",
+            percent(network.retransmitted.unwrap_or_default())
+        ),
+    }
 }

@@ -39,7 +39,7 @@ mod trial;
 mod verdict;
 mod warning;
 
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use file::{StudyError, shipped};
 pub use journal::{Journal, JournalError};
 pub use label::label;
@@ -50,7 +50,7 @@ pub use line::{
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use peer::PeerReport;
-pub use reading::{ProcessesChanged, Reading, Readings, TaskReading, Usage};
+pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
 pub use results::{Lock, Results, ResultsError};
 pub use run::{Bench, Ended, Event, RunError, StartError, run};
@@ -63,6 +63,6 @@ pub use this_bench::{ThisBench, ThisTarget, commands};
 pub use trial::{Hooks, Load, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
-    SERVER_BUSY, Verdict,
+    SERVER_BUSY, SIBLING_BUSY, Verdict,
 };
 pub use warning::{FREQUENCY_MOVED, Neighbours, Warning, WarningKind};

@@ -1,11 +1,17 @@
 //! The machine as a trial sees it: its clock, its CPUs, its counters.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
-use observe::{CpuSeries, NetCounters, ObserveError, ProcessTree, Sampler, ThreadCpu};
+use observe::{
+    CpuSeries, KernelTlsCounters, Link, NetCounters, ObserveError, OpenDescriptors, ProcessTree,
+    Sampler, ThreadCpu,
+};
 
-use crate::reading::{ProcessesChanged, Reading, TaskReading};
+use crate::evidence::Interface;
+use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
 use crate::warning::Neighbours;
 
 /// What a trial needs of a machine. Tests have one that stands still.
@@ -23,6 +29,21 @@ pub trait Machine {
     /// How the server's processes differ from those that [`find_server`](Self::find_server) found;
     /// `None` where they do not, and where there is no server.
     fn server_change(&self) -> Option<ProcessesChanged>;
+    /// Finds the interfaces on the way to a server at that address; readings are of these until
+    /// the next look.
+    fn find_links(&mut self, server: IpAddr);
+    /// The interfaces that were found, in the order of the readings; none on loopback.
+    fn interfaces(&self) -> Vec<Interface>;
+    /// The descriptors of that process of the server that is nearest to its limit.
+    fn server_descriptors(&self) -> Option<OpenDescriptors>;
+    /// How many connections the kernel has encrypted by itself, in the server's network namespace
+    /// where its process is known.
+    ///
+    /// # Errors
+    /// The kernel has no TLS layer.
+    fn kernel_tls(&self) -> Result<KernelTlsCounters, ObserveError>;
+    /// The CPUs that share a core with one of these.
+    fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize>;
     /// Reads CPU times and counters; `threads` are kernel ids.
     fn read(&self, threads: &[i32]) -> Reading;
     /// Begins to record what each CPU does.
@@ -39,6 +60,7 @@ pub trait Machine {
 pub struct ThisMachine {
     server: Option<Server>,
     backend: Option<Server>,
+    links: Vec<(Interface, Link)>,
     sampler: Option<Result<Sampler, ObserveError>>,
 }
 
@@ -61,7 +83,7 @@ impl ThisMachine {
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
         let server = Server { pid, tree: ProcessTree::find(pid)? };
-        Ok(Self { server: Some(server), backend: None, sampler: None })
+        Ok(Self { server: Some(server), ..Self::default() })
     }
 
     /// The same with a backend behind the server, whose time is not the server's.
@@ -71,6 +93,11 @@ impl ThisMachine {
     pub fn and_backend(self, pid: u32) -> Result<Self, ObserveError> {
         let backend = Server { pid, tree: ProcessTree::find(pid)? };
         Ok(Self { backend: Some(backend), ..self })
+    }
+
+    /// A process in the server's network namespace, as far as that is known.
+    fn pid(&self) -> u32 {
+        self.server.as_ref().map_or_else(std::process::id, |server| server.pid)
     }
 }
 
@@ -123,13 +150,50 @@ impl Machine for ThisMachine {
         let of_tree = |server: &Server| {
             let at = Instant::now();
             let cpu = server.tree.read().ok()?;
+            server_threads = cpu.threads;
             Some(TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting })
+            Some((TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting }, cpu.threads))
         };
-        let server = self.server.as_ref().and_then(of_tree);
-        let backend = self.backend.as_ref().and_then(of_tree);
-        let listen_overflows =
-            NetCounters::read().ok().and_then(|net| net.get("TcpExt", "ListenOverflows"));
-        Reading { server, backend, threads, listen_overflows }
+        let (server, server_threads) = self.server.as_ref().and_then(of_tree).unzip();
+        let server_threads = server_threads.unwrap_or_default();
+        let backend = self.backend.as_ref().and_then(of_tree).map(|(backend, _)| backend);
+        let at = Some(Instant::now());
+        let net = NetCounters::of_process(self.pid()).ok().as_ref().and_then(NetReading::of);
+        // One that is gone is left out, and with it what was known of it.
+        let links = self.links.iter().map_while(|(_, link)| link.read().ok()).collect();
+        let softirq_threads = observe::softirq_threads();
+        Reading { at, server, backend, server_threads, threads, softirq_threads, net, links }
+    }
+
+    fn find_links(&mut self, server: IpAddr) {
+        let interface = |side: &str, link: Link| {
+            let name = format!("{side}{}", link.name());
+            (Interface { name, speed: link.speed().map(|speed| speed.0) }, link)
+        };
+        // What cannot be found is not known, and never the limit.
+        let ours = Link::to(server).ok().flatten().map(|link| interface("", link));
+        let theirs = self.server.as_ref().and_then(|process| {
+            Some(interface("server:", Link::back_from(process.pid, server).ok().flatten()?))
+        });
+        self.links = ours.into_iter().chain(theirs).collect();
+    }
+
+    fn interfaces(&self) -> Vec<Interface> {
+        self.links.iter().map(|(interface, _)| interface.clone()).collect()
+    }
+
+    fn server_descriptors(&self) -> Option<OpenDescriptors> {
+        let pids = self.server.as_ref()?.tree.pids();
+        pids.filter_map(|pid| observe::open_descriptors(pid).ok())
+            .min_by_key(|files| files.limit.saturating_sub(files.open))
+    }
+
+    fn kernel_tls(&self) -> Result<KernelTlsCounters, ObserveError> {
+        KernelTlsCounters::of_process(self.pid())
+    }
+
+    fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize> {
+        observe::sibling_cpus(cpus)
     }
 
     fn start_series(&mut self, interval: Duration) {

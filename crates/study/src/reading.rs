@@ -1,20 +1,70 @@
 //! CPU time and counters at one moment, and what was used between two.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use observe::{LinkCounters, NetCounters};
 use units::Nanos;
 
 /// What was read at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
+    /// When it was read; the tasks have instants of their own.
+    pub at: Option<Instant>,
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
     /// The process tree of what stands behind the server, where that is accounted for apart.
     pub backend: Option<TaskReading>,
+    /// Time on a CPU of each of the server's threads, by the kernel's number.
+    pub server_threads: BTreeMap<u32, Nanos>,
     /// The load threads that live, in the order in which they were asked for.
     pub threads: Vec<Option<TaskReading>>,
-    /// How often accept queues of this network namespace have overflowed since it began.
-    pub listen_overflows: Option<i64>,
+    /// Time on a CPU of the kernel's own threads that do deferred interrupt work, by CPU; empty
+    /// where they are not seen.
+    pub softirq_threads: BTreeMap<usize, Nanos>,
+    /// Counters of the server's network namespace, where they can be read.
+    pub net: Option<NetReading>,
+    /// Counters of the interfaces on the way, in the order in which they were found.
+    pub links: Vec<LinkCounters>,
+}
+
+/// What TCP has counted in a network namespace since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NetReading {
+    /// Connections that found an accept queue full.
+    pub listen_overflows: i64,
+    /// Connections that a listener dropped, for that or another reason.
+    pub listen_drops: i64,
+    /// Segments sent, those that were sent again left out.
+    pub segments_sent: i64,
+    /// Segments sent again.
+    pub segments_retransmitted: i64,
+}
+
+impl NetReading {
+    /// Those of the kernel's counters that matter here.
+    #[must_use]
+    pub fn of(counters: &NetCounters) -> Option<Self> {
+        Some(Self {
+            listen_overflows: counters.get("TcpExt", "ListenOverflows")?,
+            listen_drops: counters.get("TcpExt", "ListenDrops")?,
+            segments_sent: counters.get("Tcp", "OutSegs")?,
+            segments_retransmitted: counters.get("Tcp", "RetransSegs")?,
+        })
+    }
+}
+
+/// What an interface did between two readings.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LinkUsage {
+    /// In the busier of its two directions.
+    pub bits_per_s: f64,
+    /// The share of looks at which packets waited before it.
+    pub queued: f64,
+    /// Packets that its queue dropped.
+    pub queue_drops: u64,
+    /// How often its queue held packets back.
+    pub queue_overlimits: u64,
 }
 
 /// What a thread or process tree has used since it began.
@@ -88,13 +138,16 @@ impl Usage {
 pub struct Readings {
     start: Reading,
     end: Reading,
+    /// How often was looked since the start, and of each interface, how often packets waited then.
+    looks: u32,
+    waiting: Vec<u32>,
 }
 
 impl Readings {
     /// With the reading at the window's start.
     #[must_use]
     pub fn begin(start: Reading) -> Self {
-        Self { end: start.clone(), start }
+        Self { end: start.clone(), waiting: vec![0; start.links.len()], looks: 0, start }
     }
 
     /// With a later reading. A thread that is gone keeps its last one; a server does not, because
@@ -102,6 +155,10 @@ impl Readings {
     pub fn advance(&mut self, later: Reading) {
         let threads =
             later.threads.iter().zip(&self.end.threads).map(|(now, last)| now.or(*last)).collect();
+        self.looks += 1;
+        for (waiting, link) in self.waiting.iter_mut().zip(&later.links) {
+            *waiting += u32::from(link.queued_bytes > 0);
+        }
         self.end = Reading { threads, ..later };
     }
 
@@ -132,11 +189,82 @@ impl Readings {
         both.map(|(start, end)| end.as_ref()?.since(start.as_ref()?)).collect()
     }
 
+    /// The share of a CPU that each of the server's threads used that lived at both ends, the
+    /// busiest first; empty where the server is not known.
+    #[must_use]
+    pub fn server_threads(&self) -> Vec<f64> {
+        let passed = self.end.server.zip(self.start.server).and_then(|(end, start)| {
+            end.at.checked_duration_since(start.at).filter(|passed| !passed.is_zero())
+        });
+        let Some(passed) = passed else { return Vec::new() };
+        let mut shares: Vec<f64> = self
+            .end
+            .server_threads
+            .iter()
+            .filter_map(|(id, end)| Some((end, self.start.server_threads.get(id)?)))
+            .map(|(end, start)| end.0.saturating_sub(start.0) as f64 / 1e9 / passed.as_secs_f64())
+            .collect();
+        shares.sort_by(|a, b| b.total_cmp(a));
+        shares
+    }
+
+    /// The share of a CPU's time that the kernel's thread for deferred interrupt work took; `None`
+    /// where that is not seen.
+    #[must_use]
+    pub fn softirq_thread(&self, cpu: usize) -> Option<f64> {
+        let time = |reading: &Reading| reading.softirq_threads.get(&cpu).copied();
+        let used = time(&self.end)?.0.saturating_sub(time(&self.start)?.0);
+        Some(used as f64 / 1e9 / self.seconds()?)
+    }
+
     /// How often accept queues overflowed.
     #[must_use]
     pub fn listen_overflows(&self) -> Option<u64> {
-        let passed = self.end.listen_overflows?.checked_sub(self.start.listen_overflows?)?;
-        u64::try_from(passed).ok()
+        self.net(|net| net.listen_overflows)
+    }
+
+    /// How many connections listeners dropped.
+    #[must_use]
+    pub fn listen_drops(&self) -> Option<u64> {
+        self.net(|net| net.listen_drops)
+    }
+
+    /// Segments sent again over all that were sent; `None` where none were.
+    #[must_use]
+    pub fn retransmitted(&self) -> Option<f64> {
+        let again = self.net(|net| net.segments_retransmitted)?;
+        let all = self.net(|net| net.segments_sent)? + again;
+        (all > 0).then(|| again as f64 / all as f64)
+    }
+
+    fn net(&self, counter: fn(&NetReading) -> i64) -> Option<u64> {
+        let (start, end) = (self.start.net.as_ref()?, self.end.net.as_ref()?);
+        u64::try_from(counter(end).checked_sub(counter(start))?).ok()
+    }
+
+    /// What each interface did, in the order of the readings.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkUsage> {
+        let Some(seconds) = self.seconds() else { return Vec::new() };
+        let less = u64::saturating_sub;
+        let both = self.start.links.iter().zip(&self.end.links).zip(&self.waiting);
+        both.map(|((start, end), waiting)| {
+            let bytes = less(end.sent_bytes, start.sent_bytes)
+                .max(less(end.received_bytes, start.received_bytes));
+            LinkUsage {
+                bits_per_s: 8.0 * bytes as f64 / seconds,
+                queued: f64::from(*waiting) / f64::from(self.looks.max(1)),
+                queue_drops: less(end.queue_drops, start.queue_drops),
+                queue_overlimits: less(end.queue_overlimits, start.queue_overlimits),
+            }
+        })
+        .collect()
+    }
+
+    /// The time between the first and the last reading.
+    fn seconds(&self) -> Option<f64> {
+        let passed = self.end.at?.checked_duration_since(self.start.at?)?;
+        (!passed.is_zero()).then(|| passed.as_secs_f64())
     }
 }
 
@@ -171,6 +299,27 @@ mod tests {
         assert_eq!(usages[0].busy(), 0.75);
         assert_eq!(usages[0].on_cpu_within(Nanos(600)), Nanos(300));
         assert_eq!(usages[0].waiting_within(Nanos(600)), Some(Nanos(150)));
+    }
+
+    #[test]
+    fn threads_and_the_kernels_own_are_told_by_their_shares() {
+        let base = Instant::now();
+        let times = |times: &[(u32, u64)]| {
+            times.iter().map(|(id, ms)| (*id, Nanos(ms * 1_000_000))).collect()
+        };
+        let reading = |at_ms, threads: &[(u32, u64)], softirq_ms: u64| Reading {
+            at: Some(base + Duration::from_millis(at_ms)),
+            server: task(base, at_ms, 0, 0),
+            server_threads: times(threads),
+            softirq_threads: [(1, Nanos(softirq_ms * 1_000_000))].into(),
+            ..Reading::default()
+        };
+        let mut readings = Readings::begin(reading(0, &[(7, 100), (8, 0), (9, 50)], 10));
+        // One has ended, another is new.
+        readings.advance(reading(1000, &[(7, 350), (8, 990), (10, 700)], 60));
+        assert_eq!(readings.server_threads(), [0.99, 0.25]);
+        assert_eq!((readings.softirq_thread(1), readings.softirq_thread(0)), (Some(0.05), None));
+        assert_eq!(Readings::default().server_threads(), [] as [f64; 0]);
     }
 
     #[test]

@@ -122,6 +122,8 @@ impl Trial {
     ) -> Result<Measured, E> {
         let core = self.server_cpus.as_ref().unwrap_or(&self.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
+        machine.find_links(self.plan.address.ip());
+        let kernel_tls = machine.kernel_tls();
         let load = start(self.plan.clone())?;
         let window = load.window();
         let threads = load.thread_ids();
@@ -138,6 +140,7 @@ impl Trial {
         read(machine);
         let ended = machine.now();
         load.stop();
+        let server_descriptors = machine.server_descriptors();
         let server_change = machine.server_change();
         if server_change.is_some() {
             readings.forget_server();
@@ -145,6 +148,7 @@ impl Trial {
 
         let (outcome, peer) = load.join();
         let series = machine.take_series();
+        let kernel_tls = kernel_tls.and_then(|before| Ok(machine.kernel_tls()?.since(&before)));
         let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
         let observed = Observed {
@@ -153,6 +157,14 @@ impl Trial {
             ended,
             readings,
             server_change,
+            server_descriptors,
+            siblings: self
+                .server_cpus
+                .as_ref()
+                .map(|cpus| machine.sibling_cpus(cpus))
+                .unwrap_or_default(),
+            interfaces: machine.interfaces(),
+            kernel_tls,
             series,
             core_hz,
             target_error,
@@ -251,12 +263,25 @@ mod tests {
                 let on_cpu = Nanos(elapsed / 100 * percent);
                 Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
             };
-            Reading {
-                server: task(99),
-                backend: None,
-                threads: vec![task(10)],
-                listen_overflows: Some(5),
-            }
+            Reading { server: task(99), threads: vec![task(10)], ..Reading::default() }
+        }
+
+        fn find_links(&mut self, _: std::net::IpAddr) {}
+
+        fn interfaces(&self) -> Vec<crate::evidence::Interface> {
+            Vec::new()
+        }
+
+        fn server_descriptors(&self) -> Option<observe::OpenDescriptors> {
+            None
+        }
+
+        fn kernel_tls(&self) -> Result<observe::KernelTlsCounters, ObserveError> {
+            Err(ObserveError::NotAvailable("there is no kernel"))
+        }
+
+        fn sibling_cpus(&self, _: &CpuList) -> Vec<usize> {
+            Vec::new()
         }
 
         fn find_server(&mut self) {

@@ -31,6 +31,10 @@ pub const SERVER_BUSY: f64 = 0.95;
 /// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less cannot be told apart.
 pub const NOISE: f64 = 0.10;
 
+/// How busy a hyperthread beside the server's must be to slow it by a tenth: two busy ones share
+/// what one would have, so each loses about half.
+pub const SIBLING_BUSY: f64 = 0.25;
+
 /// A server that completes all that it is offered, but for what is under way at the window's ends.
 pub const OFFERED_SERVED: f64 = 0.98;
 
@@ -40,7 +44,7 @@ pub const OFFERED_SERVED: f64 = 0.98;
 pub enum Limit {
     /// Too many operations failed, or none completed and nothing else explains it.
     Errors,
-    /// The client had no file descriptor left.
+    /// The client or the server had no file descriptor left.
     Descriptors,
     /// The client had no port left.
     Ports,
@@ -50,8 +54,10 @@ pub enum Limit {
     ClientCpu,
     /// The CPUs of what stands behind the server.
     Backend,
-    /// The server's CPUs.
+    /// The server's CPUs, or as many of them as it has threads for.
     ServerCpu,
+    /// The network between client and server.
+    Network,
     /// No more was asked for: all operations that were meant to start were done.
     OfferedLoad,
     /// Something else used the CPUs.
@@ -72,6 +78,7 @@ impl Limit {
             Self::ClientCpu => "client-cpu",
             Self::Backend => "backend",
             Self::ServerCpu => "server-cpu",
+            Self::Network => "network",
             Self::OfferedLoad => "offered-load",
             Self::Noise => "noise",
             Self::Unknown => "unknown",
@@ -110,13 +117,13 @@ fn limit(e: &Evidence) -> Limit {
     if failed > 0 && failed as f64 >= ERRORS * ended as f64 {
         return Limit::Errors;
     }
-    if e.descriptors_lacking > 0 {
+    let at_least = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
+    if e.descriptors_lacking > 0 || at_least(e.server_descriptors, 1.0) {
         return Limit::Descriptors;
     }
     if e.ports_lacking > 0 {
         return Limit::Ports;
     }
-    let at_least = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
     if at_least(e.accept_queue_loss, ACCEPT_QUEUE_LOSS) {
         return Limit::AcceptQueue;
     }
@@ -132,13 +139,19 @@ fn limit(e: &Evidence) -> Limit {
     let nothing_idle = e.server_busy.is_some()
         && e.server_cpus_idle.is_some_and(|idle| idle <= 1.0 - SERVER_BUSY)
         && !is_noisy;
-    if at_least(e.server_busy, SERVER_BUSY) || nothing_idle {
+    if at_least(e.server_busy, SERVER_BUSY) || nothing_idle || e.has_few_workers() {
         return Limit::ServerCpu;
     }
-    if at_least(e.offered_served, OFFERED_SERVED) {
+    let is_all_served = at_least(e.offered_served, OFFERED_SERVED);
+    // A network that loses segments and still brings all that was offered is not the limit.
+    let network = e.network.as_ref();
+    if network.is_some_and(|network| network.is_full() || (network.is_lossy() && !is_all_served)) {
+        return Limit::Network;
+    }
+    if is_all_served {
         return Limit::OfferedLoad;
     }
-    if is_noisy {
+    if is_noisy || at_least(e.sibling_busy, SIBLING_BUSY) {
         return Limit::Noise;
     }
     // Where nothing ended, nothing failed, and nobody was busy, the server does not answer.
@@ -148,6 +161,7 @@ fn limit(e: &Evidence) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::NetworkEvidence;
 
     /// A trial that the server limited, with every other candidate far from its threshold.
     fn server_bound() -> Evidence {
@@ -158,17 +172,27 @@ mod tests {
             descriptors_lacking: 0,
             ports_lacking: 0,
             listen_overflows: Some(0),
+            listen_drops: Some(0),
             accept_queue_loss: Some(0.0),
             client_busy: Some(0.2),
             client_waiting: Some(0.01),
             server_busy: Some(0.99),
             server_waiting: Some(0.0),
+            server_busiest_thread: Some(0.99),
+            server_saturated: Some(1.0),
             server_cpus_idle: Some(0.005),
-            backend_busy: None,
-            offered_served: None,
             steal: Some(0.0),
             foreign: Some(0.0),
+            ..Evidence::default()
         }
+    }
+
+    /// That the server is far from busy.
+    fn idle(e: &mut Evidence) {
+        e.server_busy = Some(0.3);
+        e.server_busiest_thread = Some(0.3);
+        e.server_saturated = Some(0.0);
+        e.server_cpus_idle = Some(0.7);
     }
 
     /// The verdict on a server-bound trial that is changed.
@@ -191,7 +215,10 @@ mod tests {
             "the server's CPU: the server used 99.0% of its CPUs (idle 0.5%); the \
              client's busiest thread was 20.0% busy"
         );
-        let idle = |e: &mut Evidence| e.server_cpus_idle = Some(0.06);
+        let idle = |e: &mut Evidence| {
+            e.server_cpus_idle = Some(0.06);
+            e.server_saturated = Some(0.0);
+        };
         assert_eq!(
             limit_of(|e| {
                 e.server_busy = Some(0.95);
@@ -213,6 +240,7 @@ mod tests {
         let offered = |served, busy| {
             judged(|e| {
                 e.offered_served = Some(served);
+                idle(e);
                 e.server_busy = Some(busy);
                 e.server_cpus_idle = Some(1.0 - busy);
                 e.steal = Some(0.2);
@@ -229,6 +257,7 @@ mod tests {
     fn interrupt_work_on_the_servers_cpus_is_the_servers() {
         let with_idle = |share| {
             limit_of(|e| {
+                idle(e);
                 e.server_busy = Some(0.85);
                 e.server_cpus_idle = Some(share);
             })
@@ -241,10 +270,6 @@ mod tests {
     fn one_failure_in_a_hundred_is_the_limit() {
         assert_eq!(limit_of(|e| e.failed = 102), Limit::Errors);
         assert_eq!(limit_of(|e| e.failed = 100), Limit::ServerCpu);
-        let idle = |e: &mut Evidence| {
-            e.server_busy = Some(0.0);
-            e.server_cpus_idle = Some(1.0);
-        };
         let verdict = judged(|e| {
             e.completed = 0;
             idle(e);
@@ -287,6 +312,11 @@ mod tests {
             Limit::Ports
         );
         assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
+        let of_server = judged(|e| e.server_descriptors = Some(1.0));
+        assert_eq!(of_server.limit, Limit::Descriptors);
+        assert_eq!(of_server.reason(), "the server had all its file descriptors open");
+        assert!(of_server.remedy().contains("prlimit"), "{}", of_server.remedy());
+        assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
     }
 
     #[test]
@@ -319,7 +349,7 @@ mod tests {
     fn others_on_the_cpus_are_noise() {
         let beside = |foreign, steal| {
             judged(|e| {
-                e.server_busy = Some(0.5);
+                idle(e);
                 e.foreign = Some(foreign);
                 e.steal = Some(steal);
                 // The others left nothing idle: that must not look like a busy server.
@@ -334,14 +364,81 @@ mod tests {
             "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
              hypervisor took 20.0% of a CPU"
         );
+        let beside = |busy| {
+            judged(|e| {
+                idle(e);
+                e.sibling_busy = Some(busy);
+            })
+        };
+        assert_eq!(beside(0.24).limit, Limit::Unknown);
+        assert_eq!(
+            (beside(0.25).limit, beside(0.25).reason().as_str()),
+            (
+                Limit::Noise,
+                "noise: a hyperthread that shares a core with the server was 25.0% busy with \
+                 something else than the client"
+            )
+        );
+        // A server without CPU left has its limit, though noise lowers it.
+        assert_eq!(limit_of(|e| e.sibling_busy = Some(1.0)), Limit::ServerCpu);
+    }
+
+    #[test]
+    fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
+        let verdict = judged(|e| {
+            idle(e);
+            (e.server_busy, e.server_cpus_idle) = (Some(0.5), Some(0.5));
+            (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
+        });
+        assert_eq!(verdict.limit, Limit::ServerCpu);
+        assert!(verdict.reason().contains("its busiest thread 99.0% of one"), "{verdict:?}");
+        assert!(verdict.remedy().contains("give it more workers"), "{}", verdict.remedy());
+        // One of two equal workers is saturated: the load is uneven.
+        let uneven = judged(|e| {
+            idle(e);
+            (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
+        });
+        assert_eq!(uneven.limit, Limit::Unknown);
+        assert!(uneven.remedy().contains("unevenly"), "{}", uneven.remedy());
+    }
+
+    #[test]
+    fn a_full_or_lossy_network_comes_behind_the_ends_and_before_the_offer() {
+        let with = |network: NetworkEvidence, offered: Option<f64>| {
+            judged(|e| {
+                idle(e);
+                e.foreign = Some(0.5);
+                e.offered_served = offered;
+                e.network = Some(network);
+            })
+        };
+        let veth = NetworkEvidence { interface: "veth1".into(), ..NetworkEvidence::default() };
+        let full = NetworkEvidence { queued: 1.0, bits_per_s: 20_000_000, ..veth.clone() };
+        let lossy = NetworkEvidence { retransmitted: Some(0.02), ..veth.clone() };
+        let verdict = with(full.clone(), None);
+        assert_eq!(verdict.limit, Limit::Network);
+        assert_eq!(
+            verdict.reason(),
+            "the network: packets waited before veth1, which carried 20.00 Mb/s, 100.0% of the \
+             time; the server used 30.0% of its CPUs (idle 70.0%)"
+        );
+        assert!(verdict.remedy().contains("tc -s qdisc show"), "{}", verdict.remedy());
+        let fast = NetworkEvidence { used: Some(0.97), bits_per_s: 970_000_000, ..veth.clone() };
+        let reason = with(fast, None).reason();
+        assert!(reason.starts_with("the network: veth1 carried 970.00 Mb/s, 97.0% of"), "{reason}");
+        assert!(
+            with(lossy.clone(), None).reason().contains("2.0% of the segments were sent again")
+        );
+        assert_eq!(with(full.clone(), Some(1.0)).limit, Limit::Network);
+        assert_eq!(with(lossy.clone(), Some(0.5)).limit, Limit::Network);
+        assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
+        assert_eq!(with(veth, None).limit, Limit::Noise);
+        assert_eq!(limit_of(|e| e.network = Some(full)), Limit::ServerCpu);
     }
 
     #[test]
     fn where_nobody_is_busy_more_load_is_needed() {
-        let verdict = judged(|e| {
-            e.server_busy = Some(0.3);
-            e.server_cpus_idle = Some(0.7);
-        });
+        let verdict = judged(idle);
         assert_eq!(verdict.limit, Limit::Unknown);
         assert!(verdict.remedy().contains("more connections (--connections)"));
     }
@@ -362,6 +459,7 @@ mod tests {
     #[test]
     fn a_server_that_is_not_seen_is_never_the_limit() {
         let verdict = judged(|e| {
+            idle(e);
             e.server_busy = None;
             e.server_cpus_idle = None;
         });
@@ -380,6 +478,8 @@ mod tests {
             Limit::ClientCpu,
             Limit::Backend,
             Limit::ServerCpu,
+            Limit::Network,
+            Limit::OfferedLoad,
             Limit::Noise,
             Limit::Unknown,
         ] {

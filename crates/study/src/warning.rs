@@ -10,7 +10,7 @@ use observe::ObserveError;
 use crate::line::{CoreHz, Operations};
 use crate::peer::PeerReport;
 use crate::reading::ProcessesChanged;
-use crate::verdict::{ERRORS, NOISE, Verdict};
+use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
 pub const FREQUENCY_MOVED: f64 = 0.10;
@@ -56,6 +56,10 @@ pub enum WarningKind {
     ObjectsOnDisk,
     /// What stands behind the server runs on the CPUs of server or client.
     SharedBackend,
+    /// A hyperthread beside the server's was busy with neither the server nor the client.
+    BusySibling,
+    /// The server has fewer busy threads than CPUs.
+    FewWorkers,
     /// Another program made the load, and nobody has verified its counts.
     PeerClient,
 }
@@ -86,6 +90,8 @@ impl Warning {
             Self::neighbours(neighbours),
             Self::steal(verdict),
             Self::foreign_work(verdict),
+            Self::busy_sibling(verdict),
+            Self::few_workers(verdict),
             Self::frequency(core),
             Self::few_errors(verdict),
             Self::few_operations(operations, connections),
@@ -208,6 +214,33 @@ impl Warning {
         })
     }
 
+    fn busy_sibling(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.sibling_busy.filter(|share| *share >= SIBLING_BUSY)?;
+        Some(Self {
+            kind: WarningKind::BusySibling,
+            seen: format!("a hyperthread beside the server's was {} busy", percent(share)),
+            likely_cause: "another program runs on a CPU that shares its core with the server"
+                .into(),
+            remedy: "stop it, or keep it from there (taskset -cp LIST PID): it slows the server"
+                .into(),
+        })
+    }
+
+    fn few_workers(verdict: &Verdict) -> Option<Self> {
+        let e = &verdict.evidence;
+        let busiest = e.server_busiest_thread.filter(|_| e.has_few_workers())?;
+        Some(Self {
+            kind: WarningKind::FewWorkers,
+            seen: format!(
+                "the server's busiest thread used {} of a CPU, all its CPUs together {}",
+                percent(busiest),
+                percent(e.server_busy.unwrap_or_default())
+            ),
+            likely_cause: "it has fewer workers than CPUs".into(),
+            remedy: "give it a worker for each CPU, or tell it fewer CPUs".into(),
+        })
+    }
+
     fn frequency(core: CoreHz) -> Option<Self> {
         let (before, after) = (core.before? as f64, core.after? as f64);
         ((after / before - 1.0).abs() > FREQUENCY_MOVED).then(|| Self {
@@ -265,24 +298,16 @@ mod tests {
         warnings.iter().map(|warning| warning.kind).collect()
     }
 
-    const CALM: Evidence = Evidence {
-        completed: 64,
-        failed: 0,
-        failed_share: Some(0.0),
-        descriptors_lacking: 0,
-        ports_lacking: 0,
-        listen_overflows: None,
-        accept_queue_loss: None,
-        client_busy: None,
-        client_waiting: None,
-        server_busy: None,
-        server_waiting: None,
-        server_cpus_idle: None,
-        backend_busy: None,
-        offered_served: None,
-        steal: Some(0.09),
-        foreign: Some(0.09),
-    };
+    fn calm() -> Evidence {
+        Evidence {
+            completed: 64,
+            failed_share: Some(0.0),
+            steal: Some(0.09),
+            foreign: Some(0.09),
+            sibling_busy: Some(0.24),
+            ..Evidence::default()
+        }
+    }
 
     fn hz(before: u64, after: u64) -> CoreHz {
         CoreHz { before: Some(before), after: Some(after) }
@@ -290,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_calm_trial_warns_of_nothing() {
-        assert_eq!(kinds(Neighbours::Apart, Limit::ServerCpu, CALM, hz(2000, 2090)), []);
+        assert_eq!(kinds(Neighbours::Apart, Limit::ServerCpu, calm(), hz(2000, 2090)), []);
     }
 
     #[test]
@@ -298,20 +323,31 @@ mod tests {
         let server = Limit::ServerCpu;
         let none = CoreHz::default();
         let apart = Neighbours::Apart;
-        assert_eq!(kinds(Neighbours::Siblings, server, CALM, none), [WarningKind::SiblingCpus]);
-        assert_eq!(kinds(Neighbours::Shared, server, CALM, none), [WarningKind::SharedCpus]);
+        assert_eq!(kinds(Neighbours::Siblings, server, calm(), none), [WarningKind::SiblingCpus]);
+        assert_eq!(kinds(Neighbours::Shared, server, calm(), none), [WarningKind::SharedCpus]);
         assert_eq!(
-            kinds(apart, server, Evidence { steal: Some(0.1), ..CALM }, none),
+            kinds(apart, server, Evidence { steal: Some(0.1), ..calm() }, none),
             [WarningKind::Steal]
         );
         assert_eq!(
-            kinds(apart, server, Evidence { foreign: Some(0.1), ..CALM }, none),
+            kinds(apart, server, Evidence { foreign: Some(0.1), ..calm() }, none),
             [WarningKind::ForeignWork]
         );
-        assert_eq!(kinds(apart, server, CALM, hz(2000, 2201)), [WarningKind::FrequencyMoved]);
-        let failed = Evidence { failed: 1, failed_share: Some(0.001), ..CALM };
+        assert_eq!(kinds(apart, server, calm(), hz(2000, 2201)), [WarningKind::FrequencyMoved]);
+        assert_eq!(
+            kinds(apart, server, Evidence { sibling_busy: Some(0.25), ..calm() }, none),
+            [WarningKind::BusySibling]
+        );
+        let one_thread = Evidence {
+            server_busy: Some(0.5),
+            server_busiest_thread: Some(0.99),
+            server_saturated: Some(0.99),
+            ..calm()
+        };
+        assert_eq!(kinds(apart, server, one_thread, none), [WarningKind::FewWorkers]);
+        let failed = Evidence { failed: 1, failed_share: Some(0.001), ..calm() };
         assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
-        let few = Evidence { completed: 63, ..CALM };
+        let few = Evidence { completed: 63, ..calm() };
         assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
     }
 

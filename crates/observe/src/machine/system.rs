@@ -3,8 +3,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::{line, number};
-use crate::{Fact, InterruptTime, interrupt_time};
 use crate::error::{ObserveError, read};
+use crate::{Fact, InterruptTime, interrupt_time};
 
 /// The operating system and its limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

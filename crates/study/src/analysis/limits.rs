@@ -6,12 +6,13 @@ use crate::verdict::Limit;
 pub(super) fn in_words(limit: Limit) -> &'static str {
     match limit {
         Limit::Errors => "operations failed",
-        Limit::Descriptors => "the client had no file descriptor left",
+        Limit::Descriptors => "file descriptors ran out",
         Limit::Ports => "the client had no port left",
         Limit::AcceptQueue => "the server's accept queue was full",
         Limit::ClientCpu => "the client's CPU was the limit",
         Limit::Backend => "the server's backend was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
+        Limit::Network => "the network was the limit",
         Limit::OfferedLoad => "no more load was offered",
         Limit::Noise => "other work on the CPUs was the limit",
         Limit::Unknown => "no limit was found",
