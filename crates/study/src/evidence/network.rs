@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn one_segment_in_a_hundred_sent_twice_is_a_lossy_network() {
-        assert!(evidence(&readings(20, 0, 100), None).is_lossy());
+        assert!(evidence(&readings(20, 0, 110), None).is_lossy());
         assert!(!evidence(&readings(20, 0, 90), None).is_lossy());
     }
 

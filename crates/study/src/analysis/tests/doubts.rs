@@ -26,7 +26,8 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
             "In 1 of 7 trials with ECDSA P-256 the client's CPU was the limit: do not take this as \
              the server's maximum; give the client more CPUs (--cpus).",
             "In 1 of 7 trials with ECDSA P-256 the server's accept queue was full: raise the \
-             server's backlog and net.core.somaxconn, or use fewer connections (--connections).",
+             server's backlog (of nginx: listen ... backlog=16384) and the kernel's (sysctl -w \
+             net.core.somaxconn=16384), or use fewer connections (--connections).",
         ]
     );
     limit(&mut scene, 1, 2, Limit::ServerCpu);

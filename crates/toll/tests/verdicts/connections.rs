@@ -1,0 +1,93 @@
+//! Connections that cannot be made: descriptors, ports, the accept queue.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+use study::Limit;
+
+use crate::bench::{Server, interrupt, line, machine, open_files, run, spawn, toll, until};
+use crate::namespaces::Namespace;
+
+#[test]
+fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
+    let server = Server::start(&[]);
+    let mut command = server.load_plain("bytes/1KiB");
+    command.args(["-c", "64", "-d", "5min", "--warmup", "0s"]);
+    let load = spawn(command.args(["--operation", "one-request-per-connection"]));
+    let pid = load.pid();
+    until("64 connections are open", || open_files(pid) > 64);
+    run(Command::new("prlimit").args(["--pid", &pid.to_string(), "--nofile=40:40"]));
+    // Each connection is closed after its request, and no further one can be opened then.
+    until("fewer are open", || open_files(pid) <= 40);
+    let line = interrupt(load);
+    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.verdict.evidence.descriptors_lacking > 0, "{:?}", line.verdict);
+    assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
+}
+
+#[test]
+fn a_server_without_descriptors_is_told_from_one_without_cpu() {
+    let mut limited = Command::new("prlimit");
+    limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
+    let server = Server::start_by(limited, "127.0.0.1", &[]);
+    // What it cannot accept waits in its queue, for longer than the window.
+    let mut load = server.load_plain("bytes/1KiB");
+    let line = line(load.args(["-c", "64", "-d", "2s", "--timeout", "60s"]));
+    assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
+    assert!(line.verdict.evidence.server_descriptors >= Some(1.0), "{:?}", line.verdict);
+    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+    assert!(line.verdict.remedy().contains("prlimit --pid PID"), "{}", line.verdict.remedy());
+}
+
+#[test]
+fn a_narrow_range_of_ports_is_the_limit() {
+    let Some(namespace) = Namespace::new() else { return };
+    let server = Server::start_by(namespace.toll(), "127.0.0.1", &[]);
+    let range = "net.ipv4.ip_local_port_range=40000 40015";
+    run(namespace.command("sysctl").args(["--quiet", "--write", range]));
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let line = line(server.load_by(namespace.toll(), &url).args(["-c", "64", "-d", "1s"]));
+    assert_eq!(line.verdict.limit, Limit::Ports, "{:?}", line.verdict);
+    assert!(line.verdict.evidence.ports_lacking > 0, "{:?}", line.verdict);
+    assert!(line.verdict.remedy().contains("ip_local_port_range"), "{}", line.verdict.remedy());
+}
+
+/// A server whose accept queue has room for one connection, and who takes one every 100 ms.
+fn slow_to_accept() -> SocketAddr {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket.listen(1).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let listener = std::net::TcpListener::from(socket);
+    // It ends with the process.
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
+            if requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
+                let _ = connection.write_all(head.as_bytes());
+            }
+            drop(connection);
+            sleep(Duration::from_millis(100));
+        }
+    });
+    address
+}
+
+#[test]
+fn an_accept_queue_that_is_too_short_is_the_limit() {
+    let _machine = machine();
+    let mut command = toll();
+    command.args(["load", &format!("http://{}/", slow_to_accept()), "--json", "-c", "64"]);
+    command.args(["--operation", "one-request-per-connection", "-d", "4s", "--timeout", "60s"]);
+    let line = line(&mut command);
+    assert_eq!(line.verdict.limit, Limit::AcceptQueue, "{:?}", line.verdict);
+    let evidence = &line.verdict.evidence;
+    assert!(evidence.listen_overflows > Some(0), "{evidence:?}");
+    assert!(evidence.listen_drops >= evidence.listen_overflows, "{evidence:?}");
+    assert!(line.verdict.remedy().contains("net.core.somaxconn"), "{}", line.verdict.remedy());
+}

@@ -1,0 +1,84 @@
+//! Who had no CPU left: the server, one thread of it, or somebody else's programs.
+
+use std::process::Command;
+
+use cpus::CpuList;
+use observe::{InterruptTime, interrupt_time, softirq_threads};
+use study::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, Verdict, WarningKind};
+
+use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run};
+
+/// That a limit other than the one that is meant is there for the sake of other work.
+fn is_disturbed(verdict: &Verdict) -> bool {
+    let evidence = &verdict.evidence;
+    match verdict.limit {
+        Limit::ClientCpu => evidence.client_waiting >= Some(CLIENT_WAITING),
+        Limit::Noise => evidence.foreign >= Some(NOISE) || evidence.steal >= Some(NOISE),
+        _ => false,
+    }
+}
+
+#[test]
+fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
+    if !has_two_cpus() {
+        return;
+    }
+    let server = Server::start(&["--certificate-key", "rsa:4096"]);
+    let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
+    let verdict = &line.verdict;
+    assert!(verdict.limit == Limit::ServerCpu || is_disturbed(verdict), "{verdict:?}");
+    // Whoever else runs here: it used its CPU, or waited for it.
+    let evidence = &verdict.evidence;
+    let wanted = evidence.server_busy.unwrap() + evidence.server_waiting.unwrap_or_default();
+    assert!(wanted > 0.8, "{evidence:?}");
+    let busiest = evidence.server_busiest_thread.unwrap();
+    assert!((busiest - evidence.server_busy.unwrap()).abs() < 0.1, "{evidence:?}");
+}
+
+#[test]
+fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
+    if !has_two_cpus() {
+        return;
+    }
+    let server = Server::start(&["--certificate-key", "rsa:4096"]);
+    // Its only worker may run on either of them now.
+    let allowed = CpuList::allowed().unwrap();
+    let two: Vec<String> = allowed.as_slice()[..2].iter().map(ToString::to_string).collect();
+    let pid = server.process.pid().to_string();
+    run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
+    let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
+    let evidence = &line.verdict.evidence;
+    let (busy, busiest) = (evidence.server_busy.unwrap(), evidence.server_busiest_thread.unwrap());
+    // All that the server used of its two CPUs, one thread used.
+    assert!((2.0 * busy - busiest).abs() < 0.1, "{evidence:?}");
+    let is_told = line.warnings.iter().any(|warning| warning.kind == WarningKind::FewWorkers);
+    assert_eq!(is_told, evidence.has_few_workers(), "{line:?}");
+    // Where other work left it no whole CPU, that was the limit.
+    assert_eq!(is_told, busiest >= SERVER_BUSY, "{evidence:?}");
+    if is_told && line.verdict.limit == Limit::ServerCpu {
+        assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
+    }
+}
+
+/// Without encryption much of the server's time is spent in soft interrupts: on a kernel that
+/// charges these to processes, a program that takes a quarter of its CPU must not vanish there.
+#[test]
+fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
+    if !has_two_cpus() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let is_known = match interrupt_time().known() {
+        Some(InterruptTime::Apart) => true,
+        Some(InterruptTime::InProcesses) => !softirq_threads().is_empty(),
+        None => false,
+    };
+    // At this niceness the loop has a quarter of a busy CPU, at none half of it: so much is seen
+    // also where it is not known what the kernel does.
+    let _loop = busy_loop(&first_cpu(), if is_known { 5 } else { 0 });
+    let line = line(server.load_plain("bytes/16KiB").args(["-c", "16", "-d", "3s"]));
+    let evidence = &line.verdict.evidence;
+    assert!(evidence.foreign >= Some(NOISE), "{evidence:?}");
+    let is_marked = line.warnings.iter().any(|warning| warning.kind == WarningKind::ForeignWork);
+    assert!(is_marked, "{:?}", line.warnings);
+}

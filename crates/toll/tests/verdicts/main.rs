@@ -1,0 +1,10 @@
+//! Each verdict of `toll load`, provoked for real.
+//!
+//! Where other work on the machine may rightly change what limited a trial, the evidence is judged
+//! and not the limit alone.
+
+mod bench;
+mod connections;
+mod cpu;
+mod namespaces;
+mod network;

@@ -1,0 +1,51 @@
+//! The network between two namespaces, with and without a token-bucket filter.
+
+use study::{Limit, NetworkEvidence};
+
+use crate::bench::{Server, line, run};
+use crate::namespaces::{Namespace, SERVER, pair};
+
+/// What a load between the two tells.
+fn load(client: &Namespace, server: &Namespace) -> study::Line {
+    let served = Server::start_by(server.toll(), SERVER, &[]);
+    let mut load = served.load_by(client.toll(), &format!("https://{}/bytes/64KiB", served.tls));
+    line(load.args(["--i-operate-this-host", "-c", "16", "-d", "4s", "--warmup", "500ms"]))
+}
+
+fn network(line: &study::Line) -> NetworkEvidence {
+    line.verdict.evidence.network.clone().unwrap_or_else(|| panic!("{:?}", line.verdict))
+}
+
+#[test]
+fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
+    let Some((client, server)) = pair() else { return };
+    run(server
+        .command("tc")
+        .args(["qdisc", "add", "dev", "server0", "root", "tbf"])
+        .args(["rate", "20mbit", "burst", "16kb", "latency", "400ms"]));
+    let line = load(&client, &server);
+    // 20 Mb/s on any CPU leave both ends idle, and packets waiting all the time.
+    assert_eq!(line.verdict.limit, Limit::Network, "{:?}", line.verdict);
+    let network = network(&line);
+    assert_eq!(network.interface, "server:server0");
+    assert!(network.is_full() && network.queue_overlimits > 0, "{network:?}");
+    assert!(network.bits_per_s < 22_000_000 && network.used.is_none(), "{network:?}");
+    let reason = line.verdict.reason();
+    assert!(reason.starts_with("the network: packets waited before server:server0"), "{reason}");
+}
+
+#[test]
+fn interfaces_without_a_queue_are_not_full_however_much_they_carry() {
+    let Some((client, server)) = pair() else { return };
+    let line = load(&client, &server);
+    let network = network(&line);
+    assert!(!network.is_full() && network.queue_overlimits == 0, "{network:?}");
+    assert!(network.bits_per_s > 0 && network.used.is_none(), "{network:?}");
+}
+
+#[test]
+fn loopback_is_no_network() {
+    let server = Server::start(&[]);
+    let line = line(server.load("bytes/64KiB").args(["-d", "300ms", "--warmup", "0s"]));
+    assert_eq!(line.verdict.evidence.network, None);
+}
