@@ -8,8 +8,9 @@ use units::Bytes;
 
 use super::error::Flaw;
 use super::keys::{KEYS, Otherwise};
+use super::protocol::{self, can_be_fixed};
+use super::server;
 use super::words::{FilePath, Secured, ServerName, Time};
-use super::{protocol, server};
 use crate::study::{Cell, IfMissing, LoadSpec, Protocol, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
@@ -191,7 +192,8 @@ impl From<&Cell> for Draft {
             draft.group = group.and_then(said);
             draft.encrypt_then_mac = encrypt_then_mac.and_then(said);
             draft.key_exchange = key_exchange.and_then(said);
-            draft.resumption = said(resumption);
+            // Of a suite that cannot resume, none is not what was said but what follows from it.
+            draft.resumption = said(resumption).filter(|_| can_be_fixed(suite));
         }
         server::tell(&target.server, &mut draft);
         draft

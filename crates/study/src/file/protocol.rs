@@ -120,7 +120,7 @@ fn is_cbc(suite: &Suite) -> bool {
 }
 
 /// Whether the client library of this suite can make fixed key exchanges.
-fn can_be_fixed(suite: Option<&'static Suite>) -> bool {
+pub(super) fn can_be_fixed(suite: Option<&'static Suite>) -> bool {
     let plan = TlsPlan { suite, ..TlsPlan::any() };
     plan.effective_key_exchange() == KeyExchangeMode::Fixed
 }

@@ -158,6 +158,19 @@ fn the_shipped_study_written_out_is_the_same() {
     }
 }
 
+#[test]
+fn a_share_that_only_some_suites_can_resume_is_written_out() {
+    let text = "schema = 1\nquestion = \"a\"\ntarget.server = \"nginx\"\ntarget.tickets = true\n\
+        load.operation = \"requests\"\nload.resumption = \"70%\"\n[[case]]\nname = \"a\"\n\
+        sweep.\"load.suite\" = [\"TLS_AES_128_GCM_SHA256\", \"ECDHE-RSA-AES128-SHA\"]\n\
+        [[answer]]\ncase = \"a\"\nmetric = \"rate\"\ncompare = \"load.suite\"\n\
+        baseline = \"TLS_AES_128_GCM_SHA256\"\n";
+    let study = Study::parse("test.toml", text, &allowed()).unwrap();
+    let resolved = study.resolved();
+    assert!(resolved.contains("resumption = \"70%\""), "{resolved}");
+    assert_eq!(Study::parse("test.toml", &resolved, &allowed()).unwrap(), study, "{resolved}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 4096, ..ProptestConfig::default() })]
 
