@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{ObserveError, read};
 
 /// How many connections the kernel has taken over since the network namespace began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelTlsCounters {
     /// To send, encrypted by the processor: `TlsTxSw`.
     pub sent_by_software: u64,

@@ -3,10 +3,11 @@
 use study::analysis::Mark;
 
 /// All marks, in the order of their weight.
-pub(crate) const ALL: [Mark; 5] = [
+pub(crate) const ALL: [Mark; 6] = [
     Mark::NotMeasured,
     Mark::ClientBound,
     Mark::NotServerBound,
+    Mark::Spread,
     Mark::SomeInvalid,
     Mark::Incomplete,
 ];
@@ -17,6 +18,7 @@ pub(crate) fn name(mark: Mark) -> &'static str {
         Mark::NotMeasured => "not measured",
         Mark::ClientBound => "client-bound",
         Mark::NotServerBound => "not server-bound",
+        Mark::Spread => "spread",
         Mark::SomeInvalid => "some invalid",
         Mark::Incomplete => "incomplete",
     }
@@ -28,6 +30,7 @@ pub(crate) fn symbol(mark: Mark) -> &'static str {
         Mark::NotMeasured => "x",
         Mark::ClientBound => "*",
         Mark::NotServerBound => "+",
+        Mark::Spread => "?",
         Mark::SomeInvalid => "!",
         Mark::Incomplete => "~",
     }
@@ -44,6 +47,10 @@ pub(crate) fn meaning(mark: Mark) -> &'static str {
         Mark::NotServerBound => {
             "in some trials, or all, something else than the server's CPU was the limit: the figure \
              is not the server's maximum"
+        }
+        Mark::Spread => {
+            "the rates of the trials differ by more than a quarter of their median: something else \
+             than what is measured decided them"
         }
         Mark::SomeInvalid => "some trials are invalid; the figure is of the others",
         Mark::Incomplete => "there are fewer trials than the study asks for",

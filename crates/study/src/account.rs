@@ -41,6 +41,7 @@ impl Trial {
         observed: Observed,
     ) -> Line {
         let shares = observed.shares();
+        let cpu_share = self.series(&observed);
         let operations = Operations {
             completed: outcome.completed,
             in_flight: outcome.in_flight,
@@ -66,6 +67,12 @@ impl Trial {
             None => Receipt::of(&self.plan, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.plan, peer, outcome),
         };
+        // A server that toll configured is told to encrypt by itself.
+        let is_to_be_kernels = self.certificate_key.map(|_| false);
+        let receipt = match self.plan.url.is_tls() && self.is_server_here() {
+            true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
+            false => receipt,
+        };
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
         let mut warnings = Warning::of(
@@ -81,6 +88,7 @@ impl Trial {
                 outcome.completed,
             ));
         }
+        warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(peer.map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
@@ -108,7 +116,7 @@ impl Trial {
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs::from(&outcome.latencies),
-            cpu_share: self.series(&observed),
+            cpu_share,
             warnings,
             operations,
             receipt,

@@ -167,6 +167,8 @@ pub enum Mark {
     ClientBound,
     /// In some trials something else than the server's CPU was the limit.
     NotServerBound,
+    /// The trials' rates differ widely: something else than the cell decided them.
+    Spread,
     /// Some trials are not valid; the figure is of the others.
     SomeInvalid,
     /// There are fewer trials than the study asks for.

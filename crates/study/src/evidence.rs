@@ -419,7 +419,7 @@ mod tests {
             server: task(at, server),
             backend: task(at, backend),
             threads: vec![task(at, client)],
-            listen_overflows: None,
+            ..Reading::default()
         };
         let mut readings = Readings::begin(reading(0, 0, 0, 0));
         readings.advance(reading(1000, 900, 300, 400));
@@ -438,6 +438,10 @@ mod tests {
                 server_cpus: Some(&server),
                 client_cpus: &client,
                 backend_cpus: Some(backend),
+                siblings: &[],
+                interrupt_time: None,
+                server_descriptors: None,
+                interfaces: &[],
             })
         };
         let beside_client = found(&client);

@@ -1,6 +1,5 @@
 //! The machine as a trial sees it: its clock, its CPUs, its counters.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -150,8 +149,6 @@ impl Machine for ThisMachine {
         let of_tree = |server: &Server| {
             let at = Instant::now();
             let cpu = server.tree.read().ok()?;
-            server_threads = cpu.threads;
-            Some(TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting })
             Some((TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting }, cpu.threads))
         };
         let (server, server_threads) = self.server.as_ref().and_then(of_tree).unzip();

@@ -264,7 +264,7 @@ impl Readings {
     /// The time between the first and the last reading.
     fn seconds(&self) -> Option<f64> {
         let passed = self.end.at?.checked_duration_since(self.start.at?)?;
-        (!passed.is_zero()).then(|| passed.as_secs_f64())
+        (!passed.is_zero()).then_some(passed.as_secs_f64())
     }
 }
 

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use load::{KeyExchangeMode, Negotiated, Operation, Outcome, Plan, Receive};
+use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
 
-use crate::mismatch::{Mismatch, compare_names, mismatches};
+use crate::mismatch::{Mismatch, compare_kernel_tls, compare_names, mismatches};
 use crate::peer::PeerReport;
 
 /// What was asked, what was got, and where they differ.
@@ -44,6 +45,9 @@ pub struct Asked {
     /// Not asked for unless said; only where there is TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
+    /// Whether the kernel is to encrypt; known only of servers that toll configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_tls: Option<bool>,
     /// The share of resumed handshakes, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumption_percent: Option<u8>,
@@ -62,7 +66,7 @@ pub struct Asked {
     /// How many connections are open at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
-    /// `walk` or `decrypt`.
+    /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<String>,
     /// The share of responses and signatures to verify.
@@ -109,6 +113,11 @@ pub struct Obtained {
     /// Whether any handshake negotiated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
+    /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
+    /// it, in the server's network namespace; or why that is not known. Absent where the server is
+    /// elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_tls: Option<Fact<KernelTlsCounters>>,
     /// Full handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<u64>,
@@ -170,6 +179,21 @@ impl Receipt {
         self
     }
 
+    /// With what the kernel's own counters say of TLS, and whether it was to encrypt where that is
+    /// known.
+    #[must_use]
+    pub fn with_kernel_tls(
+        mut self,
+        counted: Fact<KernelTlsCounters>,
+        asked: Option<bool>,
+    ) -> Self {
+        let handshakes: u64 = self.obtained.tls.values().sum();
+        self.mismatch.extend(compare_kernel_tls(asked, &counted, handshakes));
+        self.asked.kernel_tls = asked;
+        self.obtained.kernel_tls = Some(counted);
+        self
+    }
+
     /// The receipt of a load that another program made. Such a program decrypts everything, makes
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
@@ -203,13 +227,14 @@ impl Asked {
             group: tls.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| tls.encrypt_then_mac.unwrap_or(false)),
+            kernel_tls: None,
             resumption_percent: is_tls.then(|| tls.resumption.get()),
             key_exchange: is_tls.then(|| tls.effective_key_exchange().to_string()),
             operation: Some(plan.operation.to_string()),
             arrival: Some(plan.arrival.to_string()),
             url: Some(plan.url.to_string()),
             connections: Some(plan.connections),
-            receive: (is_tls && has_requests).then(|| plan.receive.to_string()),
+            receive: has_requests.then(|| plan.receive.to_string()),
             verify: Some(plan.verify.to_string()),
             client_cpus: Some(plan.cpus.to_string()),
             library_path: None,
@@ -335,6 +360,46 @@ mod tests {
         let mismatch = Receipt::of_peer(&plan, &peer, &outcome).mismatch;
         assert_eq!(mismatch.len(), 1);
         assert!(mismatch[0].to_string().starts_with("suite: asked TLS_AES_256_GCM"));
+    }
+
+    #[test]
+    fn the_kernels_counters_prove_who_encrypted() {
+        let outcome = outcome(10_000);
+        let receipt = |taken: Option<u64>, asked| {
+            let plan = plan("https://localhost/bytes/1MiB");
+            let counted = taken.map(|taken| KernelTlsCounters {
+                sent_by_software: taken,
+                ..KernelTlsCounters::default()
+            });
+            let counted = counted.ok_or("no such layer").into();
+            let receipt = Receipt::of(&plan, None, &outcome).with_kernel_tls(counted, asked);
+            let mismatch = receipt.mismatch.iter().map(ToString::to_string).collect::<Vec<_>>();
+            (mismatch.join("; "), receipt)
+        };
+        let none = String::new();
+        // Of 64 handshakes; others in the namespace may have had some.
+        assert_eq!(receipt(Some(64), Some(true)).0, none);
+        assert_eq!(receipt(Some(70), Some(true)).0, none);
+        assert_eq!(receipt(Some(3), Some(false)).0, none);
+        assert_eq!(receipt(None, Some(false)).0, none);
+        assert_eq!(receipt(Some(64), None).0, none);
+        assert_eq!(
+            receipt(Some(63), Some(true)).0,
+            "kernel_tls: asked the kernel's TLS, got the kernel's TLS in 63 of 64 handshakes"
+        );
+        assert_eq!(
+            receipt(None, Some(true)).0,
+            "kernel_tls: asked the kernel's TLS, got not available here: no such layer"
+        );
+        let (mismatch, of_64) = receipt(Some(64), Some(false));
+        assert_eq!(
+            mismatch,
+            "kernel_tls: asked the server's own TLS, got the kernel's TLS in 64 handshakes"
+        );
+        let json = serde_json::to_value(&of_64).unwrap();
+        assert_eq!(json["obtained"]["kernel_tls"]["sent_by_software"], 64);
+        let json = serde_json::to_value(receipt(None, None).1).unwrap();
+        assert_eq!(json["obtained"]["kernel_tls"]["not_available_here"], "no such layer");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use observe::ObserveError;
 use crate::line::{CoreHz, Operations};
 use crate::peer::PeerReport;
 use crate::reading::ProcessesChanged;
+use crate::receipt::Obtained;
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
@@ -58,6 +59,8 @@ pub enum WarningKind {
     SharedBackend,
     /// A hyperthread beside the server's was busy with neither the server nor the client.
     BusySibling,
+    /// Handshakes negotiated more than one of what was left open.
+    Mixed,
     /// The server has fewer busy threads than CPUs.
     FewWorkers,
     /// Another program made the load, and nobody has verified its counts.
@@ -127,6 +130,28 @@ impl Warning {
             ),
             likely_cause: "the server closes after a response, or the window is short".into(),
             remedy: "let the server keep connections, or ask for one-request-per-connection".into(),
+        })
+    }
+
+    /// Of handshakes that did not all negotiate the same. What was asked for is a mismatch where it
+    /// differs; this is what was left open.
+    pub(crate) fn mixed(obtained: &Obtained) -> Option<Self> {
+        let of = [
+            &obtained.tls,
+            &obtained.suite,
+            &obtained.group,
+            &obtained.signature_scheme,
+            &obtained.certificate_key,
+        ];
+        let names = of.into_iter().find(|names| names.len() > 1)?;
+        let names: Vec<String> =
+            names.iter().map(|(name, count)| format!("{name} in {}", thousands(*count))).collect();
+        Some(Self {
+            kind: WarningKind::Mixed,
+            seen: format!("not all handshakes were alike: {}", names.join(", ")),
+            likely_cause: "the server changed, or there are several behind one address".into(),
+            remedy: "name what you want (--tls, --suite, --group): the figures are of a mixture"
+                .into(),
         })
     }
 
@@ -367,6 +392,24 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
         }
+    }
+
+    #[test]
+    fn a_mixture_of_what_was_left_open_is_told() {
+        let names = |names: &[(&str, u64)]| {
+            names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        };
+        let obtained = |schemes: &[(&str, u64)]| Obtained {
+            tls: names(&[("1.3", 64)]),
+            signature_scheme: names(schemes),
+            ..Obtained::default()
+        };
+        assert!(Warning::mixed(&obtained(&[("rsa_pss_rsae_sha256", 64)])).is_none());
+        let both = [("ecdsa_secp256r1_sha256", 60), ("rsa_pss_rsae_sha256", 4)];
+        let warning = Warning::mixed(&obtained(&both)).unwrap();
+        let expected =
+            "not all handshakes were alike: ecdsa_secp256r1_sha256 in 60, rsa_pss_rsae_sha256 in 4";
+        assert_eq!((warning.kind, warning.seen.as_str()), (WarningKind::Mixed, expected));
     }
 
     #[test]

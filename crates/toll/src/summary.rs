@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use observe::Fact;
 use study::{Arrivals, Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
@@ -236,6 +237,9 @@ fn got(line: &Line) -> String {
     };
     count(full, "full handshakes");
     count(resumed, "resumed");
+    let kernels = got.kernel_tls.as_ref().and_then(Fact::known);
+    let kernels = kernels.map(|counted| counted.sent_by_software + counted.sent_by_device);
+    count(kernels.filter(|taken| *taken > 0), "taken over by the kernel's TLS");
     count(got.signatures_verified, "signatures verified");
     count(got.bodies_walked, "bodies walked");
     count(got.bodies_authenticated, "opened whole");

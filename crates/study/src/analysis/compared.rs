@@ -9,6 +9,7 @@ use crate::study::{AnswerRule, Cell, Metric, Server};
 
 use super::Figure;
 use super::trials::CellTrials;
+use super::wording::list;
 
 /// Cells of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -179,6 +180,16 @@ impl<'a> Compared<'a> {
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
         let samples = baseline.trials.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
+        if !entry.trials.is_received_as(baseline.trials) {
+            let received =
+                |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
+            return format!(
+                "they were not received alike ({} {with}, {} {other}), so that the client's work \
+                 differs too",
+                received(entry),
+                received(baseline)
+            );
+        }
         match samples.iter().any(|(_, sample)| *sample == 0.0) {
             true => format!("a trial {other} gave 0"),
             false => format!("no round has a valid trial {with} and one {other}"),

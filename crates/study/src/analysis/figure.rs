@@ -23,12 +23,16 @@ impl Figure {
     }
 
     /// A metric of one cell over that of another, from the rounds in which both have it; `None`
-    /// where there is no such round, or where it was 0 in the other.
+    /// where there is no such round, where it was 0 in the other, or where the client received the
+    /// two in different ways.
     pub(super) fn ratio(
         ours: &CellTrials<'_>,
         theirs: &CellTrials<'_>,
         metric: Metric,
     ) -> Option<Self> {
+        if !ours.is_received_as(theirs) {
+            return None;
+        }
         let theirs: BTreeMap<u32, f64> = theirs.samples(metric).into_iter().collect();
         let (ours, theirs): (Vec<f64>, Vec<f64>) = ours
             .samples(metric)

@@ -9,7 +9,11 @@ use crate::study::{Cell, Metric, Study};
 use crate::target_record::TargetRecord;
 use crate::verdict::Limit;
 
-use super::{Mark, TrialCounts};
+use super::{Figure, Mark, TrialCounts};
+
+/// A median whose interval is wider than this part of it says little: on a quiet machine it is some
+/// hundredths.
+const MOST_SPREAD: f64 = 0.25;
 
 /// A cell with its trials.
 #[derive(Debug)]
@@ -88,11 +92,38 @@ impl CellTrials<'_> {
             Some(Mark::ClientBound)
         } else if limits.keys().any(|limit| *limit != Limit::ServerCpu) {
             Some(Mark::NotServerBound)
+        } else if self.is_spread() {
+            Some(Mark::Spread)
         } else if valid < done {
             Some(Mark::SomeInvalid)
         } else {
             (done < planned).then_some(Mark::Incomplete)
         }
+    }
+
+    /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
+    /// other program. Empty where nothing is received, or nothing is recorded of it.
+    pub(super) fn received(&self) -> BTreeSet<String> {
+        let of = |line: &Line| {
+            let receipt = &line.receipt;
+            let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
+            other.or_else(|| receipt.asked.receive.clone())
+        };
+        self.valid().filter_map(of).collect()
+    }
+
+    /// Whether both were received in one way, so that what differs is the server's doing.
+    pub(super) fn is_received_as(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.received(), other.received());
+        ours.is_empty() || theirs.is_empty() || (ours == theirs && ours.len() == 1)
+    }
+
+    /// Whether the trials' rates differ by so much that something else than the cell decided them.
+    fn is_spread(&self) -> bool {
+        let rate = Figure::of_cell(self, Metric::Rate);
+        rate.is_some_and(|Figure { estimate, .. }| {
+            estimate.interval.high - estimate.interval.low > MOST_SPREAD * estimate.median
+        })
     }
 
     /// Whether an operation has a body.

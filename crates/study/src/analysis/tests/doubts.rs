@@ -55,6 +55,43 @@ fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
 }
 
 #[test]
+fn what_was_not_received_alike_is_not_compared() {
+    let received = |how: &str, of: fn(&mut crate::Receipt, &str)| {
+        let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+        for line in &mut scene.lines {
+            line.receipt.asked.receive = Some("walk".to_owned());
+        }
+        for round in 0..7 {
+            of(&mut scene.trial(3, round).receipt, how);
+        }
+        scene.first()
+    };
+    let alike = received("walk", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
+    assert!(alike.bars[3].ratio.is_some() && alike.caveats.is_empty(), "{:?}", alike.caveats);
+    let decrypted =
+        received("decrypt", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
+    let by_wrk =
+        received("wrk 4.1.0", |receipt, how| receipt.obtained.client = Some(how.to_owned()));
+    for (answer, how) in [(decrypted, "decrypt"), (by_wrk, "by wrk 4.1.0")] {
+        assert!(answer.bars[3].ratio.is_none() && answer.bars[3].figure.is_some());
+        let expected = format!("they were not received alike ({how} with ");
+        assert!(answer.caveats.iter().any(|told| told.contains(&expected)), "{:?}", answer.caveats);
+        assert_ne!(answer.sentence, alike.sentence);
+    }
+}
+
+#[test]
+fn rates_that_differ_widely_are_marked() {
+    let mut scene = Scene::handshakes();
+    let usual = scene.trial(1, 3).rate_per_s;
+    scene.trial(1, 3).rate_per_s = usual * 0.7;
+    let cells = scene.analysis().cells;
+    assert_eq!((cells[0].mark, cells[1].mark), (None, Some(Mark::Spread)));
+    scene.trial(1, 3).rate_per_s = usual * 0.9;
+    assert_eq!(scene.analysis().cells[1].mark, None);
+}
+
+#[test]
 fn a_trial_that_was_made_again_is_one_trial() {
     let mut scene = Scene::handshakes();
     let mut again = scene.trial(1, 1).clone();
