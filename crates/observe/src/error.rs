@@ -49,6 +49,9 @@ pub enum ObserveError {
     /// The sampling thread cannot be started or has failed.
     #[error("the CPU sampling thread failed: {0}")]
     Sampler(String),
+    /// The kernel encrypts for nobody.
+    #[error("the kernel has no TLS layer (CONFIG_TLS), or its module `tls` is not loaded")]
+    NoKernelTls,
     /// This kind of machine does not give the answer.
     #[error("not available here: {0}")]
     NotAvailable(&'static str),

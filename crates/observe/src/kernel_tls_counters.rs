@@ -2,6 +2,7 @@
 //! (Documentation/networking/tls.rst).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,14 @@ impl KernelTlsCounters {
     /// # Errors
     /// The kernel has no TLS layer, or its module is not loaded: then it encrypts for nobody.
     pub fn of_process(pid: u32) -> Result<Self, ObserveError> {
-        Self::parse(&read(format!("/proc/{pid}/net/tls_stat"))?)
+        let folder = format!("/proc/{pid}/net");
+        let file = Path::new(&folder).join("tls_stat");
+        match read(&file) {
+            Err(_) if !file.exists() && Path::new(&folder).exists() => {
+                Err(ObserveError::NoKernelTls)
+            }
+            text => Self::parse(&text?),
+        }
     }
 
     /// The counters in the text of the file: a name and a number in each line.
@@ -94,6 +102,10 @@ mod tests {
         for text in ["", "TlsTxSw", "TlsTxSw x", "TlsTxSw 1\nTlsRxSw 2\n"] {
             assert!(KernelTlsCounters::parse(text).is_err(), "{text}");
         }
-        assert!(KernelTlsCounters::of_process(1 << 23).is_err());
+        let gone = KernelTlsCounters::of_process(1 << 23);
+        assert!(matches!(gone, Err(ObserveError::Unreadable { .. })), "{gone:?}");
+        if let Err(error) = KernelTlsCounters::of_process(std::process::id()) {
+            assert!(matches!(error, ObserveError::NoKernelTls), "{error}");
+        }
     }
 }

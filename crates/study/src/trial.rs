@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Engine, Latencies, Outcome, Plan, Progress};
+use observe::{KernelTlsCounters, ObserveError};
 use tls::CertificateKey;
 
 use crate::account::Observed;
@@ -148,7 +149,7 @@ impl Trial {
 
         let (outcome, peer) = load.join();
         let series = machine.take_series();
-        let kernel_tls = kernel_tls.and_then(|before| Ok(machine.kernel_tls()?.since(&before)));
+        let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let target_error = (hooks.check_target)().err();
         let core_hz = CoreHz { before, after: machine.core_hz(core) };
         let observed = Observed {
@@ -172,6 +173,19 @@ impl Trial {
         let line = self.line(&outcome, peer.as_ref(), observed);
         Ok(Measured { line, latencies: outcome.latencies })
     }
+}
+
+/// What the kernel took over between two looks. Its module is loaded by the first connection that
+/// asks for it, and has taken over none before.
+fn kernel_tls_since(
+    before: Result<KernelTlsCounters, ObserveError>,
+    after: Result<KernelTlsCounters, ObserveError>,
+) -> Result<KernelTlsCounters, ObserveError> {
+    let before = match before {
+        Err(ObserveError::NoKernelTls) => KernelTlsCounters::default(),
+        before => before?,
+    };
+    Ok(after?.since(&before))
 }
 
 /// Sleeps until `instant`, in steps with `each` between them; returns early where the load is to
@@ -206,7 +220,7 @@ mod tests {
     use crate::testing::{outcome, plan};
     use crate::verdict::Limit;
     use crate::warning::WarningKind;
-    use observe::{CpuSeries, ObserveError};
+    use observe::CpuSeries;
     use std::cell::{Cell, RefCell};
     use std::rc::Rc;
     use units::Nanos;
@@ -475,6 +489,20 @@ mod tests {
         assert_eq!((line.cpu_ns.server, line.verdict.evidence.server_busy), (None, None));
         assert_eq!(line.verdict.limit, Limit::Unknown);
         assert!(line.valid && line.warnings[0].kind == WarningKind::ProcessesChanged);
+    }
+
+    #[test]
+    fn a_module_that_the_first_connection_loads_had_taken_over_none() {
+        let none = || Err(ObserveError::NoKernelTls);
+        let counted = |sent_by_software| {
+            Ok(KernelTlsCounters { sent_by_software, ..KernelTlsCounters::default() })
+        };
+        let since = |before, after| {
+            kernel_tls_since(before, after).ok().map(|counted| counted.sent_by_software)
+        };
+        assert_eq!(since(none(), counted(3)), Some(3));
+        assert_eq!(since(counted(1), counted(3)), Some(2));
+        assert_eq!((since(none(), none()), since(counted(1), none())), (None, None));
     }
 
     #[test]

@@ -407,7 +407,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
     let output = command.args(["-d", "2s", "--json", "--server-pid", &server.pid()]).output();
     // It may be that nothing completes, and then the trial is not valid; that is not asked here.
     let line: Line = serde_json::from_str(&stdout(&output.unwrap())).unwrap();
-    let evidence = line.verdict.evidence;
+    let evidence = &line.verdict.evidence;
     assert!(
         matches!(line.verdict.limit, Limit::ClientCpu | Limit::Noise),
         "{}: {evidence:?}",

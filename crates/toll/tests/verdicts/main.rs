@@ -1,4 +1,4 @@
-//! Each verdict of `toll load`, provoked for real.
+//! Each verdict of `toll load`, provoked for real, and receipts made false from outside.
 //!
 //! Where other work on the machine may rightly change what limited a trial, the evidence is judged
 //! and not the limit alone.
@@ -8,3 +8,4 @@ mod connections;
 mod cpu;
 mod namespaces;
 mod network;
+mod receipts;
