@@ -319,9 +319,9 @@ impl Facts<'_> {
     }
 }
 
-/// To four decimals: more would be noise in the journal.
+/// To four decimals: more would be noise in the journal. Never a negative zero.
 fn rounded(share: f64) -> f64 {
-    (share * 1e4).round() / 1e4
+    (share * 1e4).round() / 1e4 + 0.0
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use cpus::CpuList;
 use observe::{InterruptTime, interrupt_time, softirq_threads};
 use study::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, Verdict, WarningKind};
 
-use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run};
+use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run, until};
 
 /// That a limit other than the one that is meant is there for the sake of other work.
 fn is_disturbed(verdict: &Verdict) -> bool {
@@ -41,10 +41,11 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
         return;
     }
     let server = Server::start(&["--certificate-key", "rsa:4096"]);
+    let pid = server.process.pid().to_string();
+    until("its worker is pinned", || has_thread_on(&pid, &first_cpu()));
     // Its only worker may run on either of them now.
     let allowed = CpuList::allowed().unwrap();
     let two: Vec<String> = allowed.as_slice()[..2].iter().map(ToString::to_string).collect();
-    let pid = server.process.pid().to_string();
     run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
     let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
     let evidence = &line.verdict.evidence;
@@ -58,6 +59,18 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     if is_told && line.verdict.limit == Limit::ServerCpu {
         assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
     }
+}
+
+/// Whether a thread of the process may run on that CPU alone.
+fn has_thread_on(pid: &str, cpu: &str) -> bool {
+    let is_there = |task: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        status.lines().any(|line| {
+            line.strip_prefix("Cpus_allowed_list:").is_some_and(|list| list.trim() == cpu)
+        })
+    };
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    tasks.is_ok_and(|tasks| tasks.flatten().any(is_there))
 }
 
 /// Without encryption much of the server's time is spent in soft interrupts: on a kernel that

@@ -8,8 +8,8 @@ use crate::namespaces::{Namespace, SERVER, pair};
 /// What a load between the two tells.
 fn load(client: &Namespace, server: &Namespace) -> study::Line {
     let served = Server::start_by(server.toll(), SERVER, &[]);
-    let mut load = served.load_by(client.toll(), &format!("https://{}/bytes/64KiB", served.tls));
-    line(load.args(["--i-operate-this-host", "-c", "16", "-d", "4s", "--warmup", "500ms"]))
+    let mut load = served.load_by(client.toll(), &format!("https://{}/bytes/512KiB", served.tls));
+    line(load.args(["--i-operate-this-host", "-c", "16", "-d", "5s", "--timeout", "60s"]))
 }
 
 fn network(line: &study::Line) -> NetworkEvidence {
@@ -22,7 +22,7 @@ fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
     run(server
         .command("tc")
         .args(["qdisc", "add", "dev", "server0", "root", "tbf"])
-        .args(["rate", "20mbit", "burst", "16kb", "latency", "400ms"]));
+        .args(["rate", "20mbit", "burst", "16kb", "latency", "1s"]));
     let line = load(&client, &server);
     // 20 Mb/s on any CPU leave both ends idle, and packets waiting all the time.
     assert_eq!(line.verdict.limit, Limit::Network, "{:?}", line.verdict);
