@@ -314,7 +314,7 @@ fn a_maximum_that_was_not_the_servers_is_marked() {
     let shared = STUDY
         .replace("[target]\n", &format!("[target]\ncpus = \"{cpu}\"\n"))
         .replace("[load]\n", &format!("[load]\ncpus = \"{cpu}\"\n"))
-        .replace("\"150ms\"", "\"400ms\"")
+        .replace("\"300ms\"", "\"400ms\"")
         .replace(", \"nginx\"", "");
     let desk = Desk::new(&shared);
     let _hog = Killed(
@@ -385,7 +385,7 @@ fn finish(mut process: Child, deadline: Instant) -> Output {
 
 #[test]
 fn a_wrong_request_ends_in_one_line_before_anything_starts() {
-    let desk = Desk::new(&STUDY.replace("\"150ms\"", "150"));
+    let desk = Desk::new(&STUDY.replace("\"300ms\"", "300"));
     let out = desk.out();
     let file = desk.folder.path().join("small.toml");
     let nothing = desk.folder.path();
