@@ -5,6 +5,8 @@
 
 mod answer_chart;
 mod cpu_split;
+mod curve;
+mod published;
 mod scale;
 mod sparkline;
 
@@ -13,6 +15,8 @@ use study::analysis::Figure;
 
 pub(crate) use answer_chart::answer_chart;
 pub(crate) use cpu_split::cpu_splits;
+pub(crate) use curve::curve_charts;
+pub(crate) use published::Band;
 pub(crate) use scale::Scale;
 pub(crate) use sparkline::{Sparkline, sparkline};
 
@@ -42,6 +46,8 @@ pub(crate) struct Chart {
     pub(crate) height: f64,
     /// What each colour stands for, where there is more than one.
     pub(crate) legend: Vec<Series>,
+    /// What was published and is drawn too, where there is such a thing.
+    pub(crate) published: Option<String>,
 }
 
 /// A mark of the axis.
@@ -63,6 +69,8 @@ pub(crate) struct Row {
     /// The mark in words.
     pub(crate) mark: Option<&'static str>,
     pub(crate) bars: Vec<Bar>,
+    /// Published ranges.
+    pub(crate) bands: Vec<Band>,
 }
 
 /// A figure in words.

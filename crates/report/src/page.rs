@@ -12,9 +12,9 @@ mod trials;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use serde::Serialize;
-use study::analysis::{Analysis, Mark};
+use study::analysis::{Analysis, Answer, Mark};
 
-use crate::chart::{Chart, answer_chart, cpu_splits};
+use crate::chart::{Chart, answer_chart, cpu_splits, curve_charts};
 use crate::figures::coverages;
 use crate::text::{sentence, trials as trials_in_words, visible};
 use crate::{Run, mark, when};
@@ -52,12 +52,15 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         environment.add_template(name, source)?;
     }
     let analysis = run.analysis;
+    let answers = answers(analysis);
     let page = environment.get_template("report.html")?.render(context! {
         title => &analysis.question,
         study => &analysis.study,
         lead => lead(run),
         notice => notice(analysis),
-        answers => answers(analysis),
+        figures => answers.iter().map(|answer| answer.charts.len()).sum::<usize>(),
+        answers,
+        projections => &analysis.projections,
         splits => cpu_splits(&analysis.cells),
         marks => marks(analysis),
         cells => cells::table(&analysis.cells),
@@ -86,23 +89,29 @@ fn write_visibly(out: &mut Output, state: &State, value: &Value) -> Result<(), E
 /// An answer with its chart.
 #[derive(Serialize)]
 struct AnswerView<'a> {
+    /// The number of its first chart.
+    number: usize,
     sentence: &'a str,
     remedy: Option<&'a str>,
     caveats: &'a [String],
-    chart: Chart,
+    charts: Vec<Chart>,
 }
 
 fn answers(analysis: &Analysis) -> Vec<AnswerView<'_>> {
-    analysis
-        .answers
-        .iter()
-        .map(|answer| AnswerView {
-            sentence: &answer.sentence,
-            remedy: answer.remedy.as_deref(),
-            caveats: &answer.caveats,
-            chart: answer_chart(answer, &analysis.answers),
-        })
-        .collect()
+    let mut number = 1;
+    let mut views = Vec::new();
+    for answer in &analysis.answers {
+        let Answer { sentence, remedy, caveats, curve, .. } = answer;
+        let charts = match curve {
+            Some(curve) => curve_charts(answer, curve),
+            None => vec![answer_chart(answer, &analysis.answers)],
+        };
+        let first = number;
+        number += charts.len();
+        let remedy = remedy.as_deref();
+        views.push(AnswerView { number: first, sentence, remedy, caveats, charts });
+    }
+    views
 }
 
 /// What was measured, on what, in one line.

@@ -38,6 +38,10 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     for answer in &run.analysis.answers {
         page.answer(answer);
     }
+    for projection in &run.analysis.projections {
+        page.blank();
+        page.paragraph("Projected: ", &projection.sentences.join(" "), Look::Usual);
+    }
     page.tables(&run.analysis.cells);
     page.intervals(run);
     page.left_out(run);

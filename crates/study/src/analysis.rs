@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod along;
 mod answer;
 mod caveats;
 mod compared;
@@ -8,6 +9,7 @@ mod comparison;
 mod figure;
 mod library;
 mod limits;
+mod projection;
 mod remedy;
 mod sentence;
 mod summary;
@@ -26,11 +28,15 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::line::Line;
+use crate::reference::Published;
 use crate::study::{Metric, Study};
 use crate::target_record::TargetRecord;
 use crate::verdict::Limit;
 use crate::warning::Warning;
 
+pub use projection::{AtCores, Projection};
+
+use compared::Compared;
 use trials::CellTrials;
 
 /// What a run found.
@@ -44,6 +50,8 @@ pub struct Analysis {
     pub trials: TrialCounts,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
+    /// What more cores would do, where the study asks.
+    pub projections: Vec<Projection>,
     /// All cells of the study, also those that were not measured, in the study's order.
     pub cells: Vec<CellSummary>,
     /// Each kind of warning once, most frequent first.
@@ -83,6 +91,30 @@ pub struct Answer {
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
+    /// What was published of it.
+    pub published: Option<Published>,
+    /// The bars along another swept key, where the study asks for that.
+    pub curve: Option<Curve>,
+}
+
+/// The bars of an answer along a swept key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// The key: `target.object`.
+    pub along: String,
+    /// In the study's order.
+    pub points: Vec<Point>,
+}
+
+/// The bars at one value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// The value in words: `1 MiB objects`.
+    pub label: String,
+    /// A bar for each value of the compared key.
+    pub bars: Vec<Bar>,
+    /// For each bar, the share of its CPUs that the server used meanwhile.
+    pub busy: Vec<Option<Figure>>,
 }
 
 /// One figure of an answer.
@@ -211,7 +243,11 @@ impl Analysis {
         let trials = trials::by_cell(study, lines, targets);
         let mut in_order: Vec<&Line> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|line| trials::order(line));
+        let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
+            projections: projected
+                .flat_map(|rule| projection::projections(&Compared::all(rule, &trials)))
+                .collect(),
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),

@@ -11,6 +11,8 @@ use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
 
+use crate::reference::Published;
+
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
@@ -26,6 +28,8 @@ pub struct Study {
     pub cells: Vec<Cell>,
     /// In the order of the file.
     pub answers: Vec<AnswerRule>,
+    /// The name of the published measurement that it repeats.
+    pub reference: Option<String>,
 }
 
 /// One combination of a case's sweep: a server, and what it is asked to do.
@@ -156,7 +160,7 @@ pub enum Protocol {
 
 /// How an answer is found: one figure of the cells of a case, over the values of one swept key.
 /// Where the case sweeps other keys too, there is an answer for each combination of those.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AnswerRule {
     /// The case.
     pub case: String,
@@ -166,6 +170,12 @@ pub struct AnswerRule {
     pub compare: String,
     /// The value that the others are compared with.
     pub baseline: String,
+    /// Another swept key, whose values make one answer and one curve instead of an answer each.
+    pub along: Option<String>,
+    /// The figure of the study's reference that stands beside it.
+    pub published: Option<Published>,
+    /// Numbers of cores to which what was measured is projected.
+    pub project: Vec<u32>,
 }
 
 /// A figure of a trial that an answer is about.

@@ -3,6 +3,7 @@
 use study::Metric;
 use study::analysis::{Answer, Bar as Bar_, Figure};
 
+use super::published::Bands;
 use super::{Bar, Chart, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::mark;
@@ -21,9 +22,16 @@ pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
     let unit = Quantity::of(answer.metric).unit_for(figures().map(|f| f.estimate.median));
     let is_share = answer.metric == Metric::TlsTax;
     let whole = if is_share { Some(1.0) } else { None };
-    let scale = Scale::around(extent(figures()).into_iter().chain(whole));
-    let rows = answer.bars.iter().map(|bar| row(bar, &scale, &unit)).collect();
-    let (rows, height) = Chart::stack(rows);
+    let of_bands = alike.iter().flat_map(|answer| bands(answer));
+    let of_bands = of_bands.flat_map(|bands| bands.extent()).collect::<Vec<_>>();
+    let scale = Scale::around(extent(figures()).into_iter().chain(of_bands).chain(whole));
+    let drawn = bands(answer);
+    let mut drawn = drawn.iter().map(|bands| bands.drawn(&scale));
+    let rows = answer
+        .bars
+        .iter()
+        .map(|bar| Row { bands: drawn.next().unwrap_or_default(), ..row(bar, &scale, &unit) });
+    let (rows, height) = Chart::stack(rows.collect());
     let common: Vec<&str> = answer.common.values().map(String::as_str).collect();
     let common = [vec![answer.case.as_str()], common].concat();
     Chart {
@@ -37,7 +45,15 @@ pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
         rows,
         height,
         legend: Vec::new(),
+        published: answer.published.as_ref().map(super::published::in_words),
     }
+}
+
+/// What was published of each bar; none where nothing was.
+fn bands(answer: &Answer) -> Vec<Bands<'_>> {
+    let Some(published) = &answer.published else { return Vec::new() };
+    let baseline = answer.bars.iter().find(|bar| bar.is_baseline);
+    answer.bars.chunks(1).map(|bars| Bands::beside(published, bars, baseline)).collect()
 }
 
 fn row(bar: &Bar_, scale: &Scale, unit: &Unit) -> Row {
@@ -59,6 +75,7 @@ fn row(bar: &Bar_, scale: &Scale, unit: &Unit) -> Row {
         values: bar.figure.iter().map(value).collect(),
         mark: bar.mark.map(mark::name),
         bars: drawn.into_iter().collect(),
+        bands: Vec::new(),
     }
 }
 
@@ -74,7 +91,7 @@ pub(super) fn description(rows: &[Row]) -> String {
     rows.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-fn title(metric: Metric) -> &'static str {
+pub(super) fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Rate => "Operations a second",
         Metric::Goodput => "Goodput",
@@ -84,7 +101,7 @@ fn title(metric: Metric) -> &'static str {
     }
 }
 
-fn axis(metric: Metric, unit: &Unit) -> String {
+pub(super) fn axis(metric: Metric, unit: &Unit) -> String {
     let name = unit.name;
     match metric {
         Metric::Rate => "operations a second".to_owned(),
@@ -127,6 +144,8 @@ mod tests {
             compare: "load.suite".to_owned(),
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
             bars: cells.iter().enumerate().map(bar).collect(),
+            published: None,
+            curve: None,
         }
     }
 

@@ -69,6 +69,7 @@ impl Split {
             is_share: false,
             rows,
             height,
+            published: None,
             legend: vec![Series::Server, Series::Client],
         })
     }
@@ -98,6 +99,7 @@ fn row(label: String, figures: Both<'_>, scale: &Scale, unit: &Unit) -> Row {
         values: known.iter().enumerate().map(value).collect(),
         mark: None,
         bars: known.iter().filter_map(bar).collect(),
+        bands: Vec::new(),
         label,
     }
 }

@@ -97,5 +97,7 @@ fn answer(
             .filter(|(i, _)| metric != Metric::TlsTax || *i > 0)
             .map(|(i, cell)| bar((i, cell)))
             .collect(),
+        published: None,
+        curve: None,
     }
 }

@@ -147,6 +147,7 @@ pub fn whole() -> Fabricated {
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
     let valid = lines.iter().filter(|line| line.valid).count();
     let analysis = Analysis {
+        projections: Vec::new(),
         study: "quick".to_owned(),
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },

@@ -6,6 +6,7 @@ use crate::label::label;
 use crate::study::{AnswerRule, Metric};
 use crate::target_record::TargetRecord;
 
+use super::along::Along;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::library::advice;
@@ -24,18 +25,44 @@ pub(super) fn answers(
 ) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut told = Vec::new();
-    for compared in rules.iter().flat_map(|rule| Compared::all(rule, trials)) {
-        let library = machine.and_then(|machine| advice(&compared, targets, machine));
-        let mut remedies: Vec<String> = remedy(&compared).into_iter().chain(library).collect();
-        remedies.retain(|remedy| !told.contains(remedy));
-        let mut answer = Answer::of(&compared);
-        answer.remedy = (!remedies.is_empty()).then(|| remedies.join(" "));
-        told.append(&mut remedies);
-        answers.push(answer);
+    for rule in rules {
+        let compared = Compared::all(rule, trials);
+        match &rule.along {
+            Some(along) => {
+                for along in Along::all(along, compared) {
+                    let points = along.points();
+                    let remedies = points
+                        .iter()
+                        .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
+                    let remedies =
+                        untold(points.iter().filter_map(remedy).chain(remedies), &mut told);
+                    answers
+                        .extend(along.answer().map(|answer| Answer { remedy: remedies, ..answer }));
+                }
+            }
+            None => {
+                for compared in compared {
+                    let library = machine.and_then(|machine| advice(&compared, targets, machine));
+                    let remedy = untold(remedy(&compared).into_iter().chain(library), &mut told);
+                    answers.push(Answer { remedy, ..Answer::of(&compared) });
+                }
+            }
+        }
     }
     answers
 }
 
+/// What has not been said yet.
+fn untold(remedies: impl Iterator<Item = String>, told: &mut Vec<String>) -> Option<String> {
+    let mut new: Vec<String> = Vec::new();
+    for remedy in remedies {
+        if !told.contains(&remedy) {
+            told.push(remedy.clone());
+            new.push(remedy);
+        }
+    }
+    (!new.is_empty()).then(|| new.join(" "))
+}
 impl Answer {
     fn of(compared: &Compared<'_>) -> Self {
         let rule = compared.rule;
@@ -48,12 +75,14 @@ impl Answer {
             compare: rule.compare.clone(),
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
+            published: rule.published.clone(),
+            curve: None,
         }
     }
 }
 
 impl Bar {
-    fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
         // A tax is as weak as the weaker of the two that it is taken from.
         let baseline = compared
             .baseline()

@@ -48,6 +48,7 @@ impl Scene {
             trials: 7,
             cells,
             answers: Vec::new(),
+            reference: None,
         };
         Self { study, lines: Vec::new(), targets: Vec::new(), machine: None }
     }
@@ -80,6 +81,9 @@ impl Scene {
             metric,
             compare: compare.to_owned(),
             baseline: baseline.to_owned(),
+            along: None,
+            published: None,
+            project: Vec::new(),
         });
         self
     }

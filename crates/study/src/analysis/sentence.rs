@@ -3,7 +3,7 @@
 use load::{Operation, Percent};
 
 use crate::label::cpus;
-use crate::study::{Metric, Protocol};
+use crate::study::{AnswerRule, Metric, Protocol};
 use crate::verdict::Limit;
 
 use super::Figure;
@@ -24,6 +24,7 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     if let Some(comparison) = comparison(compared) {
         text = format!("{text}: {comparison}");
     }
+    text.push_str(&published(compared.rule));
     text.push('.');
     if !compared.is_per_cpu() {
         text.push_str(&no_maximum(compared));
@@ -35,7 +36,8 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
 /// RSA-2048 and 4,200 [4,100, 4,300] with ECDSA P-256 (nginx)`
 fn figures(compared: &Compared<'_>) -> String {
     let measured = compared.measured();
-    let (unit, noun) = unit(compared, &measured);
+    let largest = measured.iter().map(|(_, figure)| figure.estimate.median).fold(0.0, f64::max);
+    let (unit, noun) = unit(compared, largest);
     let item = |(place, (entry, figure)): (usize, &(&Entry<'_>, &Figure))| {
         let noun = if place == 0 { format!(" {noun}") } else { String::new() };
         format!("{}{noun} {}", quantity(figure, unit), compared.with(entry))
@@ -49,7 +51,13 @@ fn figures(compared: &Compared<'_>) -> String {
     format!("{} {verb} {}{}", subject(compared), list(&items), compared.context())
 }
 
-fn subject(compared: &Compared<'_>) -> String {
+/// `; Intel's Xeon E5 v3 had 2 to 2.4x`.
+pub(super) fn published(rule: &AnswerRule) -> String {
+    let published = rule.published.as_ref();
+    published.map_or_else(String::new, |p| format!("; {} had {}", p.who, p.says))
+}
+
+pub(super) fn subject(compared: &Compared<'_>) -> String {
     if compared.is_per_cpu() {
         return "One core of this machine".to_owned();
     }
@@ -60,11 +68,10 @@ fn subject(compared: &Compared<'_>) -> String {
 }
 
 /// What all figures are divided by, and what they then count.
-fn unit(compared: &Compared<'_>, measured: &[(&Entry<'_>, &Figure)]) -> (f64, String) {
+pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
     if !compared.is_of_bodies() {
         return (1.0, format!("{} a second", operations(compared)));
     }
-    let largest = measured.iter().map(|(_, figure)| figure.estimate.median).fold(0.0, f64::max);
     let (unit, name) = match largest {
         1e9.. => (1e9, "Gb/s"),
         1e6.. => (1e6, "Mb/s"),

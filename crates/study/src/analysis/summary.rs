@@ -27,7 +27,7 @@ impl CellSummary {
             client_ns_per_operation: of_lines(|line| line.per_operation(line.cpu_ns.client?)),
             server_s_per_gb: of_lines(|line| line.per_gigabyte(line.cpu_ns.server?)),
             client_s_per_gb: of_lines(|line| line.per_gigabyte(line.cpu_ns.client?)),
-            server_busy: of_lines(|line| line.verdict.evidence.server_busy),
+            server_busy: trials.server_busy(),
             client_busy: of_lines(|line| line.verdict.evidence.client_busy),
             p50_ns: of_lines(|line| line.latency_ns.p50.map(|ns| ns as f64)),
             p99_ns: of_lines(|line| line.latency_ns.p99.map(|ns| ns as f64)),

@@ -1,6 +1,7 @@
 //! What a run found, from studies and journals made by hand.
 
 mod doubts;
+mod projections;
 mod properties;
 mod sentences;
 

@@ -126,6 +126,11 @@ impl CellTrials<'_> {
         })
     }
 
+    /// The share of its CPUs that the server used.
+    pub(super) fn server_busy(&self) -> Option<Figure> {
+        Figure::of(self.valid().filter_map(|line| line.verdict.evidence.server_busy).collect())
+    }
+
     /// Whether an operation has a body.
     pub(super) fn has_bodies(&self) -> bool {
         self.cell.load.operation != Operation::Handshakes

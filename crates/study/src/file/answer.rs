@@ -7,9 +7,13 @@ use super::case::{Case, Sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::suggest::did_you_mean;
+use crate::reference::{Published, PublishedUnit, Reference};
 use crate::study::{AnswerRule, Cell, Metric};
 
-const KEYS: [&str; 4] = ["case", "metric", "compare", "baseline"];
+const KEYS: [&str; 7] = ["case", "metric", "compare", "baseline", "along", "published", "project"];
+
+/// More cores than any machine has.
+const MOST_CORES: u64 = 65_536;
 
 /// The keys whose value `none` is plain HTTP.
 const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
@@ -21,6 +25,7 @@ pub(super) fn read(
     table: &DeTable<'_>,
     cases: &[Case],
     cells: &[Cell],
+    reference: Option<&Reference>,
 ) -> Result<AnswerRule, Flaw> {
     let fields = Fields::all(source, table, "");
     fields.check_known("an answer", &KEYS)?;
@@ -43,7 +48,16 @@ pub(super) fn read(
         metric,
         compare: sweep.key.full.to_owned(),
         baseline: baseline(get("baseline")?, sweep)?,
+        along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
+        published: fields
+            .get("published")
+            .map(|field| published(field, metric, reference))
+            .transpose()?,
+        project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
     };
+    if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
+        return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
+    }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
         return Err(field.wrong(
             "is what TLS costs; write compare = \"load.suite\" or \"load.tls\" and baseline = \
@@ -81,6 +95,54 @@ fn compared<'a>(field: &Field<'_>, case: &'a Case) -> Result<&'a Sweep, Flaw> {
         };
         field.wrong(&format!("is not swept by case {}{hint}", case.name))
     })
+}
+
+fn along(field: &Field<'_>, case: &Case, sweep: &Sweep) -> Result<String, Flaw> {
+    let along = compared(field, case)?;
+    match std::ptr::eq(along.key, sweep.key) {
+        false => Ok(along.key.full.to_owned()),
+        true => Err(field.wrong("is what is compared; write another key that the case sweeps")),
+    }
+}
+
+/// A figure of the study's reference, which must count what the metric does.
+fn published(
+    field: &Field<'_>,
+    metric: Metric,
+    reference: Option<&Reference>,
+) -> Result<Published, Flaw> {
+    let text = field.text()?;
+    let Some(reference) = reference else {
+        return Err(field.wrong("names no reference; write reference = \"...\" at the top"));
+    };
+    let published = reference.figure(text).ok_or_else(|| {
+        let hint = did_you_mean(text, "its figures are", reference.figures());
+        field.wrong(&format!("is no figure of the study's reference{hint}"))
+    })?;
+    let fits = match published.unit {
+        PublishedUnit::Ratio => metric != Metric::TlsTax,
+        PublishedUnit::Gbps => metric == Metric::Goodput,
+        PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
+        PublishedUnit::CyclesPerByte => false,
+    };
+    match fits {
+        true => Ok(published),
+        false => Err(field.wrong(&format!(
+            "is of another kind ({}) than metric = {}; leave it out",
+            published.says,
+            metric.name()
+        ))),
+    }
+}
+
+fn project(field: &Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
+    if !matches!(metric, Metric::Goodput | Metric::Rate) {
+        return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
+    }
+    let count = |field: &Field<'_>| {
+        field.integer(1, MOST_CORES).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    };
+    field.values("project")?.iter().map(count).collect()
 }
 
 fn baseline(field: &Field<'_>, sweep: &Sweep) -> Result<String, Flaw> {

@@ -31,6 +31,7 @@ use units::Nanos;
 pub use error::StudyError;
 pub use shipped::shipped;
 
+use crate::reference::Reference;
 use crate::study::Study;
 use case::{Case, MOST_CELLS};
 use draft::{Draft, Origin};
@@ -46,8 +47,18 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 9] =
-    ["schema", "name", "question", "seed", "trials", "target", "load", "case", "answer"];
+const KEYS: [&str; 10] = [
+    "schema",
+    "name",
+    "question",
+    "reference",
+    "seed",
+    "trials",
+    "target",
+    "load",
+    "case",
+    "answer",
+];
 
 impl Study {
     /// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
@@ -98,11 +109,13 @@ fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
     for case in &cases {
         cells.extend(case.cells(allowed)?);
     }
+    let reference = fields.get("reference").map(reference).transpose()?;
     let answers = tables(&fields, "answer")?
         .into_iter()
-        .map(|(line, table)| answer::read(source, line, table, &cases, &cells))
+        .map(|(line, table)| answer::read(source, line, table, &cases, &cells, reference.as_ref()))
         .collect::<Result<_, _>>()?;
-    Ok(Study { name, question, seed, trials, cells, answers })
+    let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
+    Ok(Study { name, question, seed, trials, cells, answers, reference })
 }
 
 fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
@@ -113,6 +126,10 @@ fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
             _ => Err(field.wrong(&format!("is not known here; this toll reads schema = {SCHEMA}"))),
         },
     }
+}
+
+fn reference(field: &Field<'_>) -> Result<Reference, Flaw> {
+    Reference::find(field.text()?).map_err(|why| field.flaw(&format!("is wrong: {why}")))
 }
 
 fn trials(field: &Field<'_>) -> Result<u32, Flaw> {

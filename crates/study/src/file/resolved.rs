@@ -25,6 +25,9 @@ impl Study {
             self.seed,
             self.trials
         );
+        if let Some(reference) = &self.reference {
+            text.push_str(&format!("reference = {}\n", toml_text(reference)));
+        }
         for table in Table::ALL {
             let lines = shared
                 .iter()
@@ -45,7 +48,8 @@ impl Study {
             });
             push(&mut text, "[[case]]", std::iter::once(name).chain(fixed).chain(sweeps));
         }
-        for AnswerRule { case, metric, compare, baseline } in &self.answers {
+        for rule in &self.answers {
+            let AnswerRule { case, metric, compare, baseline, along, published, project } = rule;
             let baseline =
                 Key::swept(compare).map_or_else(|_| toml_text(baseline), |key| key.toml(baseline));
             let lines = [
@@ -54,7 +58,12 @@ impl Study {
                 format!("compare = {}\n", toml_text(compare)),
                 format!("baseline = {baseline}\n"),
             ];
-            push(&mut text, "[[answer]]", lines.into_iter());
+            let name = |key: &str, name: &str| format!("{key} = {}\n", toml_text(name));
+            let along = along.iter().map(|along| name("along", along));
+            let published = published.iter().map(|figure| name("published", &figure.name));
+            let project = (!project.is_empty()).then(|| format!("project = {project:?}\n"));
+            let lines = lines.into_iter().chain(along).chain(published).chain(project);
+            push(&mut text, "[[answer]]", lines);
         }
         text
     }

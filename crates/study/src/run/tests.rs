@@ -13,6 +13,7 @@ use crate::testing::cell;
 fn study() -> Study {
     let servers = [Server::Embedded, Server::Embedded, Server::Nginx, Server::Nginx];
     Study {
+        reference: None,
         name: "test".into(),
         question: "What?".into(),
         seed: 7,

@@ -1,0 +1,151 @@
+//! An answer along a swept key: the same comparison at each of its values, as one answer and one curve.
+
+use std::collections::BTreeMap;
+
+use crate::label::{label, label_in_sentence};
+
+use super::caveats::caveats;
+use super::compared::{Compared, Entry};
+use super::sentence::{published, subject, unit};
+use super::wording::{capitalized, list, quantity, times};
+use super::{Answer, Bar, Curve, Figure, Point};
+
+/// The same comparison at the values of one key.
+pub(super) struct Along<'a> {
+    key: &'a str,
+    /// The other swept keys, with the values that all points have.
+    common: BTreeMap<String, String>,
+    /// In the study's order, none of them without a cell.
+    points: Vec<Compared<'a>>,
+}
+
+impl<'a> Along<'a> {
+    /// One for each combination of the keys that are neither compared nor gone along.
+    pub(super) fn all(key: &'a str, compared: Vec<Compared<'a>>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for point in compared {
+            let mut common = point.common.clone();
+            common.remove(key);
+            match groups.iter_mut().find(|group| group.common == common) {
+                Some(group) => group.points.push(point),
+                None => groups.push(Self { key, common, points: vec![point] }),
+            }
+        }
+        groups
+    }
+
+    pub(super) fn points(&self) -> &[Compared<'a>] {
+        &self.points
+    }
+
+    pub(super) fn answer(&self) -> Option<Answer> {
+        let rule = self.points.first()?.rule;
+        let curve = self.curve();
+        let bar = |(point, bar): (&Point, &Bar)| Bar {
+            label: format!("{}, {}", point.label, bar.label),
+            ..bar.clone()
+        };
+        let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
+        Some(Answer {
+            sentence: self.sentence()?,
+            remedy: None,
+            caveats: self.caveats(),
+            case: rule.case.clone(),
+            metric: rule.metric,
+            compare: rule.compare.clone(),
+            common: self.common.clone(),
+            bars: all().map(bar).collect(),
+            published: rule.published.clone(),
+            curve: Some(curve),
+        })
+    }
+
+    fn curve(&self) -> Curve {
+        let point = |compared: &Compared<'_>| Point {
+            label: self.label(compared),
+            bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
+            busy: compared.shown().map(|entry| entry.trials.server_busy()).collect(),
+        };
+        Curve { along: self.key.to_owned(), points: self.points.iter().map(point).collect() }
+    }
+
+    fn label(&self, compared: &Compared<'_>) -> String {
+        compared.common.get(self.key).map_or_else(String::new, |value| label(self.key, value))
+    }
+
+    /// `The server (on CPU 0) sends 2.6x [2.5, 2.7] (1 MiB objects) to 2.9x [2.8, 3.0] (16 MiB objects)
+    /// as much with AES-128-GCM as with AES-128-CBC-SHA, at most 8.01 Gb/s [7.90, 8.10] (16 MiB
+    /// objects) (nginx); Intel's Xeon E5 v3 had 2 to 2.4x.`
+    fn sentence(&self) -> Option<String> {
+        let first = self.points.first()?;
+        let mut clauses = Vec::new();
+        for value in first.entries.iter().filter(|entry| !entry.is_baseline).map(|e| e.value) {
+            let entries: Vec<(&Compared<'_>, &Entry<'_>)> = self
+                .points
+                .iter()
+                .filter_map(|point| {
+                    Some((point, point.entries.iter().find(|entry| entry.value == value)?))
+                })
+                .collect();
+            clauses.extend(self.clause(value, &entries));
+        }
+        let context = first.context_of(&self.common, self.key);
+        if clauses.is_empty() {
+            return Some(format!("Not measured{context}: no pair of trials can be compared."));
+        }
+        let told = format!("{} {}", subject(first), list(&clauses));
+        Some(format!("{}{context}{}.", capitalized(&told), published(first.rule)))
+    }
+
+    fn clause(&self, value: &str, entries: &[(&Compared<'_>, &Entry<'_>)]) -> Option<String> {
+        let (first, _) = entries.first()?;
+        let key = &first.rule.compare;
+        let baseline = first.baseline()?;
+        let ratios: Vec<(&Compared<'_>, &Figure)> =
+            entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
+        let median = |figure: &Figure| figure.estimate.median;
+        let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)))?;
+        let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)))?;
+        let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
+            format!("{} ({})", times(ratio), self.label(point))
+        };
+        let ratio = match ratios.len() {
+            1 => at(least),
+            _ => format!("{} to {}", at(least), at(most)),
+        };
+        let verb = if first.is_of_bodies() { "sends" } else { "makes" };
+        let highest = entries
+            .iter()
+            .filter_map(|(point, entry)| Some((point, entry.figure.as_ref()?)))
+            .max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
+        let highest = highest.map_or_else(String::new, |(point, figure)| {
+            let (divisor, name) = unit(first, median(figure));
+            format!(", at most {} {name} ({})", quantity(figure, divisor), self.label(point))
+        });
+        Some(format!(
+            "{verb} {ratio} as much with {} as with {}{highest}",
+            label_in_sentence(key, value),
+            label_in_sentence(key, baseline.value)
+        ))
+    }
+
+    /// Those of all points; what holds for several is said once.
+    fn caveats(&self) -> Vec<String> {
+        let mut told: Vec<(String, Vec<String>)> = Vec::new();
+        for point in &self.points {
+            for caveat in caveats(point) {
+                match told.iter_mut().find(|(other, _)| *other == caveat) {
+                    Some((_, at)) => at.push(self.label(point)),
+                    None => told.push((caveat, vec![self.label(point)])),
+                }
+            }
+        }
+        let all = self.points.len();
+        told.into_iter()
+            .map(|(caveat, at)| match at.len() == all {
+                true => caveat,
+                false => format!("{}: {caveat}", capitalized(&list(&at))),
+            })
+            .collect()
+    }
+}

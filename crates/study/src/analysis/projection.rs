@@ -1,0 +1,221 @@
+//! What more cores would do: measured numbers of cores first, then what lies beyond them.
+//!
+//! Linear, a core's figure times their number, is what cores would do that disturb each other in
+//! nothing. It is an upper bound, and ends where a limit was seen that is not the server's CPU. From
+//! four numbers of cores on a scaling law is fitted (see [`stats::Scaling`]), to each round of trials by
+//! itself, so that its projections have the interval that medians of rounds have. Where the law does not
+//! fit, or points lie beyond what was measured, it is said.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::{LEAST_COUNTS, Scaling, ScalingError};
+
+use crate::label::label;
+use crate::verdict::Limit;
+
+use super::Figure;
+use super::compared::Compared;
+use super::sentence::unit;
+use super::trials::CellTrials;
+use super::wording::{list, quantity};
+
+/// The key whose values are numbers of cores.
+const CORES: &str = "target.cores";
+
+/// A gain of less than this share of what the added cores would do linearly is none.
+const LEAST_GAIN: f64 = 0.10;
+
+/// What the cells say of more cores, of one value of the compared key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Projection {
+    /// Of what: `AES-128-GCM, 16 MiB objects`.
+    pub label: String,
+    /// All of it in sentences.
+    pub sentences: Vec<String>,
+    /// From this number of cores on, the next larger one that was measured did not do more worth its
+    /// cores.
+    pub stops_helping: Option<u32>,
+    /// In ascending order: those that were measured and those that were asked for.
+    pub cores: Vec<AtCores>,
+}
+
+/// A number of cores.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AtCores {
+    /// How many.
+    pub cores: u32,
+    /// What was measured.
+    pub measured: Option<Figure>,
+    /// What was measured with the fewest cores, times as many; at most what a limit other than the
+    /// server's CPU let through.
+    pub linear: f64,
+    /// By the scaling law, where one was fitted.
+    pub law: Option<Figure>,
+}
+
+/// One number of cores with its trials.
+struct Step<'a> {
+    cores: u32,
+    trials: &'a CellTrials<'a>,
+    figure: Figure,
+}
+
+/// The projections of a rule whose comparisons differ in the number of cores among other keys: of the
+/// values that send most, one for each value of the compared key.
+pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
+    let Some(first) = compared.first() else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in &first.entries {
+        // By what the cells have in common but their cores: the key with the highest figure is told.
+        let mut groups: Vec<(BTreeMap<String, String>, Vec<Step<'_>>)> = Vec::new();
+        for point in compared {
+            let Some(step) = step(point, entry.value) else { continue };
+            let mut common = point.common.clone();
+            common.remove(CORES);
+            match groups.iter_mut().find(|(other, _)| *other == common) {
+                Some((_, steps)) => steps.push(step),
+                None => groups.push((common, vec![step])),
+            }
+        }
+        let height = |steps: &[Step<'_>]| {
+            steps.iter().map(|step| step.figure.estimate.median).fold(0.0, f64::max)
+        };
+        let highest = groups.into_iter().max_by(|a, b| height(&a.1).total_cmp(&height(&b.1)));
+        if let Some((common, mut steps)) = highest {
+            steps.sort_by_key(|step| step.cores);
+            let labels = std::iter::once(label(&first.rule.compare, entry.value))
+                .chain(common.iter().map(|(key, value)| label(key, value)));
+            let label = labels.collect::<Vec<_>>().join(", ");
+            found.push(projection(label, first, &steps));
+        }
+    }
+    found
+}
+
+fn step<'a>(point: &Compared<'a>, value: &str) -> Option<Step<'a>> {
+    let entry = point.entries.iter().find(|entry| entry.value == value)?;
+    let cpus = entry.trials.cell.target.pinned_to()?.len();
+    let swept = point.common.get(CORES).and_then(|cores| cores.parse().ok());
+    Some(Step {
+        cores: swept.or_else(|| u32::try_from(cpus).ok())?,
+        trials: entry.trials,
+        figure: entry.figure.clone()?,
+    })
+}
+
+fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Projection {
+    let least = &steps[0];
+    let measured: Vec<u32> = steps.iter().map(|step| step.cores).collect();
+    let most = measured.last().copied().unwrap_or(1);
+    let per_core = least.figure.estimate.median / f64::from(least.cores);
+    let cap = cap(steps);
+    let mut wanted: Vec<u32> = measured.iter().chain(&compared.rule.project).copied().collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let law = law(steps, compared, &wanted);
+    let at = |cores: &u32| AtCores {
+        cores: *cores,
+        measured: steps.iter().find(|step| step.cores == *cores).map(|step| step.figure.clone()),
+        linear: cap.map_or(f64::INFINITY, |(cap, _)| cap).min(per_core * f64::from(*cores)),
+        law: law.as_ref().ok().and_then(|law| law.get(cores).cloned()),
+    };
+    let cores: Vec<AtCores> = wanted.iter().map(at).collect();
+    let stops_helping = stops_helping(steps);
+    let (divisor, name) = unit(compared, per_core);
+    let told = |value: f64| match Figure::of(vec![value]) {
+        Some(figure) => format!("{} {name}", quantity(&figure, divisor)),
+        None => format!("{value} {name}"),
+    };
+    let beyond: Vec<&AtCores> = cores.iter().filter(|at| at.cores > most).collect();
+    let mut sentences = Vec::new();
+    let of_cores =
+        |cores: u32| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
+    if !beyond.is_empty() {
+        let items: Vec<String> =
+            beyond.iter().map(|at| format!("{} {}", of_cores(at.cores), told(at.linear))).collect();
+        sentences.push(format!(
+            "{label}: were nothing in the way of more cores, {} at {} a core; that is a projection from \
+             {}, not a measurement, and an upper bound.",
+            list(&items),
+            told(per_core),
+            of_cores(least.cores)
+        ));
+    }
+    if let Some((cap, why)) = cap {
+        sentences.push(format!("More than {} was not let through: {why}.", told(cap)));
+    }
+    match &law {
+        Ok(_) => {
+            let items: Vec<String> = cores
+                .iter()
+                .filter(|at| at.cores > most)
+                .filter_map(|at| {
+                    let law = at.law.as_ref()?;
+                    Some(format!("{} {} {name}", of_cores(at.cores), quantity(law, divisor)))
+                })
+                .collect();
+            if !items.is_empty() {
+                sentences.push(format!(
+                    "By the scaling law through the {} measured numbers of cores, {}; beyond the \
+                     measured {most} cores the law is a guess that the same things go on to limit.",
+                    steps.len(),
+                    list(&items)
+                ));
+            }
+        }
+        Err(why) => sentences.push(format!("No scaling law is fitted: {why}.")),
+    }
+    if let Some(cores) = stops_helping {
+        sentences.push(format!("Beyond {} more do not help.", of_cores(cores)));
+    }
+    Projection { label, sentences, stops_helping, cores }
+}
+
+/// The most that was let through where something else than the server's CPU was the limit.
+fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
+    let capped = steps.iter().filter_map(|step| {
+        let limits = step.trials.limits();
+        let all_else = limits.keys().all(|limit| *limit != Limit::ServerCpu);
+        let limit = limits.keys().find(|_| all_else)?;
+        Some((step.figure.estimate.median, super::limits::in_words(*limit)))
+    });
+    capped.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The law's figures for these numbers of cores, fitted round by round.
+fn law(
+    steps: &[Step<'_>],
+    compared: &Compared<'_>,
+    wanted: &[u32],
+) -> Result<BTreeMap<u32, Figure>, ScalingError> {
+    if steps.len() < LEAST_COUNTS {
+        return Err(ScalingError::TooFew(steps.len()));
+    }
+    let medians: Vec<(f64, f64)> =
+        steps.iter().map(|step| (f64::from(step.cores), step.figure.estimate.median)).collect();
+    Scaling::fit(&medians)?;
+    let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for step in steps {
+        for (round, sample) in step.trials.samples(compared.rule.metric) {
+            rounds.entry(round).or_default().push((f64::from(step.cores), sample));
+        }
+    }
+    let laws: Vec<Scaling> =
+        rounds.values().filter_map(|points| Scaling::fit(points).ok()).collect();
+    let figure = |cores: &u32| {
+        let samples = laws.iter().map(|law| law.at(f64::from(*cores))).collect();
+        Some((*cores, Figure::of(samples)?))
+    };
+    Ok(wanted.iter().filter_map(figure).collect())
+}
+
+/// The number of cores behind which the next larger one does not add what its cores are worth.
+fn stops_helping(steps: &[Step<'_>]) -> Option<u32> {
+    steps.windows(2).find_map(|pair| {
+        let [fewer, more] = pair else { return None };
+        let median = |step: &Step<'_>| step.figure.estimate.median;
+        let linear = median(fewer) * f64::from(more.cores - fewer.cores) / f64::from(fewer.cores);
+        (median(more) - median(fewer) < LEAST_GAIN * linear).then_some(fewer.cores)
+    })
+}

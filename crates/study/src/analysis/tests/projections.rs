@@ -1,0 +1,157 @@
+//! Answers along a key, published figures beside ours, and what more cores would do.
+
+use cpus::CpuList;
+
+use crate::analysis::Analysis;
+use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use crate::reference::Reference;
+use crate::study::{Cell, Metric, Server};
+use crate::verdict::Limit;
+
+use super::{SUITE, limit};
+
+const OBJECT: &str = "target.object";
+const CORES: &str = "target.cores";
+
+/// nginx with both suites at these values of another key, what each cell sends in bits a second.
+fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene {
+    let mut scene =
+        Scene::suites(&[Server::Nginx], &[CBC, GCM]).answer(Metric::Goodput, SUITE, CBC);
+    let suites: Vec<Cell> = std::mem::take(&mut scene.study.cells);
+    for value in values {
+        for cell in &suites {
+            let mut cell = cell.clone();
+            cell.name = format!("bulk-{:04}", scene.study.cells.len() + 1);
+            cell.params.insert(key.to_owned(), (*value).to_owned());
+            if key == CORES {
+                let last = value.parse::<usize>().unwrap() - 1;
+                cell.target.cpus = format!("0-{last}").parse().unwrap();
+                cell.load.cpus = CpuList::from(64);
+            }
+            scene.study.cells.push(cell);
+        }
+    }
+    for index in 0..scene.study.cells.len() {
+        let params = scene.study.cells[index].params.clone();
+        scene.measure(index, sends(&params[key], &params[SUITE]), &SPREAD);
+    }
+    scene
+}
+
+/// 3 Gb/s with CBC, 9 Gb/s with GCM, at four sizes; GCM a tenth less at the smallest.
+fn sizes() -> Scene {
+    let mut scene =
+        scene(OBJECT, &["1MiB", "4MiB", "16MiB"], |object, suite| match (suite, object) {
+            (CBC, _) => 3e9,
+            (_, "1MiB") => 8.1e9,
+            _ => 9e9,
+        });
+    let rule = &mut scene.study.answers[0];
+    rule.along = Some(OBJECT.to_owned());
+    rule.published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+    scene
+}
+
+#[test]
+fn sizes_make_one_answer_that_ends_with_what_was_published() {
+    let analysis = sizes().analysis();
+    let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
+    assert_eq!(
+        answer.sentence,
+        "The server (on CPU 0) sends 2.70x [2.70, 2.70] (1 MiB objects) to 3.00x [3.00, 3.00] \
+         (16 MiB objects) as much with AES-128-GCM as with AES-128-CBC-SHA, at most 9.00 [8.73, \
+         9.27] Gb/s (16 MiB objects) (nginx); Intel's Xeon E5 v3 had 2 to 2.4x."
+    );
+    let curve = answer.curve.as_ref().unwrap();
+    assert_eq!(curve.along, OBJECT);
+    let labels: Vec<&str> = curve.points.iter().map(|point| point.label.as_str()).collect();
+    assert_eq!(labels, ["1 MiB objects", "4 MiB objects", "16 MiB objects"]);
+    assert_eq!(answer.bars.len(), 6);
+    assert_eq!(answer.bars[1].label, "1 MiB objects, AES-128-GCM");
+}
+
+#[test]
+fn what_limits_one_size_is_said_with_that_size() {
+    let mut scene = sizes();
+    limit(&mut scene, 1, 2, Limit::ClientCpu);
+    let answer = scene.first();
+    assert!(
+        answer.caveats.iter().any(|caveat| caveat.starts_with("1 MiB objects: ")),
+        "{:?}",
+        answer.caveats
+    );
+}
+
+#[test]
+fn a_published_figure_ends_an_answer_without_a_curve_too() {
+    let mut scene = sizes();
+    scene.study.answers[0].along = None;
+    let answer = scene.first();
+    assert!(answer.sentence.contains("; Intel's Xeon E5 v3 had 2 to 2.4x."), "{}", answer.sentence);
+}
+
+/// The analysis of a scene of cores, projected to 32.
+fn projected(scene: &mut Scene) -> Analysis {
+    scene.study.answers[0].project = vec![32];
+    scene.analysis()
+}
+
+fn of_cores(cores: &[&str], one: impl Fn(f64) -> f64) -> Scene {
+    scene(CORES, cores, |cores, suite| {
+        let factor = if suite == CBC { 3e9 } else { 9e9 };
+        factor * one(cores.parse().unwrap())
+    })
+}
+
+#[test]
+fn from_one_core_only_a_straight_line_follows() {
+    let analysis = projected(&mut of_cores(&["1"], |cores| cores));
+    let [cbc, gcm] = analysis.projections.as_slice() else { panic!("{:?}", analysis.projections) };
+    assert_eq!(cbc.label, "AES-128-CBC-SHA, nginx");
+    assert_eq!(
+        gcm.sentences,
+        [
+            "AES-128-GCM, nginx: were nothing in the way of more cores, 32 cores 288 Gb/s at 9.00 \
+             Gb/s a core; that is a projection from 1 core, not a measurement, and an upper bound.",
+            "No scaling law is fitted: a scaling law takes 4 numbers of cores or more, and there \
+             are 1."
+        ]
+    );
+    assert_eq!(gcm.cores.last().unwrap().law, None);
+}
+
+#[test]
+fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
+    let analysis =
+        projected(&mut of_cores(&["1", "2", "4", "8"], |n| n / (1.0 + 0.05 * (n - 1.0))));
+    let gcm = &analysis.projections[1];
+    let law = gcm.cores.last().unwrap().law.as_ref().unwrap();
+    let expected = 9e9 * 32.0 / (1.0 + 0.05 * 31.0);
+    assert!((law.estimate.median / expected - 1.0).abs() < 0.01, "{law:?}");
+    assert_eq!(law.estimate.n, 7);
+    assert!(law.estimate.interval.low < expected && expected < law.estimate.interval.high);
+    let words = gcm.sentences.join(" ");
+    assert!(
+        words.contains("By the scaling law through the 4 measured numbers of cores"),
+        "{words}"
+    );
+    assert!(words.contains("beyond the measured 8 cores the law is a guess"), "{words}");
+}
+
+#[test]
+fn a_roof_fits_no_law_and_ends_the_straight_line() {
+    let mut scene = of_cores(&["1", "2", "4", "8"], |n| n.min(2.0));
+    for index in 4..scene.study.cells.len() {
+        for round in 0..7 {
+            scene.trial(index, round).verdict.limit = Limit::Unknown;
+        }
+    }
+    let analysis = projected(&mut scene);
+    let gcm = &analysis.projections[1];
+    let words = gcm.sentences.join(" ");
+    assert!(words.contains("do not follow the scaling law"), "{words}");
+    assert!(words.contains("More than 18.0 Gb/s was not let through"), "{words}");
+    assert!(words.contains("Beyond 2 cores more do not help."), "{words}");
+    assert_eq!(gcm.stops_helping, Some(2));
+    assert!((gcm.cores.last().unwrap().linear / 18e9 - 1.0).abs() < 1e-9);
+}

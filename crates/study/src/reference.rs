@@ -1,0 +1,186 @@
+//! Published figures, which stand beside ours in answers and charts: those that a paper states in words
+//! or tables, with their source. Nothing is read off a curve.
+
+use serde::{Deserialize, Serialize};
+
+/// What was published of one measurement.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reference {
+    schema: u32,
+    /// Whose figures they are, as a sentence names them: `Intel's Xeon E5 v3`.
+    pub who: String,
+    /// Where they were published.
+    pub source: String,
+    /// When, where that is known.
+    pub year: Option<u32>,
+    #[serde(rename = "figure")]
+    figures: Vec<Figure>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Figure {
+    name: String,
+    what: String,
+    unit: PublishedUnit,
+    low: f64,
+    high: Option<f64>,
+    #[serde(default)]
+    is_at_least: bool,
+    says: String,
+}
+
+/// One published figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// Its name in the reference, as study files say it.
+    pub name: String,
+    /// Whose it is: `Intel's Xeon E5 v3`.
+    pub who: String,
+    /// Where it was published.
+    pub source: String,
+    /// What it is of.
+    pub what: String,
+    /// As a sentence tells it: `2 to 2.4x`.
+    pub says: String,
+    /// What it counts.
+    pub unit: PublishedUnit,
+    /// The figure, or the lower end of its range.
+    pub low: f64,
+    /// The upper end; the same as the lower one where it is one figure.
+    pub high: f64,
+    /// Whether no upper end was published.
+    pub is_at_least: bool,
+}
+
+/// What a published figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PublishedUnit {
+    /// One thing over another.
+    #[serde(rename = "ratio")]
+    Ratio,
+    /// 10^9 bits a second of all cores.
+    #[serde(rename = "Gb/s")]
+    Gbps,
+    /// 10^9 bits a second of one core.
+    #[serde(rename = "Gb/s a core")]
+    GbpsPerCore,
+    /// Core cycles for each byte.
+    #[serde(rename = "cycles/byte")]
+    CyclesPerByte,
+}
+
+/// The only form of these files so far.
+const SCHEMA: u32 = 1;
+
+/// Each name with its file.
+const FILES: [(&str, &str); 2] = [
+    ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
+    ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
+];
+
+impl Reference {
+    /// The names of all references that toll brings along.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        FILES.iter().map(|(name, _)| *name)
+    }
+
+    /// The reference of this name.
+    ///
+    /// # Errors
+    /// There is none, or its file is wrong, which is a fault of toll.
+    pub fn find(name: &str) -> Result<Self, String> {
+        let known = || Self::names().collect::<Vec<_>>().join(", ");
+        let file = FILES.iter().find(|(known, _)| *known == name);
+        let (_, text) = file.ok_or_else(|| {
+            format!("`{name}` is no published measurement that toll knows; there are: {}", known())
+        })?;
+        Self::parse(text).map_err(|why| format!("the figures of {name} cannot be read: {why}"))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let reference: Self = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        if reference.schema != SCHEMA {
+            return Err(format!("schema = {} is not known here", reference.schema));
+        }
+        for (place, figure) in reference.figures.iter().enumerate() {
+            let Figure { name, low, .. } = figure;
+            let high = figure.high.unwrap_or(*low);
+            let is_range = low.is_finite() && high.is_finite() && 0.0 < *low && *low <= high;
+            if !is_range || (figure.is_at_least && figure.high.is_some()) {
+                return Err(format!("figure {name}: {low} to {high} is no range"));
+            }
+            if reference.figures[..place].iter().any(|other| other.name == *name) {
+                return Err(format!("two figures are named {name}"));
+            }
+        }
+        Ok(reference)
+    }
+
+    /// The names of its figures.
+    pub fn figures(&self) -> impl Iterator<Item = &str> + Clone {
+        self.figures.iter().map(|figure| figure.name.as_str())
+    }
+
+    /// The figure of this name.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<Published> {
+        let figure = self.figures.iter().find(|figure| figure.name == name)?;
+        Some(Published {
+            name: figure.name.clone(),
+            who: self.who.clone(),
+            source: self.source.clone(),
+            what: figure.what.clone(),
+            says: figure.says.clone(),
+            unit: figure.unit,
+            low: figure.low,
+            high: figure.high.unwrap_or(figure.low),
+            is_at_least: figure.is_at_least,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_reference_is_read() {
+        for name in Reference::names() {
+            let reference = Reference::find(name).unwrap();
+            assert!(reference.figures().count() > 1, "{name}");
+        }
+        let figure = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+        let figure = figure.unwrap();
+        assert_eq!((figure.low, figure.high, figure.unit), (2.0, 2.4, PublishedUnit::Ratio));
+        assert_eq!(
+            format!("{} had {}", figure.who, figure.says),
+            "Intel's Xeon E5 v3 had 2 to 2.4x"
+        );
+        assert!(Reference::find("xeon").unwrap_err().contains("there are: xeon-e5-v3-2014, "));
+    }
+
+    #[test]
+    fn a_file_that_says_something_else_is_refused() {
+        let file = |figure: &str| {
+            format!(
+                "schema = 1\nwho = \"w\"\nsource = \"s\"\n[[figure]]\nname = \"n\"\nwhat = \"w\"\n{figure}"
+            )
+        };
+        let good = "unit = \"ratio\"\nlow = 2.0\nsays = \"2x\"\n";
+        assert!(Reference::parse(&file(good)).is_ok());
+        for (change, why) in [
+            ("high = 1.0", "is no range"),
+            ("high = 3.0\nis-at-least = true", "is no range"),
+            ("curve = [1.0]", "unknown field"),
+        ] {
+            let message = Reference::parse(&file(&format!("{good}{change}\n"))).unwrap_err();
+            assert!(message.contains(why), "{message}");
+        }
+        let schema = file(good).replace("schema = 1", "schema = 2");
+        assert!(Reference::parse(&schema).unwrap_err().contains("schema = 2"));
+        let twice = format!("{}[[figure]]\nname = \"n\"\nwhat = \"w\"\n{good}", file(good));
+        assert!(Reference::parse(&twice).unwrap_err().contains("two figures"));
+    }
+}
