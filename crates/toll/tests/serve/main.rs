@@ -2,6 +2,7 @@
 //! clients that misbehave.
 
 mod clients;
+mod instructions;
 mod life;
 mod peers;
 mod server;
