@@ -3,8 +3,10 @@
 //! `bench_client [ROUNDS [SECONDS]]`, 5 rounds of 1 s by default, which takes about 6 minutes. The
 //! server runs on the first CPU, the client on the second. Each round measures every row with every
 //! client that can make it, one after the other, so that what drifts touches all alike. The table is
-//! printed at the end, and after Ctrl-C with what there is by then. It reports, and judges nothing.
+//! printed at the end, and after Ctrl-C with what there is by then; behind it, a line for everything
+//! that toll is to reach says whether it did.
 
+mod goals;
 mod rows;
 mod table;
 
@@ -54,6 +56,7 @@ fn main() -> Result<(), Failure> {
     let duration = Nanos(u64::from(seconds) * 1_000_000_000);
     let samples = bench.measure(rounds, duration, &interrupt)?;
     print!("{}", table::of(&bench.rows, &samples));
+    print!("{}", goals::of(&bench.rows, &samples));
     Ok(())
 }
 

@@ -12,6 +12,8 @@ use targets::Settings;
 use tls::{CertificateKey, Suite, Version};
 use units::{Bytes, Nanos};
 
+use crate::goals::Goal;
+
 /// Connections of a load that keeps many.
 const CONNECTIONS: usize = 64;
 const TIMEOUT: Nanos = Nanos(10_000_000_000);
@@ -45,6 +47,15 @@ pub(crate) enum Kind {
     Cbc,
     /// TLS 1.2, AES128-GCM-SHA256.
     StaticGcm,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ModernP256 | Self::ModernRsa => "AES-128-GCM",
+            Self::Cbc | Self::StaticGcm => self.suite().openssl_name,
+        })
+    }
 }
 
 impl Kind {
@@ -95,12 +106,21 @@ pub(crate) struct Row {
     pub(crate) operation: Operation,
     pub(crate) per: Per,
     pub(crate) makers: &'static [Maker],
+    pub(crate) goals: &'static [Goal],
 }
 
 const REQUESTS: &[Maker] =
     &[Maker::Toll, Maker::Peer(Peer::Wrk), Maker::Peer(Peer::Ab), Maker::Peer(Peer::H2load)];
 const ONE_REQUEST: &[Maker] = &[Maker::Toll, Maker::Peer(Peer::Wrk), Maker::Peer(Peer::Ab)];
 const HANDSHAKES: &[Maker] = &[Maker::Toll, Maker::Peer(Peer::STime)];
+
+const LARGE: &[Goal] = &[Goal::Cheaper(Peer::Wrk, 10.0)];
+const MIDDLE: &[Goal] = &[Goal::Cheaper(Peer::Wrk, 4.0)];
+const SMALL: &[Goal] = &[Goal::Cheaper(Peer::Wrk, 1.25), Goal::NoSlower(Peer::Wrk)];
+const ALIKE: &[Goal] = &[Goal::Alike(Kind::StaticGcm)];
+const ONCE: &[Goal] =
+    &[Goal::Cheaper(Peer::Wrk, 10.0), Goal::Cheaper(Peer::Ab, 10.0), Goal::Busy(0.95)];
+const NONE_ASKED: &[Goal] = &[Goal::Cheaper(Peer::STime, 4.0)];
 
 pub(crate) fn all() -> Vec<Row> {
     let kept = |kind: Kind, name: &str, object: Bytes| Row {
@@ -110,6 +130,13 @@ pub(crate) fn all() -> Vec<Row> {
         operation: Operation::Requests,
         per: if object.0 < 64 << 10 { Per::Operation } else { Per::Gigabyte },
         makers: REQUESTS,
+        goals: match (kind, object.0) {
+            (Kind::Cbc, _) => ALIKE,
+            (Kind::StaticGcm, _) => &[],
+            (_, 0x10_0000..) => LARGE,
+            (_, 0x1_0000..) => MIDDLE,
+            _ => SMALL,
+        },
     };
     let each = |kind: Kind, name: &str, operation: Operation, makers: &'static [Maker]| Row {
         title: match operation {
@@ -121,6 +148,7 @@ pub(crate) fn all() -> Vec<Row> {
         operation,
         per: Per::Operation,
         makers,
+        goals: if operation == Operation::Handshakes { NONE_ASKED } else { ONCE },
     };
     let mut rows: Vec<Row> = [16 << 20, 1 << 20, 64 << 10, 1 << 10]
         .map(|size| kept(Kind::ModernP256, "TLS 1.3 AES-128-GCM", Bytes(size)))
