@@ -5,7 +5,6 @@ use rustix::event::epoll::EventFlags;
 use super::closing::Ending;
 use super::exchange::{Counted, unsealed};
 use super::{After, Connection, Next, Open, Phase, Role};
-use crate::Operation;
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Established;
@@ -13,6 +12,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
+use crate::{Operation, Receive};
 
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.
@@ -116,8 +116,11 @@ impl Open {
             // Many connections that wait for their turn need not keep what the handshake took.
             self.received = Vec::new();
         }
-        let reception = Reception::tls(established.opener, context.lengths.clone())
+        let mut reception = Reception::tls(established.opener, context.lengths.clone())
             .with_tickets(established.tickets);
+        if context.plan.receive == Receive::Walk {
+            reception = reception.trusting_content();
+        }
         let mut sealer = established.sealer;
         if context.plan.operation == Operation::Handshakes {
             const CLOSE_NOTIFY: [u8; 2] = [1, 0];

@@ -74,6 +74,14 @@ impl Response {
         (!self.begun && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
     }
 
+    /// Whether the body goes on with this, as is known of generated objects, and does not end with
+    /// it.
+    pub(super) fn knows(&self, content: &[u8]) -> bool {
+        matches!(self.expectation, Expectation::Object(_))
+            && self.left().is_some_and(|left| left > content.len() as u64)
+            && objects::matches(self.body, content)
+    }
+
     /// The length of the head, once it has come.
     pub(super) fn head_length(&self) -> Option<usize> {
         (self.head_length > 0).then_some(self.head_length)

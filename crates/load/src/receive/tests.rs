@@ -2,6 +2,7 @@
 
 mod accepted;
 mod heads;
+mod known;
 mod properties;
 mod refused;
 mod strides;

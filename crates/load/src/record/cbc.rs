@@ -64,19 +64,40 @@ impl CbcKeys {
         header: Header,
         body: &mut [u8],
     ) -> Option<Range<usize>> {
-        if self.encrypt_then_mac {
-            let end = body.len().checked_sub(self.mac.length())?;
-            let (sealed, tag) = body.split_at_mut(end);
-            self.mac.verify(&tls12_aad(sequence, header, end), sealed, tag)?;
-            let content = self.decrypt(sealed)?;
-            Some(BLOCK..BLOCK + content)
-        } else {
-            let end = BLOCK + self.decrypt(body)?;
-            let content = end.checked_sub(self.mac.length()).filter(|end| *end >= BLOCK)?;
-            let aad = tls12_aad(sequence, header, content - BLOCK);
-            self.mac.verify(&aad, &body[BLOCK..content], &body[content..end])?;
-            Some(BLOCK..content)
+        if !self.encrypt_then_mac {
+            let content = self.decrypt_content(body)?;
+            return self.is_authentic(sequence, header, body, content.clone()).then_some(content);
         }
+        let end = body.len().checked_sub(self.mac.length())?;
+        let (sealed, tag) = body.split_at_mut(end);
+        self.mac.verify(&tls12_aad(sequence, header, end), sealed, tag)?;
+        let content = self.decrypt(sealed)?;
+        Some(BLOCK..BLOCK + content)
+    }
+
+    /// Whether records are decrypted before they are authenticated.
+    pub(super) fn decrypts_first(&self) -> bool {
+        !self.encrypt_then_mac
+    }
+
+    /// Decrypts a record in place and says where its content is, which is not authentic yet.
+    pub(super) fn decrypt_content(&self, body: &mut [u8]) -> Option<Range<usize>> {
+        let end = BLOCK + self.decrypt(body)?;
+        let content = end.checked_sub(self.mac.length()).filter(|end| *end >= BLOCK)?;
+        Some(BLOCK..content)
+    }
+
+    /// Whether what [`Self::decrypt_content`] left in `body` has the MAC of this sequence number.
+    pub(super) fn is_authentic(
+        &self,
+        sequence: u64,
+        header: Header,
+        body: &[u8],
+        content: Range<usize>,
+    ) -> bool {
+        let tag = body.get(content.end..content.end + self.mac.length());
+        let aad = tls12_aad(sequence, header, content.len());
+        tag.is_some_and(|tag| self.mac.verify(&aad, &body[content], tag).is_some())
     }
 
     /// Decrypts what follows the IV in place; the length without padding.
