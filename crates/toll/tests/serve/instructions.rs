@@ -76,7 +76,7 @@ fn shake_hands(address: SocketAddr, group: Group, mode: KeyExchangeMode, handsha
         stop: Stop::Operations(handshakes),
         receive: Receive::Walk,
         verify: OneIn(NonZeroU32::MIN),
-        timeout: Nanos(60_000_000_000),
+        timeout: Nanos(180_000_000_000),
     };
     let outcome = Engine::start(plan).unwrap().join();
     assert_eq!((outcome.completed, outcome.failures.total()), (handshakes, 0));

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use units::Bytes;
 
 /// What anything here may take; far more than it does.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// A running `toll serve`, killed when it goes out of scope.
 pub(crate) struct Serve {
