@@ -1,5 +1,8 @@
 //! What a reader should know before believing a trial's figures.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -302,123 +305,5 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; likely: {}; {}", self.seen, self.likely_cause, self.remedy)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::evidence::Evidence;
-    use crate::verdict::Limit;
-
-    fn kinds(
-        neighbours: Neighbours,
-        limit: Limit,
-        evidence: Evidence,
-        core: CoreHz,
-    ) -> Vec<WarningKind> {
-        let operations = Operations { completed: evidence.completed, ..Operations::default() };
-        let verdict = Verdict { limit, evidence };
-        let warnings = Warning::of(neighbours, &verdict, &operations, 64, core);
-        warnings.iter().map(|warning| warning.kind).collect()
-    }
-
-    fn calm() -> Evidence {
-        Evidence {
-            completed: 64,
-            failed_share: Some(0.0),
-            steal: Some(0.09),
-            foreign: Some(0.09),
-            sibling_busy: Some(0.24),
-            ..Evidence::default()
-        }
-    }
-
-    fn hz(before: u64, after: u64) -> CoreHz {
-        CoreHz { before: Some(before), after: Some(after) }
-    }
-
-    #[test]
-    fn a_calm_trial_warns_of_nothing() {
-        assert_eq!(kinds(Neighbours::Apart, Limit::ServerCpu, calm(), hz(2000, 2090)), []);
-    }
-
-    #[test]
-    fn each_reason_to_doubt_is_told() {
-        let server = Limit::ServerCpu;
-        let none = CoreHz::default();
-        let apart = Neighbours::Apart;
-        assert_eq!(kinds(Neighbours::Siblings, server, calm(), none), [WarningKind::SiblingCpus]);
-        assert_eq!(kinds(Neighbours::Shared, server, calm(), none), [WarningKind::SharedCpus]);
-        assert_eq!(
-            kinds(apart, server, Evidence { steal: Some(0.1), ..calm() }, none),
-            [WarningKind::Steal]
-        );
-        assert_eq!(
-            kinds(apart, server, Evidence { foreign: Some(0.1), ..calm() }, none),
-            [WarningKind::ForeignWork]
-        );
-        assert_eq!(kinds(apart, server, calm(), hz(2000, 2201)), [WarningKind::FrequencyMoved]);
-        assert_eq!(
-            kinds(apart, server, Evidence { sibling_busy: Some(0.25), ..calm() }, none),
-            [WarningKind::BusySibling]
-        );
-        let one_thread = Evidence {
-            server_busy: Some(0.5),
-            server_busiest_thread: Some(0.99),
-            server_saturated: Some(0.99),
-            ..calm()
-        };
-        assert_eq!(kinds(apart, server, one_thread, none), [WarningKind::FewWorkers]);
-        let failed = Evidence { failed: 1, failed_share: Some(0.001), ..calm() };
-        assert_eq!(kinds(apart, server, failed, none), [WarningKind::FewErrors]);
-        let few = Evidence { completed: 63, ..calm() };
-        assert_eq!(kinds(apart, server, few, none), [WarningKind::FewOperations]);
-    }
-
-    #[test]
-    fn what_was_not_seen_or_not_in_memory_is_told_in_three_parts() {
-        let changed = Warning::processes_changed(ProcessesChanged { before: 1, after: 5 });
-        assert!(changed.seen.contains("(1 at its start, 5 at its end)"));
-        let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
-        assert!(unknown.seen.starts_with("CPU by core could not be read: "), "{unknown}");
-        assert!(unknown.seen.ends_with("it panicked"), "{unknown}");
-        let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
-        assert!(on_disk.to_string().starts_with("the objects lie in /var/tmp; likely: "));
-        for (warning, name) in [
-            (changed, "processes-changed"),
-            (unknown, "cores-unknown"),
-            (on_disk, "objects-on-disk"),
-        ] {
-            assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
-        }
-    }
-
-    #[test]
-    fn a_mixture_of_what_was_left_open_is_told() {
-        let names = |names: &[(&str, u64)]| {
-            names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-        };
-        let obtained = |schemes: &[(&str, u64)]| Obtained {
-            tls: names(&[("1.3", 64)]),
-            signature_scheme: names(schemes),
-            ..Obtained::default()
-        };
-        assert!(Warning::mixed(&obtained(&[("rsa_pss_rsae_sha256", 64)])).is_none());
-        let both = [("ecdsa_secp256r1_sha256", 60), ("rsa_pss_rsae_sha256", 4)];
-        let warning = Warning::mixed(&obtained(&both)).unwrap();
-        let expected =
-            "not all handshakes were alike: ecdsa_secp256r1_sha256 in 60, rsa_pss_rsae_sha256 in 4";
-        assert_eq!((warning.kind, warning.seen.as_str()), (WarningKind::Mixed, expected));
-    }
-
-    #[test]
-    fn a_connection_for_every_other_request_is_none_that_was_kept() {
-        assert!(Warning::connections_not_kept(64, 128).is_none());
-        assert!(Warning::connections_not_kept(0, 0).is_none());
-        let warning = Warning::connections_not_kept(1_000, 1_000).unwrap();
-        assert!(
-            warning.to_string().starts_with("1,000 connections were opened for 1,000 requests")
-        );
     }
 }

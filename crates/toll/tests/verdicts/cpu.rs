@@ -23,7 +23,7 @@ fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
     if !has_two_cpus() {
         return;
     }
-    let server = Server::start(&["--certificate-key", "rsa:4096"]);
+    let server = Server::start(&["--certificate-key", "rsa:3072"]);
     let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
     let verdict = &line.verdict;
     assert!(verdict.limit == Limit::ServerCpu || is_disturbed(verdict), "{verdict:?}");
@@ -40,7 +40,7 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     if !has_two_cpus() {
         return;
     }
-    let server = Server::start(&["--certificate-key", "rsa:4096"]);
+    let server = Server::start(&["--certificate-key", "rsa:3072"]);
     let pid = server.process.pid().to_string();
     until("its worker is pinned", || has_thread_on(&pid, &first_cpu()));
     // Its only worker may run on either of them now.
