@@ -101,7 +101,7 @@ pub(crate) fn paired(
 
 /// A line for each goal of the rows that were measured, ending in a newline.
 pub(crate) fn of(rows: &[Row], samples: &[Sample]) -> String {
-    let mut text = format!("{:<60}{:<48}{:>26}  reached\n", "what toll is to reach", "", "here");
+    let mut text = format!("{:<68}{:<48}{:>26}  reached\n", "what toll is to reach", "", "here");
     for (place, row) in rows.iter().enumerate() {
         for goal in row.goals {
             let figures = goal.figures(rows, place, samples);
@@ -113,7 +113,7 @@ pub(crate) fn of(rows: &[Row], samples: &[Sample]) -> String {
             let here = spread(&figures, |figure| goal.in_words(figure));
             // Writing to a string cannot fail.
             let _ =
-                writeln!(text, "{:<60}{:<48}{here:>26}  {reached}", row.title, goal.to_string());
+                writeln!(text, "{:<68}{:<48}{here:>26}  {reached}", row.title, goal.to_string());
         }
     }
     text
