@@ -64,6 +64,14 @@ impl<T> Fact<T> {
         Self::Unknown { not_available_here: why.to_string() }
     }
 
+    /// The same fact seen otherwise.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
+        match self {
+            Self::Known(value) => Fact::Known(change(value)),
+            Self::Unknown { not_available_here } => Fact::Unknown { not_available_here },
+        }
+    }
+
     /// The value, where it is known.
     pub fn known(&self) -> Option<&T> {
         match self {

@@ -1,6 +1,6 @@
 //! What the machine does while toll measures, and what it is.
 //!
-//! Facts only: this crate judges nothing. What a machine cannot give is
+//! Facts only: this crate judges nothing, but in [`check`]. What a machine cannot give is
 //! [not available](Availability), with the reason, and never a guess.
 //!
 //! - [`cpu_series`]: user, system, interrupt, steal and idle time by core over a window.
@@ -11,9 +11,12 @@
 //! - [`link`]: the interface that packets leave by, and the queue before it.
 //! - [`interrupt_time`]: whom the kernel charges the time of interrupts to.
 //! - [`machine`]: everything that goes into `machine.json`.
+//! - [`check`]: what of the machine will spoil a measurement, and what mends it.
+//! - [`tuning`]: makes settings, and takes them back.
 
 mod availability;
 mod chains;
+pub mod check;
 pub mod contention;
 mod cpu_clock;
 pub mod cpu_series;
@@ -33,6 +36,7 @@ mod proc_stat;
 pub mod process_tree;
 mod sibling_cpus;
 pub mod thread_cpu;
+pub mod tuning;
 
 pub use availability::{Availability, Fact};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};

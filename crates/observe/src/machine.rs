@@ -17,6 +17,10 @@ pub use system::{Descriptors, System};
 
 use crate::Availability;
 
+pub(crate) use hardware_counters::probe as hardware_counters;
+pub(crate) use kernel_tls::probe as kernel_tls;
+pub(crate) use system::limits as descriptors;
+
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {

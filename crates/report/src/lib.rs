@@ -23,7 +23,7 @@ use study::{Line, TargetRecord};
 
 pub use cells_csv::cells_csv;
 pub use page::{ReportError, html};
-pub use terminal::{Style, terminal};
+pub use terminal::{Style, terminal, wrapped};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use study::analysis::{Answer, CellSummary, Mark, Repeated};
 use crate::figures::coverages;
 use crate::text::{on_one_line, trials};
 use crate::{Run, mark};
-use wrap::wrapped;
+pub use wrap::wrapped;
 
 /// Whether a terminal shows colours. The words are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,19 +1,15 @@
 //! What a result folder says: read from its journal, written as `cells.csv` and `report.html`,
 //! printed for a person.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use cpus::CpuList;
 use observe::Machine;
-use report::{Run, Style};
+use report::Run;
 use study::analysis::Analysis;
 use study::{Line, Results, Study, TargetRecord};
 
-use crate::Failure;
-
-/// The width where the terminal's is not known.
-const WIDTH: usize = 120;
+use crate::{Failure, screen};
 
 /// All that a report is made of.
 pub(crate) struct Findings {
@@ -45,16 +41,7 @@ impl Findings {
 
     /// The answers and the tables, as wide and as colourful as stdout allows.
     pub(crate) fn in_words(&self) -> String {
-        let stdout = std::io::stdout();
-        let size = rustix::termios::tcgetwinsize(&stdout).ok();
-        let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let style = match stdout.is_terminal() && !is_dumb && !no_colour {
-            true => Style::Colour,
-            false => Style::Plain,
-        };
-        report::terminal(&self.run(), columns.unwrap_or(WIDTH), style)
+        report::terminal(&self.run(), screen::width(), screen::style())
     }
 
     /// Whether every cell has all its trials, and all of them valid.

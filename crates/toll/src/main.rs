@@ -1,5 +1,6 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+mod check;
 mod dry_run;
 mod findings;
 mod interrupt;
@@ -8,6 +9,7 @@ mod load;
 mod progress;
 mod report;
 mod run;
+mod screen;
 mod serve;
 mod shell;
 mod summary;
@@ -38,6 +40,8 @@ Examples:
       a first look at this machine: what do handshakes and bytes cost, in about a minute
   toll report results/2026-11-21T20-51-34Z-quick
       the answers of an earlier run, and its report.html again
+  toll check
+      what on this machine will spoil a measurement, and what mends it
   toll serve --cpus 0 --write-certificate cert.pem
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
       a server on one CPU, and a load on another
@@ -49,6 +53,7 @@ failed or is not valid; 130 interrupted.";
 enum Command {
     Run(run::Arguments),
     Report(report::Arguments),
+    Check(check::Arguments),
     Load(load::Arguments),
     Serve(serve::Arguments),
     Completions(shell::CompletionsArguments),
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
+        Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),

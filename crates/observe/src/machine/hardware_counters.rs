@@ -5,7 +5,7 @@ use std::os::fd::FromRawFd;
 use crate::{Availability, chains};
 
 /// Whether the core's cycles in user mode can be counted for this thread (perf_event_open(2)).
-pub(super) fn probe() -> Availability {
+pub(crate) fn probe() -> Availability {
     match count_cycles() {
         Ok(0) => Availability::NotAvailable("the cycle counter stays at 0".into()),
         Ok(_) => Availability::Available,

@@ -41,7 +41,7 @@ impl System {
         Self {
             kernel_release: line("/proc/sys/kernel/osrelease"),
             distribution: distribution().into(),
-            descriptors: descriptors().into(),
+            descriptors: limits(),
             descriptors_of_root: number("/proc/sys/fs/nr_open"),
             interrupt_time: interrupt_time().clone(),
         }
@@ -62,7 +62,12 @@ fn pretty_name(os_release: &str) -> Option<String> {
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-fn descriptors() -> io::Result<Descriptors> {
+/// The limits of this process.
+pub(crate) fn limits() -> Fact<Descriptors> {
+    getrlimit().into()
+}
+
+fn getrlimit() -> io::Result<Descriptors> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a writable rlimit.
     match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {

@@ -4,7 +4,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The words behind `label`, in lines of at most `width` columns; further lines begin under the
 /// first word. A word that is longer than a line is broken.
-pub(super) fn wrapped(label: &str, words: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrapped(label: &str, words: &str, width: usize) -> Vec<String> {
     // A label that leaves no room would put each letter on a line of its own.
     let indent = label.width().min(width / 2);
     let room = width.saturating_sub(indent).max(1);

@@ -1,19 +1,12 @@
 //! What the server's TLS library leaves unused of this processor.
-//!
-//! Only for what is known for certain: from 3.1 on OpenSSL's AES-GCM has code for VAES, VPCLMULQDQ
-//! and AVX-512 (`crypto/modes/asm/aes-gcm-avx512.pl`), and before it has not.
 
 use observe::Machine;
+use observe::check::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 use tls::{Cipher, Suite};
 
 use crate::target_record::TargetRecord;
 
 use super::compared::Compared;
-
-/// What that code asks of a processor, by the kernel's names.
-const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
-/// The first version of OpenSSL that has it.
-const FIRST: (u32, u32) = (3, 1);
 
 /// For an answer about AES-GCM: that a newer library would use what this processor has, where that
 /// is so.
@@ -23,18 +16,16 @@ pub(super) fn advice(
     machine: &Machine,
 ) -> Option<String> {
     let flags = machine.processor.flags.known()?;
-    let has = |needed: &&str| flags.iter().any(|flag| flag == needed);
     let gcm =
         compared.entries.iter().find(|entry| is_aes_gcm(&compared.rule.compare, entry.value))?;
     let cell = &gcm.trials.cell.name;
     let target = targets.iter().find(|target| target.cells.contains(cell))?;
     let version = openssl(target.version.as_deref()?)?;
-    let is_told = NEEDED.iter().all(has) && gcm.figure.is_some() && parts(version)? < FIRST;
+    let is_told = gcm.figure.is_some() && lacks_vaes(version, flags);
     is_told.then(|| {
         format!(
             "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL {version} does not \
-             use and that of {}.{} and later does: measure a newer one.",
-            FIRST.0, FIRST.1
+             use and that of {FIRST_OPENSSL_WITH_VAES} and later does: measure a newer one."
         )
     })
 }
@@ -50,11 +41,6 @@ fn openssl(version: &str) -> Option<&str> {
     version.split_once("OpenSSL ")?.1.split_whitespace().next()
 }
 
-fn parts(version: &str) -> Option<(u32, u32)> {
-    let mut parts = version.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scene::{CBC, GCM, SPREAD, Scene};
@@ -62,6 +48,8 @@ mod tests {
     use crate::study::{Metric, Server};
     use cpus::CpuList;
     use observe::Fact;
+
+    const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
         let mut scene = Scene::suites(&[Server::Nginx], suites).answer(

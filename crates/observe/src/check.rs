@@ -1,0 +1,94 @@
+//! What of this machine will spoil a measurement, and what mends it.
+//!
+//! One file an item. What the kernel tells in files is read through a [`Root`], so that the trees of
+//! other machines test it; what has to be measured is a value, [`Measured`]. So [`judge`] is a
+//! function of both, and [`Measured::of_this_machine`] the only place that takes time.
+//!
+//! The limits that are judged by are toll's opinion, not the kernel's, and each file says why. This is
+//! the only part of this crate that judges.
+
+mod background;
+mod backlog;
+mod buffers;
+mod clock;
+mod counters;
+mod descriptors;
+mod governor;
+mod hypervisor;
+mod idle_states;
+mod irq_time;
+mod item;
+mod kernel_tls;
+mod measured;
+mod numa_balancing;
+mod openssl;
+mod ports;
+mod programs;
+mod root;
+mod siblings;
+mod snapshot;
+mod steal;
+mod time_wait;
+mod turbo;
+
+pub use item::{Change, Item, Judgement, Mend, Trouble};
+pub use measured::{Measured, Stage};
+pub use openssl::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
+pub use programs::Program;
+pub use root::Root;
+pub use snapshot::Snapshot;
+
+/// The names of all items, in the order in which [`judge`] gives them.
+pub const NAMES: [&str; 21] = [
+    "siblings",
+    "steal",
+    "background",
+    "governor",
+    "turbo",
+    "idle-states",
+    "clock",
+    "numa-balancing",
+    "hypervisor",
+    "irq-time",
+    "counters",
+    "descriptors",
+    "ports",
+    "time-wait",
+    "backlog",
+    "buffers",
+    "kernel-tls",
+    "openssl",
+    "nginx",
+    "haproxy",
+    "openssl-program",
+];
+
+/// Judges every item.
+#[must_use]
+pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
+    let mut items = vec![
+        siblings::item(root, measured),
+        steal::item(measured),
+        background::item(measured),
+        governor::item(root),
+        turbo::item(root),
+        idle_states::item(root),
+        clock::item(root),
+        numa_balancing::item(root),
+        hypervisor::item(root),
+        irq_time::item(root),
+        counters::item(root, measured),
+        descriptors::item(root, measured),
+        ports::item(root),
+        time_wait::item(root),
+        backlog::item(root),
+        buffers::item(root),
+        kernel_tls::item(root, measured),
+        openssl::item(root, measured),
+    ];
+    items.extend(programs::items(measured));
+    items
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! A connection waits in two queues before a server accepts it; where one is full it is dropped, and
+//! comes again a second later.
+
+use units::thousands;
+
+use super::{Item, Mend, Root};
+
+const NAME: &str = "backlog";
+/// The kernel's own choice since Linux 5.4.
+const WANTED: &str = "4096";
+/// A load of so many connections may begin at once.
+const USUAL: i64 = 1_024;
+/// The kernel's choice until then.
+const OLD: i64 = 128;
+
+pub(super) fn item(root: &Root) -> Item {
+    let accepted = root.number("/proc/sys/net/core/somaxconn");
+    let half_open = root.number("/proc/sys/net/ipv4/tcp_max_syn_backlog");
+    let (Some(&accepted), Some(&half_open)) = (accepted.known(), half_open.known()) else {
+        return Item::not_available(
+            NAME,
+            "the kernel does not tell somaxconn, tcp_max_syn_backlog",
+        );
+    };
+    let number = |n: i64| thousands(n.unsigned_abs());
+    let seen = format!("somaxconn {}, tcp_max_syn_backlog {}", number(accepted), number(half_open));
+    let mut settings = Vec::new();
+    if accepted < USUAL {
+        settings.push(("net.core.somaxconn", WANTED));
+    }
+    if half_open < USUAL {
+        settings.push(("net.ipv4.tcp_max_syn_backlog", WANTED));
+    }
+    let why = "connections that come at once are dropped and tried again after a second, so their \
+               latency is that of the queue";
+    if settings.is_empty() {
+        Item::ok(NAME, seen)
+    } else if accepted <= OLD {
+        Item::bad(NAME, seen, why, Mend::sysctl(&settings))
+    } else {
+        Item::warning(NAME, seen, why, Mend::sysctl(&settings))
+    }
+}

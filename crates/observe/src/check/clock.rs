@@ -1,0 +1,27 @@
+//! A clock that is no register of the processor costs a system call or more for each look.
+
+use super::{Item, Mend, Root};
+
+const NAME: &str = "clock";
+const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
+/// Those that are read without leaving the program.
+const FAST: [&str; 4] = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"];
+
+pub(super) fn item(root: &Root) -> Item {
+    let file = format!("{FOLDER}/current_clocksource");
+    let Some(current) = root.line(&file).known().cloned() else {
+        return Item::not_available(NAME, format!("cannot read {file}"));
+    };
+    if FAST.contains(&current.as_str()) {
+        return Item::ok(NAME, current);
+    }
+    let available = root.line(&format!("{FOLDER}/available_clocksource"));
+    let available = available.known().cloned().unwrap_or_default();
+    let better = FAST.into_iter().find(|fast| available.split(' ').any(|name| name == *fast));
+    let mend = match better {
+        Some(better) => Mend::files(&file, [file.clone()], better),
+        None => Mend::Advice("boot with a processor clock that is stable (see dmesg)".to_owned()),
+    };
+    let why = "each look at the clock costs a microsecond or more, in server and load";
+    Item::warning(NAME, current, why, mend)
+}

@@ -1,0 +1,31 @@
+//! Cycles, instructions and cache misses come from the processor's counters, where it lets them be
+//! read.
+
+use super::{Item, Measured, Mend, Root};
+use crate::Availability;
+
+const NAME: &str = "counters";
+const FOLDER: &str = "/sys/bus/event_source/devices";
+
+pub(super) fn item(root: &Root, measured: &Measured) -> Item {
+    let is_of_cores = |name: &String| name.starts_with("cpu") || name.starts_with("armv8_");
+    let unit = root.names(FOLDER).into_iter().find(is_of_cores);
+    let paranoid = root.number("/proc/sys/kernel/perf_event_paranoid");
+    let paranoid = match paranoid.known() {
+        Some(level) => format!("perf_event_paranoid {level}"),
+        None => "no perf_event_paranoid".to_owned(),
+    };
+    match (&measured.hardware_counters, unit) {
+        (Availability::Available, _) => Item::ok(NAME, format!("cycles are counted; {paranoid}")),
+        (Availability::NotAvailable(why), None) => Item::not_available(
+            NAME,
+            format!("no unit that counts, as in many virtual machines ({why}); {paranoid}"),
+        ),
+        (Availability::NotAvailable(why), Some(unit)) => Item::warning(
+            NAME,
+            format!("there is a unit ({unit}), but {why}; {paranoid}"),
+            "profiles and cycles a byte fall back on clocks",
+            Mend::sysctl(&[("kernel.perf_event_paranoid", "1")]),
+        ),
+    }
+}

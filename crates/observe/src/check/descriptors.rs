@@ -1,0 +1,47 @@
+//! Each connection is an open file of the load, and one or two of the server.
+
+use units::thousands;
+
+use super::{Item, Measured, Mend, Root};
+
+const NAME: &str = "descriptors";
+/// Fewer do not carry a load of some thousand connections.
+const FEW: u64 = 4_096;
+/// Enough for the studies that open tens of thousands of connections.
+const ENOUGH: u64 = 65_536;
+const WANTED: u64 = 1_048_576;
+
+pub(super) fn item(root: &Root, measured: &Measured) -> Item {
+    let limits = match &measured.descriptors {
+        crate::Fact::Known(limits) => *limits,
+        crate::Fact::Unknown { not_available_here } => {
+            return Item::not_available(NAME, not_available_here);
+        }
+    };
+    let seen = format!(
+        "{} soft, {} hard; toll takes the hard limit",
+        number(limits.soft),
+        number(limits.hard)
+    );
+    if limits.hard >= ENOUGH {
+        return Item::ok(NAME, seen);
+    }
+    let why = "a load of more connections than that ends with `descriptors`";
+    let most = root.number("/proc/sys/fs/nr_open").known().and_then(|n| u64::try_from(*n).ok());
+    let wanted = most.map_or(WANTED, |most| most.min(WANTED));
+    // The limit of the shell that starts toll: nothing that toll could leave behind.
+    let mend = Mend::Command(format!(
+        "prlimit --pid $$ --nofile={wanted}:{wanted}  # for this shell, as root"
+    ));
+    match limits.hard < FEW {
+        true => Item::bad(NAME, seen, why, mend),
+        false => Item::warning(NAME, seen, why, mend),
+    }
+}
+
+fn number(limit: u64) -> String {
+    match limit {
+        u64::MAX => "no limit".to_owned(),
+        limit => thousands(limit),
+    }
+}

@@ -1,0 +1,157 @@
+use serde::Serialize;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Its name, in kebab-case.
+    #[serde(rename = "item")]
+    pub name: &'static str,
+    /// What was seen, one line; empty where it could not be looked at.
+    pub seen: String,
+    /// What that means.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+/// What an item means for a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Judgement {
+    /// Nothing that would spoil one.
+    Ok,
+    /// It moves figures, or limits some loads.
+    Warning(Trouble),
+    /// Figures taken so are wrong, or cannot be taken.
+    Bad(Trouble),
+    /// It cannot be told, or this machine does not have it.
+    NotAvailable {
+        /// The reason, one line.
+        why: String,
+    },
+}
+
+/// Why something matters, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trouble {
+    /// What it does to a measurement, one sentence without its full stop.
+    pub why: String,
+    /// What helps.
+    pub mend: Mend,
+}
+
+/// What helps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mend {
+    /// A setting, which toll can make and take back.
+    Setting {
+        /// The same as a command, for root's shell.
+        command: String,
+        /// What is to be written where.
+        changes: Vec<Change>,
+    },
+    /// A command that only the user can give.
+    Command(String),
+    /// What no command does.
+    Advice(String),
+}
+
+/// A value to write into a file of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The file, from `/`.
+    pub file: String,
+    /// The value.
+    pub to: String,
+}
+
+impl Item {
+    pub(super) fn ok(name: &'static str, seen: impl Into<String>) -> Self {
+        Self { name, seen: seen.into(), judgement: Judgement::Ok }
+    }
+
+    pub(super) fn warning(name: &'static str, seen: String, why: &str, mend: Mend) -> Self {
+        let trouble = Trouble { why: why.to_owned(), mend };
+        Self { name, seen, judgement: Judgement::Warning(trouble) }
+    }
+
+    pub(super) fn bad(name: &'static str, seen: String, why: &str, mend: Mend) -> Self {
+        let trouble = Trouble { why: why.to_owned(), mend };
+        Self { name, seen, judgement: Judgement::Bad(trouble) }
+    }
+
+    pub(super) fn not_available(name: &'static str, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { name, seen: String::new(), judgement: Judgement::NotAvailable { why } }
+    }
+
+    /// What is wrong, where something is.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&Trouble> {
+        match &self.judgement {
+            Judgement::Warning(trouble) | Judgement::Bad(trouble) => Some(trouble),
+            Judgement::Ok | Judgement::NotAvailable { .. } => None,
+        }
+    }
+
+    /// The settings that would mend it; none where no setting does.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        match self.trouble().map(|trouble| &trouble.mend) {
+            Some(Mend::Setting { changes, .. }) => changes,
+            _ => &[],
+        }
+    }
+}
+
+impl Mend {
+    /// Settings of `/proc/sys`, by their names and values.
+    pub(super) fn sysctl(settings: &[(&str, &str)]) -> Self {
+        let command = settings.iter().map(|(name, value)| format!(" {name}=\"{value}\""));
+        let change = |&(name, value): &(&str, &str)| Change {
+            file: format!("/proc/sys/{}", name.replace('.', "/")),
+            to: value.to_owned(),
+        };
+        Self::Setting {
+            command: format!("sysctl -w{}", command.collect::<String>()),
+            changes: settings.iter().map(change).collect(),
+        }
+    }
+
+    /// One value into files of `/sys` that a shell knows by `pattern`.
+    pub(super) fn files(pattern: &str, files: impl IntoIterator<Item = String>, to: &str) -> Self {
+        let change = |file| Change { file, to: to.to_owned() };
+        Self::Setting {
+            command: format!("echo {to} | tee {pattern}"),
+            changes: files.into_iter().map(change).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_read_the_state_and_what_helps() {
+        let mend = Mend::sysctl(&[("net.ipv4.tcp_tw_reuse", "1")]);
+        let item = Item::warning("time-wait", "tcp_tw_reuse 0".to_owned(), "it matters", mend);
+        assert_eq!(
+            serde_json::to_string(&item).unwrap(),
+            concat!(
+                r#"{"item":"time-wait","seen":"tcp_tw_reuse 0","state":"warning","#,
+                r#""why":"it matters","mend":{"setting":{"#,
+                r#""command":"sysctl -w net.ipv4.tcp_tw_reuse=\"1\"","#,
+                r#""changes":[{"file":"/proc/sys/net/ipv4/tcp_tw_reuse","to":"1"}]}}}"#
+            )
+        );
+        assert_eq!(
+            serde_json::to_string(&Item::not_available("turbo", "none")).unwrap(),
+            r#"{"item":"turbo","seen":"","state":"not-available","why":"none"}"#
+        );
+        assert_eq!(
+            serde_json::to_string(&Item::ok("clock", "tsc")).unwrap(),
+            r#"{"item":"clock","seen":"tsc","state":"ok"}"#
+        );
+    }
+}

@@ -1,0 +1,93 @@
+use std::time::Duration;
+
+use cpus::CpuList;
+
+use super::programs::{self, Program};
+use super::{Root, Snapshot};
+use crate::machine::{self, Descriptors};
+use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
+
+/// What no file tells: it was tried, measured, or watched over a second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// The CPUs that this process may use.
+    pub cpus: CpuList,
+    /// Its limits of open files.
+    pub descriptors: Fact<Descriptors>,
+    /// How each two of the CPUs get along.
+    pub siblings: Fact<Vec<SiblingRatio>>,
+    /// Whether a socket takes the kernel's TLS layer.
+    pub kernel_tls: Availability,
+    /// Whether cycles can be counted.
+    pub hardware_counters: Availability,
+    /// The version of the OpenSSL library that this process runs with.
+    pub openssl: String,
+    /// The programs that studies start.
+    pub programs: Vec<Program>,
+    /// This process, which is no background.
+    pub own_pid: u32,
+    /// CPU time at the beginning of the second,
+    pub before: Snapshot,
+    /// and at its end.
+    pub after: Snapshot,
+}
+
+/// What is looked at now, for whoever shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Which CPUs share a core: 15 ms a pair, more where others want them too.
+    Siblings,
+    /// Which programs are there.
+    Programs,
+    /// What the machine does by itself, for a second.
+    Background,
+}
+
+/// How long the machine is watched: a hundred of the ticks in which the kernel counts.
+const WATCHED: Duration = Duration::from_secs(1);
+
+impl Measured {
+    /// Tries and measures. Takes a little more than a second, and more with many CPUs.
+    pub fn of_this_machine(cpus: &CpuList, tell: &mut dyn FnMut(Stage)) -> Self {
+        tell(Stage::Siblings);
+        let siblings = siblings(cpus).into();
+        tell(Stage::Programs);
+        let programs = programs::find();
+        tell(Stage::Background);
+        let root = Root::machine();
+        let before = Snapshot::take(&root);
+        std::thread::sleep(WATCHED);
+        let after = Snapshot::take(&root);
+        Self {
+            cpus: cpus.clone(),
+            descriptors: machine::descriptors(),
+            siblings,
+            kernel_tls: machine::kernel_tls(),
+            hardware_counters: machine::hardware_counters(),
+            openssl: tls::openssl_version().to_owned(),
+            programs,
+            own_pid: std::process::id(),
+            before,
+            after,
+        }
+    }
+}
+
+/// More pairs would take more than a second: twelve CPUs.
+const MOST_PAIRS: usize = 66;
+
+/// Each pair of a few CPUs; of more, the first with each of the others, which shows as well whether
+/// the CPUs of this machine are hyperthreads.
+fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
+    if cpus.len() * (cpus.len() - 1) / 2 <= MOST_PAIRS {
+        return contention::siblings(cpus);
+    }
+    let mut all = Vec::new();
+    let (first, others) = (cpus.as_slice()[0], &cpus.as_slice()[1..]);
+    for other in others {
+        let pair = format!("{first},{other}").parse();
+        let pair: CpuList = pair.map_err(|_| ObserveError::NotAvailable("no pair of CPUs"))?;
+        all.extend(contention::siblings(&pair)?);
+    }
+    Ok(all)
+}

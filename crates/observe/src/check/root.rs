@@ -1,0 +1,166 @@
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::Fact;
+
+/// The folder in which `/proc`, `/sys` and `/boot` lie: `/`, or a tree that was recorded elsewhere.
+///
+/// Paths are written as the kernel's, from `/`, and errors name them so.
+#[derive(Debug, Clone)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// This machine.
+    #[must_use]
+    pub fn machine() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
+    /// The tree in this folder.
+    #[must_use]
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// Where a file of the kernel lies.
+    #[must_use]
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.0.join(file.trim_start_matches('/'))
+    }
+
+    pub(super) fn text(&self, file: &str) -> Fact<String> {
+        let text = std::fs::read_to_string(self.path(file));
+        text.map_err(|error| format!("cannot read {file}: {error}")).into()
+    }
+
+    /// The content of a file of one line, without its end.
+    pub(crate) fn line(&self, file: &str) -> Fact<String> {
+        match self.text(file) {
+            Fact::Known(text) => Fact::Known(text.trim().to_owned()),
+            unknown @ Fact::Unknown { .. } => unknown,
+        }
+    }
+
+    pub(super) fn number(&self, file: &str) -> Fact<i64> {
+        self.numbers(file).map(|[number]| number)
+    }
+
+    /// As many numbers as belong there.
+    pub(super) fn numbers<T: FromStr, const N: usize>(&self, file: &str) -> Fact<[T; N]> {
+        let text = match self.line(file) {
+            Fact::Known(text) => text,
+            Fact::Unknown { not_available_here } => return Fact::unknown(not_available_here),
+        };
+        let numbers: Option<Vec<T>> =
+            text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
+        let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
+        numbers.ok_or_else(|| format!("{file} holds `{text}`, not {N} numbers")).into()
+    }
+
+    /// The names in a folder, ascending; none where there is no such folder.
+    pub(super) fn names(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Vec::new() };
+        let name =
+            |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        let mut names: Vec<String> = entries.filter_map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// The numbers of all entries of `folder` that are called `prefix` and a number, ascending.
+    pub(super) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
+        let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
+        let mut numbers: Vec<usize> = self.names(folder).into_iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The CPUs that the kernel knows.
+    pub(super) fn cpus(&self) -> Vec<usize> {
+        self.numbered("/sys/devices/system/cpu", "cpu")
+    }
+
+    /// The flags of the first CPU.
+    pub(super) fn cpu_flags(&self) -> Fact<Vec<String>> {
+        let flags = |text: &String| {
+            let line = |line: &str| {
+                let (key, value) = line.split_once(':')?;
+                matches!(key.trim(), "flags" | "Features").then(|| value.to_owned())
+            };
+            text.lines().find_map(line)
+        };
+        match self.text("/proc/cpuinfo") {
+            Fact::Known(text) => flags(&text)
+                .map(|flags| flags.split_ascii_whitespace().map(str::to_owned).collect())
+                .ok_or("/proc/cpuinfo names no flags")
+                .into(),
+            Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
+        }
+    }
+
+    /// What the kernel was built with: `y`, `m` or nothing for `CONFIG_<option>`, from
+    /// `/proc/config.gz` or the file in `/boot` that belongs to the running kernel.
+    pub(super) fn kernel_config(&self, option: &str) -> Fact<Option<String>> {
+        let release = self.line("/proc/sys/kernel/osrelease");
+        let boot = release.known().map(|release| format!("/boot/config-{release}"));
+        let text = unpacked(&self.path("/proc/config.gz"))
+            .or_else(|| boot.and_then(|file| self.text(&file).known().cloned()));
+        let Some(text) = text else {
+            return Fact::unknown("neither /proc/config.gz nor a config in /boot can be read");
+        };
+        let set = format!("CONFIG_{option}=");
+        Fact::Known(text.lines().find_map(|line| line.strip_prefix(&set)).map(str::to_owned))
+    }
+}
+
+fn unpacked(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).ok()?).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn errors_name_the_kernels_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let Fact::Unknown { not_available_here: why } = root.number("/proc/sys/net/core/somaxconn")
+        else {
+            panic!("there is no such file");
+        };
+        assert!(why.starts_with("cannot read /proc/sys/net/core/somaxconn: No such file"), "{why}");
+        std::fs::create_dir_all(root.path("/proc/sys/net/core")).unwrap();
+        std::fs::write(root.path("/proc/sys/net/core/somaxconn"), "many\n").unwrap();
+        assert_eq!(
+            root.number("/proc/sys/net/core/somaxconn"),
+            Fact::unknown("/proc/sys/net/core/somaxconn holds `many`, not 1 numbers")
+        );
+    }
+
+    #[test]
+    fn the_configuration_is_read_packed_and_plain() {
+        let config = b"# CONFIG_TLS is not set\nCONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TLSX=m\n";
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        assert!(root.kernel_config("TLS").known().is_none());
+        std::fs::create_dir_all(root.path("/proc/sys/kernel")).unwrap();
+        std::fs::create_dir_all(root.path("/boot")).unwrap();
+        std::fs::write(root.path("/proc/sys/kernel/osrelease"), "6.1.0\n").unwrap();
+        std::fs::write(root.path("/boot/config-6.1.0"), config).unwrap();
+        let both =
+            |root: &Root| [root.kernel_config("TLS"), root.kernel_config("IRQ_TIME_ACCOUNTING")];
+        let expected = [Fact::Known(None), Fact::Known(Some("y".to_owned()))];
+        assert_eq!(both(&root), expected);
+        std::fs::remove_file(root.path("/boot/config-6.1.0")).unwrap();
+        let packed = std::fs::File::create(root.path("/proc/config.gz")).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+        packed.write_all(config).unwrap();
+        packed.finish().unwrap();
+        assert_eq!(both(&root), expected);
+    }
+}

@@ -1,0 +1,88 @@
+//! Two hyperthreads of a core share its execution units: the client's work slows the server, though
+//! each has "its" CPU. A virtual machine often hides it; then it is measured.
+
+use std::collections::BTreeSet;
+
+use super::{Item, Measured, Mend, Root};
+
+const NAME: &str = "siblings";
+const WHY: &str = "work on one hyperthread slows the other by up to half";
+
+pub(super) fn item(root: &Root, measured: &Measured) -> Item {
+    if measured.cpus.len() == 1 {
+        return Item::bad(
+            NAME,
+            format!("toll may use CPU {} alone", measured.cpus),
+            "server and load have to share it, so both are measured as one",
+            Mend::Advice("give this machine, or toll's cpuset, a second CPU".to_owned()),
+        );
+    }
+    let told = told(root);
+    let is_told =
+        |pair: &[usize; 2]| told.iter().any(|set| pair.iter().all(|cpu| set.contains(cpu)));
+    let hidden: Vec<[usize; 2]> = measured
+        .siblings
+        .known()
+        .into_iter()
+        .flatten()
+        .filter(|pair| pair.share_a_core())
+        .map(|pair| [pair.first, pair.second])
+        .filter(|pair| !is_told(pair))
+        .collect();
+    if let Some([first, second]) = hidden.first() {
+        let more = match hidden.len() {
+            1 => String::new(),
+            n => format!(" and {} more pairs", n - 1),
+        };
+        return Item::warning(
+            NAME,
+            format!(
+                "CPUs {first} and {second}{more} share a core, measured; the kernel does not know it"
+            ),
+            WHY,
+            Mend::Advice(
+                "take CPUs of different cores for server and load where there are some; otherwise \
+                 read the figures per server CPU-second"
+                    .to_owned(),
+            ),
+        );
+    }
+    if let Some(set) = told.iter().find(|set| set.len() > 1) {
+        let set: Vec<String> = set.iter().map(usize::to_string).collect();
+        return Item::warning(
+            NAME,
+            format!("a core has {} hyperthreads, such as CPUs {}", set.len(), set.join(" and ")),
+            WHY,
+            Mend::Command(
+                "echo off > /sys/devices/system/cpu/smt/control  # or take CPUs of different cores \
+                 for server and load"
+                    .to_owned(),
+            ),
+        );
+    }
+    match measured.siblings.known() {
+        Some(pairs) => {
+            let least = pairs.iter().map(|pair| pair.ratio).fold(1.0, f64::min);
+            let kept = units::percent(least);
+            Item::ok(
+                NAME,
+                format!("no two CPUs share a core; each keeps {kept} beside a busy other"),
+            )
+        }
+        None if told.is_empty() => Item::not_available(
+            NAME,
+            "the kernel does not tell which CPUs share a core, and it cannot be measured",
+        ),
+        None => Item::ok(NAME, "no two CPUs share a core, as the kernel says; not measured"),
+    }
+}
+
+/// The sets of CPUs that share a core, as the kernel says.
+fn told(root: &Root) -> BTreeSet<Vec<usize>> {
+    let set = |cpu: usize| {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let list: cpus::CpuList = root.line(&file).known()?.parse().ok()?;
+        Some(list.as_slice().to_vec())
+    };
+    root.cpus().into_iter().filter_map(set).collect()
+}

@@ -1,0 +1,56 @@
+//! The side that closes first keeps the port for a minute (TIME_WAIT, RFC 9293, section 3.6.1),
+//! unless the kernel may take it again for a new connection, which it tells apart by timestamps (RFC
+//! 6191).
+
+use units::thousands;
+
+use super::{Item, Mend, Root};
+
+const NAME: &str = "time-wait";
+const REUSE: &str = "net.ipv4.tcp_tw_reuse";
+const TIMESTAMPS: &str = "net.ipv4.tcp_timestamps";
+/// Left over from an earlier load: they are looked through at each connection.
+const MANY: u64 = 10_000;
+
+pub(super) fn item(root: &Root) -> Item {
+    let reuse = match root.number("/proc/sys/net/ipv4/tcp_tw_reuse") {
+        crate::Fact::Known(reuse) => reuse,
+        crate::Fact::Unknown { not_available_here } => {
+            return Item::not_available(NAME, not_available_here);
+        }
+    };
+    let timestamps = root.number("/proc/sys/net/ipv4/tcp_timestamps").known().copied();
+    let waiting = root.text("/proc/net/sockstat").known().and_then(|text| waiting(text));
+    let now = waiting.map(|n| format!(", {} waiting now", thousands(n))).unwrap_or_default();
+    let reused = match reuse {
+        0 => "not reused",
+        1 => "reused",
+        _ => "reused over loopback",
+    };
+    let seen = format!("ports in TIME_WAIT are {reused} (tcp_tw_reuse {reuse}){now}");
+    let mut settings = Vec::new();
+    if reuse == 0 {
+        settings.push((REUSE, "1"));
+    }
+    if timestamps == Some(0) {
+        settings.push((TIMESTAMPS, "1"));
+    }
+    if !settings.is_empty() {
+        let why = "a port is free again after 60 s only: at 500 connections a second from one address \
+                   none is left";
+        Item::warning(NAME, seen, why, Mend::sysctl(&settings))
+    } else if waiting.is_some_and(|n| n >= MANY) {
+        let why = "an earlier load has left them, and they cost ports and memory";
+        Item::warning(NAME, seen, why, Mend::Advice("wait a minute".to_owned()))
+    } else {
+        Item::ok(NAME, seen)
+    }
+}
+
+/// `tw` of the line `TCP: inuse 3 orphan 0 tw 1 alloc 3 mem 202`.
+fn waiting(sockstat: &str) -> Option<u64> {
+    let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
+    let mut words = line.split_ascii_whitespace();
+    words.find(|word| *word == "tw")?;
+    words.next()?.parse().ok()
+}

@@ -1,0 +1,159 @@
+//! `toll check`: what of this machine will spoil a measurement.
+
+mod patience;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cpus::CpuList;
+use observe::check::{Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
+use observe::tuning::{self, Made, Record};
+use serde::Serialize;
+
+use crate::Failure;
+use patience::Patience;
+
+/// Tell what on this machine will spoil a measurement, and what mends it.
+///
+/// Looks at CPUs, frequency, neighbours, limits, the network's settings, libraries and programs, for a
+/// little more than a second; best while nothing else runs. Changes nothing, unless --apply is given.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Set what can be set, and keep the former values for --restore; needs root
+    #[arg(long)]
+    apply: bool,
+
+    /// Put back what --apply has set
+    #[arg(long, conflicts_with_all = ["apply", "only"])]
+    restore: bool,
+
+    /// Look only at these items, such as ports,time-wait
+    #[arg(
+        long,
+        value_name = "ITEM",
+        value_delimiter = ',',
+        value_parser = clap::builder::PossibleValuesParser::new(NAMES),
+        hide_possible_values = true
+    )]
+    only: Vec<String>,
+
+    /// Print one JSON object instead
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toll check
+  sudo toll check --apply
+      sets what can be set: sysctls, governor, turbo, idle states
+  sudo toll check --restore
+      puts every former value back
+  sudo toll check --apply --only ports,backlog
+  toll check --json | jq -r '.items[] | select(.state != \"ok\") | .item'
+
+Settings last until --restore or until the machine is started anew. The former values are on disk, in
+/var/lib/toll/settings.json for root, before the first is changed. The exit code is 0 whatever is
+found, and 3 where a setting could not be made or put back.";
+
+/// What is printed with --json.
+#[derive(Serialize)]
+struct Found<'a> {
+    /// How many of the items are not as they should be.
+    spoiling: usize,
+    /// How many of those a setting mends.
+    settable: usize,
+    /// Where the former values are of settings that toll has made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former_values: Option<PathBuf>,
+    items: &'a [Item],
+}
+
+/// What is printed with --json and --apply or --restore.
+#[derive(Serialize)]
+struct Changed<'a> {
+    settings: &'a [Made],
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let root = Root::machine();
+    let folder = state_folder()?;
+    if arguments.restore {
+        let made = tuning::restore(&root, &folder, &mut |_| {}).map_err(Failure::request)?;
+        return arguments.tell_changes(&made, &words::restored(&made));
+    }
+    let items = arguments.items(&root)?;
+    if arguments.apply {
+        let changes: Vec<Change> = items.iter().flat_map(|item| item.changes().to_vec()).collect();
+        let made =
+            tuning::apply(&root, &folder, &changes, &mut |_| {}).map_err(Failure::request)?;
+        return arguments.tell_changes(&made, &words::applied(&made, items.len()));
+    }
+    let former_values = Some(Record::path(&folder)).filter(|path| path.exists());
+    if arguments.json {
+        let spoiling = items.iter().filter(|item| item.trouble().is_some()).count();
+        let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
+        print_json(&Found { spoiling, settable, former_values, items: &items })?;
+    } else {
+        crate::print(&words::of(&items, former_values.is_some()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn items(&self, root: &Root) -> Result<Vec<Item>, Failure> {
+        let cpus = CpuList::allowed()
+            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        let patience = Patience::begin(!self.json);
+        let mut tell = |stage: Stage| patience.say(words::stage(stage));
+        let measured = Measured::of_this_machine(&cpus, &mut tell);
+        drop(patience);
+        let mut items = judge(root, &measured);
+        if !self.only.is_empty() {
+            items.retain(|item| self.only.iter().any(|name| name == item.name));
+        }
+        items.sort_by_key(|item| match item.judgement {
+            Judgement::Bad(_) => 0,
+            Judgement::Warning(_) => 1,
+            Judgement::Ok => 2,
+            Judgement::NotAvailable { .. } => 3,
+        });
+        Ok(items)
+    }
+
+    fn tell_changes(&self, made: &[Made], words: &str) -> Result<ExitCode, Failure> {
+        match self.json {
+            true => print_json(&Changed { settings: made })?,
+            false => crate::print(words),
+        }
+        match made.iter().filter(|made| made.refused.is_some()).count() {
+            0 => Ok(ExitCode::SUCCESS),
+            n => Err(Failure::measurement(format!(
+                "{n} of {} settings could not be changed",
+                made.len()
+            ))),
+        }
+    }
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(Failure::measurement)?;
+    crate::print(&format!("{text}\n"));
+    Ok(())
+}
+
+/// Where former values are kept: with the system's state for root, who alone can set most, and with the
+/// user's otherwise (XDG Base Directory Specification).
+fn state_folder() -> Result<PathBuf, Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/toll"));
+    }
+    let of_user =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    of_user("XDG_STATE_HOME")
+        .or_else(|| Some(of_user("HOME")?.join(".local/state")))
+        .map(|folder| folder.join("toll"))
+        .ok_or_else(|| Failure::request("HOME is not set; set it, or run toll check as root"))
+}

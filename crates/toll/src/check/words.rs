@@ -1,0 +1,186 @@
+//! What was found, for a person: the sentence first, then what stands behind it.
+
+use std::fmt::Write;
+
+use observe::check::{Item, Judgement, Mend, Stage};
+use observe::tuning::Made;
+use report::wrapped;
+
+use crate::screen;
+
+/// Longer lines of words are hard to read.
+const MOST_WORDS: usize = 110;
+/// Of the items' names, with a space.
+const NAME: usize = 17;
+/// Of the states, with a space.
+const STATE: usize = 9;
+
+/// What is done now.
+pub(super) fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Siblings => "measuring which CPUs share a core",
+        Stage::Programs => "asking programs for their versions",
+        Stage::Background => "watching what runs by itself",
+    }
+}
+
+pub(super) fn of(items: &[Item], is_set: bool) -> String {
+    let mut text = format!("{}\n", sentence(items));
+    if is_set {
+        text +=
+            "Settings that toll made are in force; `toll check --restore` puts the former back.\n";
+    }
+    let (troubled, rest): (Vec<_>, Vec<_>) = items.iter().partition(|i| i.trouble().is_some());
+    for items in [troubled, rest].into_iter().filter(|items| !items.is_empty()) {
+        text += "\n";
+        text.extend(items.into_iter().map(one));
+    }
+    text
+}
+
+fn sentence(items: &[Item]) -> String {
+    let spoiling = items.iter().filter(|item| item.trouble().is_some()).count();
+    let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
+    let things = match spoiling {
+        0 => return "Nothing was found here that would spoil a measurement.".to_owned(),
+        1 => "1 thing spoils measurements here".to_owned(),
+        n => format!("{n} things spoil measurements here"),
+    };
+    let set = match (settable, spoiling) {
+        (0, _) => "no setting mends it".to_owned(),
+        (1, 1) => "`toll check --apply` can set it, as root".to_owned(),
+        (n, all) if n == all => "`toll check --apply` can set all, as root".to_owned(),
+        (n, _) => format!("`toll check --apply` can set {n} of them, as root"),
+    };
+    format!("{things}; {set}.")
+}
+
+fn one(item: &Item) -> String {
+    let (state, seen) = match &item.judgement {
+        Judgement::Ok => ("ok", item.seen.clone()),
+        Judgement::Warning(_) => ("warning", item.seen.clone()),
+        Judgement::Bad(_) => ("BAD", item.seen.clone()),
+        Judgement::NotAvailable { why } => ("-", format!("not available here: {why}")),
+    };
+    let label = format!("{state:<STATE$}{:<NAME$}", item.name);
+    let Some(trouble) = item.trouble() else { return paragraph(&label, &seen) };
+    let indent = " ".repeat(STATE + NAME);
+    let mut text = paragraph(&label, &seen);
+    text += &paragraph(&format!("{indent}why:  "), &trouble.why);
+    let label = format!("{indent}mend: ");
+    text += &match &trouble.mend {
+        // On one line, however long, so that it can be copied.
+        Mend::Setting { command, .. } | Mend::Command(command) => format!("{label}{command}\n"),
+        Mend::Advice(advice) => paragraph(&label, advice),
+    };
+    text
+}
+
+pub(super) fn applied(made: &[Made], items: usize) -> String {
+    let set = made.iter().filter(|made| made.refused.is_none()).count();
+    let sentence = match (set, made.len()) {
+        (0, 0) => format!("Nothing to set: of {items} items none wants another setting."),
+        (0, _) => "Nothing was set.".to_owned(),
+        (1, _) => "1 setting was made; `toll check --restore` puts it back.".to_owned(),
+        (n, _) => format!("{n} settings were made; `toll check --restore` puts them back."),
+    };
+    changes(&sentence, made)
+}
+
+pub(super) fn restored(made: &[Made]) -> String {
+    let set = made.iter().filter(|made| made.refused.is_none()).count();
+    let sentence = match (set, made.len()) {
+        (0, 0) => "Everything had its former value already.".to_owned(),
+        (0, _) => "Nothing was put back.".to_owned(),
+        (1, _) => "1 setting has its former value again.".to_owned(),
+        (n, _) => format!("{n} settings have their former values again."),
+    };
+    changes(&sentence, made)
+}
+
+fn changes(sentence: &str, made: &[Made]) -> String {
+    let mut text = format!("{sentence}\n");
+    for Made { file, from, to, refused } in made {
+        // Writing to a string cannot fail.
+        let _ = match refused {
+            None => writeln!(text, "  {file}: {from} -> {to}"),
+            Some(why) => writeln!(text, "  {file}: {from}, not {to}: {why}"),
+        };
+    }
+    text
+}
+
+fn paragraph(label: &str, words: &str) -> String {
+    let lines = wrapped(label, words, screen::width().min(MOST_WORDS));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::check::{Change, Trouble};
+
+    fn item(name: &'static str, mend: Option<Mend>) -> Item {
+        let judgement = match mend {
+            Some(mend) => Judgement::Warning(Trouble { why: "it matters".to_owned(), mend }),
+            None => Judgement::Ok,
+        };
+        Item { name, seen: "this and that".to_owned(), judgement }
+    }
+
+    fn setting() -> Option<Mend> {
+        let change = Change { file: "/proc/sys/x".to_owned(), to: "1".to_owned() };
+        Some(Mend::Setting { command: "sysctl -w x=1".to_owned(), changes: vec![change] })
+    }
+
+    fn advice() -> Option<Mend> {
+        Some(Mend::Advice("wait".to_owned()))
+    }
+
+    #[test]
+    fn the_sentence_counts_what_spoils_and_what_can_be_set() {
+        let said = |mends: &[Option<Mend>]| {
+            let items: Vec<Item> = mends.iter().map(|mend| item("ports", mend.clone())).collect();
+            sentence(&items)
+        };
+        assert_eq!(said(&[None]), "Nothing was found here that would spoil a measurement.");
+        assert_eq!(
+            said(&[None, advice()]),
+            "1 thing spoils measurements here; no setting mends it."
+        );
+        assert_eq!(
+            said(&[advice(), None, setting(), setting()]),
+            "3 things spoil measurements here; `toll check --apply` can set 2 of them, as root."
+        );
+        assert_eq!(
+            said(&[setting()]),
+            "1 thing spoils measurements here; `toll check --apply` can set it, as root."
+        );
+    }
+
+    #[test]
+    fn an_item_says_what_why_and_what_mends_it() {
+        assert_eq!(one(&item("ports", None)), "ok       ports            this and that\n");
+        assert_eq!(
+            one(&item("ports", setting())),
+            "warning  ports            this and that\n                          why:  it matters\n                          \
+             mend: sysctl -w x=1\n"
+        );
+    }
+
+    #[test]
+    fn what_was_refused_is_told_beside_what_was_made() {
+        let made = |refused: Option<&str>| Made {
+            file: "/proc/sys/x".to_owned(),
+            from: "0".to_owned(),
+            to: "1".to_owned(),
+            refused: refused.map(str::to_owned),
+        };
+        assert_eq!(
+            applied(&[made(None), made(Some("it needs root"))], 21),
+            "1 setting was made; `toll check --restore` puts it back.\n  /proc/sys/x: 0 -> 1\n  \
+             /proc/sys/x: 0, not 1: it needs root\n"
+        );
+        assert_eq!(restored(&[]), "Everything had its former value already.\n");
+    }
+}

@@ -1,0 +1,25 @@
+//! What stdout can show.
+
+use std::io::IsTerminal;
+
+use report::Style;
+
+/// The width where the terminal's is not known.
+const WIDTH: usize = 120;
+
+/// How many columns a line may have.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    columns.unwrap_or(WIDTH)
+}
+
+/// Whether it shows colours, and the user wants them (no-color.org).
+pub(crate) fn style() -> Style {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match std::io::stdout().is_terminal() && !is_dumb && !no_colour {
+        true => Style::Colour,
+        false => Style::Plain,
+    }
+}

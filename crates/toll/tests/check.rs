@@ -1,0 +1,142 @@
+//! `toll check` on this machine, and its settings in a network namespace of their own.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const TOLL: &str = env!("CARGO_BIN_EXE_toll");
+/// Those whose settings belong to a network namespace.
+const ITEMS: &str = "ports,time-wait,backlog,buffers";
+
+fn toll(arguments: &[&str]) -> Output {
+    Command::new(TOLL).arg("check").args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// What a script prints that runs as the root of a namespace, with a network and an empty `/var/lib` of
+/// its own. It ends at the first command that fails.
+fn in_a_namespace(script: &str) -> String {
+    let script = format!(
+        "set -eu; mount -t tmpfs none /var/lib; cd /proc/sys/net
+         echo 60000 60999 > ipv4/ip_local_port_range; echo 0 > ipv4/tcp_tw_reuse
+         echo 128 > core/somaxconn; echo 256 > ipv4/tcp_max_syn_backlog
+         echo 4096 131072 212992 > ipv4/tcp_rmem
+         values() {{ cat ipv4/ip_local_port_range ipv4/tcp_tw_reuse core/somaxconn \
+             ipv4/tcp_max_syn_backlog ipv4/tcp_rmem | tr '\\t' ' '; }}
+         toll() {{ {TOLL} check \"$@\"; }}
+         {script}"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--net", "--mount", "sh", "-c", &script]);
+    let output = command.output().unwrap();
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}\n{}", text(&output.stdout));
+    text(&output.stdout)
+}
+
+const BEFORE: &str = "60000 60999\n0\n128\n256\n4096 131072 212992\n";
+const AFTER: &str = "10240 65535\n1\n4096\n4096\n4096 131072 16777216\n";
+
+#[test]
+fn the_sentence_comes_first_and_every_item_is_told() {
+    let output = toll(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let first = said.lines().next().unwrap();
+    assert!(first.contains("spoil") && first.ends_with('.'), "{said}");
+    for name in observe::check::NAMES {
+        assert!(said.lines().any(|line| line.split_whitespace().nth(1) == Some(name)), "{name}");
+    }
+}
+
+#[test]
+fn programs_get_one_object() {
+    let output = toll(&["--json", "--only", "background,hypervisor"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let items = found["items"].as_array().unwrap();
+    assert_eq!(items.len(), 2);
+    let is_wrong = |item: &&Value| item["state"] == "warning" || item["state"] == "bad";
+    let wrong: Vec<&Value> = items.iter().filter(is_wrong).collect();
+    assert_eq!(found["spoiling"], wrong.len());
+    for item in wrong {
+        assert!(item["why"].is_string() && item["mend"]["advice"].is_string(), "{item}");
+    }
+}
+
+#[test]
+fn what_was_not_asked_rightly_is_refused_in_a_line() {
+    for arguments in [&["--apply", "--restore"][..], &["--only", "prots"]] {
+        let output = toll(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output.stderr).lines().count(), 1, "{arguments:?}");
+    }
+}
+
+#[test]
+fn settings_are_made_and_put_back_exactly() {
+    let said = in_a_namespace(&format!(
+        "values; toll --only {ITEMS} | head -1; toll --apply --only {ITEMS} | head -1; values
+         stat -c %a /var/lib/toll/settings.json; toll --only {ITEMS} | head -2
+         toll --restore | head -1; values; ls -A /var/lib/toll"
+    ));
+    let expected = [
+        BEFORE,
+        "4 things spoil measurements here; `toll check --apply` can set all, as root.\n",
+        "5 settings were made; `toll check --restore` puts them back.\n",
+        AFTER,
+        "600\nNothing was found here that would spoil a measurement.\n",
+        "Settings that toll made are in force; `toll check --restore` puts the former back.\n",
+        "5 settings have their former values again.\n",
+        BEFORE,
+    ];
+    assert_eq!(said, expected.concat());
+}
+
+#[test]
+fn settings_made_twice_keep_their_first_values() {
+    let said = in_a_namespace(&format!(
+        "toll --apply --only {ITEMS} > /dev/null; echo 0 > ipv4/tcp_tw_reuse; echo 90 > core/somaxconn
+         toll --apply --only {ITEMS} --json; toll --restore > /dev/null; values"
+    ));
+    let (made, values) = said.split_once('\n').unwrap();
+    let made: Value = serde_json::from_str(made).unwrap();
+    let files: Vec<&str> = made["settings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(files, ["/proc/sys/net/core/somaxconn", "/proc/sys/net/ipv4/tcp_tw_reuse"]);
+    assert_eq!(values, BEFORE);
+}
+
+#[test]
+fn what_a_kill_left_half_done_is_put_back() {
+    // The record is whole before the first setting; so a kill leaves it, and some of the settings.
+    let said = in_a_namespace(&format!(
+        "toll --apply --only {ITEMS} > /dev/null; echo 128 > core/somaxconn
+         echo 256 > ipv4/tcp_max_syn_backlog; toll --restore | head -1; values"
+    ));
+    assert_eq!(said, format!("3 settings have their former values again.\n{BEFORE}"));
+}
+
+#[test]
+fn where_settings_cannot_be_written_nothing_is_set_and_it_is_said() {
+    // As in a container.
+    let said = in_a_namespace(
+        "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys; cd /proc/sys/net
+         toll --apply --only ports 2>&1 || echo exit $?
+         values; toll --restore 2>&1 || echo exit $?",
+    );
+    let expected = [
+        "Nothing was set.\n  /proc/sys/net/ipv4/ip_local_port_range: 60000 60999, not 10240 65535: \
+         it can only be read here, as in a container; set it on the host\n\
+         toll: 1 of 1 settings could not be changed\nexit 3\n",
+        BEFORE,
+        "toll: nothing to restore: there is no /var/lib/toll/settings.json\nexit 2\n",
+    ];
+    assert_eq!(said, expected.concat());
+}
