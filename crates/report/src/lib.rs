@@ -1,6 +1,7 @@
-//! What a study found, for people and for programs: the terminal, `report.html`, `cells.csv`.
+//! What a study found, for people and for programs: the terminal, `report.html`, `cells.csv`,
+//! OpenMetrics; and what two runs say together.
 //!
-//! All three are pure functions of a [`Run`]: nothing here measures, reads a file or looks at a
+//! All are pure functions of a [`Run`]: nothing here measures, reads a file or looks at a
 //! clock, so a report can be made again from its result folder and is the same again.
 //!
 //! Error texts, versions and names can come from a server that means harm. The page escapes every
@@ -9,8 +10,10 @@
 
 mod cells_csv;
 mod chart;
+mod comparison;
 mod figures;
 mod mark;
+mod openmetrics;
 mod page;
 mod quantity;
 mod terminal;
@@ -22,6 +25,8 @@ use study::analysis::Analysis;
 use study::{Line, TargetRecord};
 
 pub use cells_csv::cells_csv;
+pub use comparison::comparison;
+pub use openmetrics::openmetrics;
 pub use page::{ReportError, html};
 pub use terminal::{Style, terminal, wrapped};
 

@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all that stand in one
 //! column or on one axis, so that they can be compared by eye.
 
-use study::Metric;
+use study::{Measure, Metric};
 use units::thousands;
 
 /// What a figure is of, in the unit in which it is kept.
@@ -36,6 +36,18 @@ impl Quantity {
             Metric::Rate | Metric::RatePerServerCpu => Self::PerSecond,
             Metric::Goodput | Metric::GoodputPerServerCpu => Self::BitsPerSecond,
             Metric::TlsTax => Self::Share,
+        }
+    }
+
+    /// What a figure that runs are compared by is of.
+    pub(crate) fn of_measure(measure: Measure) -> Self {
+        match measure {
+            Measure::Rate | Measure::RatePerServerCpu => Self::PerSecond,
+            Measure::Goodput | Measure::GoodputPerServerCpu => Self::BitsPerSecond,
+            Measure::ServerCpuPerOperation
+            | Measure::ClientCpuPerOperation
+            | Measure::P50
+            | Measure::P99 => Self::Nanos,
         }
     }
 

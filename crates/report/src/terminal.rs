@@ -1,7 +1,7 @@
 //! The report on a terminal: what was found first, then the figures, then what to know about them.
 
 mod cell_table;
-mod columns;
+pub(crate) mod columns;
 mod wrap;
 
 use std::fmt::Write;
@@ -33,7 +33,7 @@ const MOST_WORDS: usize = 100;
 /// the rest is wider, its lines are longer.
 #[must_use]
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
-    let mut page = Page { text: String::new(), width: width.max(LEAST_WIDTH), style };
+    let mut page = Page::new(width, style);
     page.question(run);
     for answer in &run.analysis.answers {
         page.answer(answer);
@@ -52,20 +52,33 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
 
 /// Select Graphic Rendition.
 #[derive(Debug, Clone, Copy)]
-enum Look {
+pub(crate) enum Look {
     Usual,
     Bold,
     Dim,
     Warning,
 }
 
-struct Page {
+pub(crate) struct Page {
     text: String,
     width: usize,
     style: Style,
 }
 
 impl Page {
+    /// Of lines of at most `width` columns, at least 40.
+    pub(crate) fn new(width: usize, style: Style) -> Self {
+        Self { text: String::new(), width: width.max(LEAST_WIDTH), style }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn text(self) -> String {
+        self.text
+    }
+
     fn question(&mut self, run: &Run<'_>) {
         let analysis = run.analysis;
         self.paragraph("", &analysis.question, Look::Dim);
@@ -169,23 +182,23 @@ impl Page {
         }
     }
 
-    fn heading(&mut self, words: &str) {
+    pub(crate) fn heading(&mut self, words: &str) {
         self.blank();
         self.paragraph("", words, Look::Bold);
     }
 
     /// Wrapped words behind a label, under which the further lines begin.
-    fn paragraph(&mut self, label: &str, words: &str, look: Look) {
+    pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
         for line in wrapped(label, &on_one_line(words), self.width.min(MOST_WORDS)) {
             self.line(&line, look);
         }
     }
 
-    fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    fn line(&mut self, line: &str, look: Look) {
+    pub(crate) fn line(&mut self, line: &str, look: Look) {
         let code = match (self.style, look) {
             (Style::Plain, _) | (_, Look::Usual) => None,
             (Style::Colour, Look::Bold) => Some(1),

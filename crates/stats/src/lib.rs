@@ -7,10 +7,12 @@
 
 mod estimate;
 mod interval;
+mod ratio;
 mod scaling;
 
 pub use estimate::{Estimate, paired_ratio};
 pub use interval::{Interval, median_interval};
+pub use ratio::ratio_of_medians;
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 
 /// The coverage that intervals are asked to have where nothing else is said.

@@ -14,10 +14,10 @@ mod remedy;
 mod sentence;
 mod summary;
 mod trials;
-mod wording;
+pub(crate) mod wording;
 
 #[cfg(test)]
-mod scene;
+pub(crate) mod scene;
 #[cfg(test)]
 mod tests;
 

@@ -8,20 +8,24 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 //! - [`Journal`] keeps the lines, one on disk before the next trial begins.
 //! - [`Study`] is what a study file says; [`run()`] measures what its journal lacks.
-//! - [`analysis::Analysis`] is what a journal says.
+//! - [`analysis::Analysis`] is what a journal says; [`compare::Comparison`] what two say together.
+//! - [`gate::Gate`] is a figure that a run must reach.
 
 mod account;
 pub mod analysis;
+pub mod compare;
 mod elsewhere;
 mod evidence;
 mod explanation;
 mod file;
+pub mod gate;
 mod invalid;
 mod journal;
 mod label;
 mod latency_log;
 mod line;
 mod machine;
+mod measure;
 mod mismatch;
 mod order;
 mod peer;
@@ -49,6 +53,7 @@ pub use line::{
     SCHEMA,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
+pub use measure::Measure;
 pub use mismatch::Mismatch;
 pub use peer::PeerReport;
 pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};

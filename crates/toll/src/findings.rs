@@ -15,8 +15,8 @@ use crate::{Failure, screen};
 pub(crate) struct Findings {
     pub(crate) analysis: Analysis,
     lines: Vec<Line>,
-    machine: Option<Machine>,
-    targets: Vec<TargetRecord>,
+    pub(crate) machine: Option<Machine>,
+    pub(crate) targets: Vec<TargetRecord>,
 }
 
 impl Findings {
@@ -47,6 +47,11 @@ impl Findings {
     /// Whether every cell has all its trials, and all of them valid.
     pub(crate) fn is_whole(&self) -> bool {
         self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned)
+    }
+
+    /// The figures for Prometheus.
+    pub(crate) fn openmetrics(&self) -> String {
+        report::openmetrics(&self.run())
     }
 
     fn run(&self) -> Run<'_> {

@@ -1,8 +1,10 @@
 //! `toll`: a laboratory for the cost of TLS.
 
 mod check;
+mod compare;
 mod dry_run;
 mod findings;
+mod gates;
 mod interrupt;
 mod live;
 mod load;
@@ -40,19 +42,22 @@ Examples:
       a first look at this machine: what do handshakes and bytes cost, in about a minute
   toll report results/2026-11-21T20-51-34Z-quick
       the answers of an earlier run, and its report.html again
+  toll compare results/monday results/tuesday
+      two runs cell by cell, with intervals, and what else differs
   toll check
       what on this machine will spoil a measurement, and what mends it
   toll serve --cpus 0 --write-certificate cert.pem
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
       a server on one CPU, and a load on another
 
-Exit codes: 0 done; 2 the request was wrong, or the server cannot be reached; 3 a measurement
+Exit codes: 0 done; 1 a gate (--gate) is not met; 2 the request was wrong, or the server cannot be reached; 3 a measurement
 failed or is not valid; 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
     Report(report::Arguments),
+    Compare(compare::Arguments),
     Check(check::Arguments),
     Load(load::Arguments),
     Serve(serve::Arguments),
@@ -68,6 +73,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
+        Command::Compare(arguments) => compare::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(arguments),
@@ -99,6 +105,11 @@ pub(crate) struct Failure {
 impl Failure {
     /// The exit code of a measurement that failed or is not valid.
     pub(crate) const MEASUREMENT: u8 = 3;
+
+    /// A gate is not met: exit 1.
+    pub(crate) fn gate(message: impl std::fmt::Display) -> Self {
+        Self { code: gates::NOT_MET, message: message.to_string() }
+    }
 
     /// The request was wrong, or the server cannot be reached before the first trial: exit 2.
     pub(crate) fn request(message: impl std::fmt::Display) -> Self {

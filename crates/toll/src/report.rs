@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use study::Results;
 
 use crate::Failure;
-use crate::findings::Findings;
+use crate::findings::{self, Findings};
+use crate::gates::{self, WithGates};
 
 /// Make the report of an earlier run again, from its journal.
 ///
@@ -18,26 +19,41 @@ pub(crate) struct Arguments {
     /// Print what was found as one JSON object instead
     #[arg(long)]
     json: bool,
+
+    /// Print the figures of all cells in the OpenMetrics text format instead, for Prometheus
+    #[arg(long, conflicts_with = "json")]
+    openmetrics: bool,
+
+    #[command(flatten)]
+    gates: gates::Gates,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   toll report results/2026-11-21T20-51-34Z-quick
-  toll report results/2026-11-21T20-51-34Z-quick --json | jq -r '.answers[].sentence'";
+  toll report results/2026-11-21T20-51-34Z-quick --json | jq -r '.answers[].sentence'
+  toll report results/2026-11-21T20-51-34Z-quick --gate 'objects:goodput>=5Gb/s'
+  toll report results/2026-11-21T20-51-34Z-quick --openmetrics > /srv/www/metrics";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let findings = Findings::read(&results)?;
+    let study = findings::study(&results)?;
+    let outcomes = arguments.gates.judge(&study, &findings.analysis)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
-        let text = serde_json::to_string(&findings.analysis).map_err(Failure::measurement)?;
+        let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
+        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
+    } else if arguments.openmetrics {
+        crate::print(&findings.openmetrics());
     } else {
         crate::print(&findings.in_words());
     }
     let report = findings.write(&results)?;
-    if !arguments.json {
-        crate::print(&format!("\nReport: {}\n", report.display()));
+    if !arguments.json && !arguments.openmetrics {
+        crate::print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
+    outcomes.failure()?;
     Ok(ExitCode::SUCCESS)
 }

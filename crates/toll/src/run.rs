@@ -9,7 +9,7 @@ use study::{Ended, Event, Line, Results, RunError, Study, ThisBench};
 
 use crate::findings::{self, Findings};
 use crate::progress::Progress;
-use crate::{Failure, dry_run, interrupt};
+use crate::{Failure, dry_run, gates, interrupt};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// Show no progress, only the answers
     #[arg(long)]
     quiet: bool,
+
+    #[command(flatten)]
+    gates: gates::Gates,
 }
 
 const EXAMPLES: &str = "\
@@ -76,6 +79,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (Study::find(name, &allowed).map_err(Failure::request)?, None)
         }
     };
+    arguments.gates.check(&study)?;
     if arguments.dry_run {
         crate::print(&dry_run::in_words(&study, &arguments.out));
         return Ok(ExitCode::SUCCESS);
@@ -91,7 +95,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         results.write_study(&study.resolved()).map_err(Failure::request)?;
     }
     let ended = arguments.measure(&study, &results, &interrupted);
-    arguments.present(&results, ended)
+    arguments.present(&study, &results, ended)
 }
 
 impl Arguments {
@@ -166,6 +170,7 @@ impl Arguments {
     /// Writes the report of what was measured, however the run ended, and prints it.
     fn present(
         &self,
+        study: &Study,
         results: &Results,
         ended: Result<Ended, RunError>,
     ) -> Result<ExitCode, Failure> {
@@ -183,8 +188,10 @@ impl Arguments {
             };
         }
         // Printed first: a disk that is full takes the report, not the answers.
+        let outcomes = self.gates.judge(study, &findings.analysis)?;
         let report = findings.write(results);
         if self.json {
+            eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());
         } else {
             let folder = results.folder().display();
@@ -199,14 +206,17 @@ impl Arguments {
                 Err(_) => String::new(),
             };
             let words = findings.in_words();
-            crate::print(&format!("\n{words}\n{report}Everything is in {folder}{how}\n"));
+            let gates = outcomes.in_words();
+            crate::print(&format!("\n{words}\n{gates}{report}Everything is in {folder}{how}\n"));
         }
         if ended.is_ok() {
             report?;
         }
         match ended {
             Ok(Ended::Interrupted) => Ok(ExitCode::from(interrupt::EXIT)),
-            Ok(Ended::Complete) if findings.is_whole() => Ok(ExitCode::SUCCESS),
+            Ok(Ended::Complete) if findings.is_whole() => {
+                outcomes.failure().map(|()| ExitCode::SUCCESS)
+            }
             Ok(Ended::Complete) => Err(Failure::measurement(format!(
                 "not every trial is valid; toll run --continue {} measures those again",
                 results.folder().display()

@@ -1,4 +1,7 @@
 use std::fmt;
+use std::str::FromStr;
+
+use crate::{ParseError, split_unit};
 
 /// A data rate in bits a second; the rates of networks are decimal.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -11,6 +14,36 @@ pub struct PerSecond(pub f64);
 /// A frequency.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Hertz(pub f64);
+
+const BITS: [(&str, f64); 4] = [("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9)];
+
+impl FromStr for BitsPerSecond {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        rate(text, &BITS, "write a data rate such as 10Gb/s, 2.5Gb/s or 800Mb/s").map(Self)
+    }
+}
+
+impl FromStr for PerSecond {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        rate(text, &[("/s", 1.0)], "write a rate such as 2000/s or 0.5/s").map(Self)
+    }
+}
+
+fn rate(text: &str, units: &[(&str, f64)], form: &str) -> Result<f64, ParseError> {
+    let (number, unit) = split_unit(text);
+    if unit.is_empty() && !number.is_empty() {
+        return Err(ParseError::new(text, "has no unit", form));
+    }
+    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
+        return Err(ParseError::new(text, "has no unit of a rate", form));
+    };
+    let number = number.replace('_', "").parse::<f64>();
+    number.map(|number| number * factor).map_err(|_| ParseError::new(text, "is no number", form))
+}
 
 impl fmt::Display for BitsPerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,6 +109,23 @@ mod tests {
         assert_eq!(percent(0.068), "6.8%");
         assert_eq!(thousands(1_640_000), "1,640,000");
         assert_eq!(thousands(999), "999");
+    }
+
+    #[test]
+    fn rates_are_read_with_their_units_alone() {
+        assert_eq!("2.5Gb/s".parse(), Ok(BitsPerSecond(2.5e9)));
+        assert_eq!("800 Mb/s".parse(), Ok(BitsPerSecond(800e6)));
+        assert_eq!("1_640/s".parse(), Ok(PerSecond(1640.0)));
+        assert_eq!("8.72 Gb/s".parse::<BitsPerSecond>().unwrap().to_string(), "8.72 Gb/s");
+        let message = "10".parse::<BitsPerSecond>().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "`10` has no unit; write a data rate such as 10Gb/s, 2.5Gb/s or 800Mb/s"
+        );
+        for text in ["10GB/s", "10Gbit/s", "Gb/s", "1.2.3Gb/s", "-1Gb/s", "infGb/s", ""] {
+            assert!(text.parse::<BitsPerSecond>().is_err(), "{text}");
+        }
+        assert!("5Gb/s".parse::<PerSecond>().is_err());
     }
 
     #[test]

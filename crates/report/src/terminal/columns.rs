@@ -4,18 +4,18 @@ use unicode_width::UnicodeWidthStr;
 
 /// A column: two lines of header, and a cell for each row.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) unit: String,
-    pub(super) cells: Vec<String>,
-    pub(super) align: Align,
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) cells: Vec<String>,
+    pub(crate) align: Align,
     /// The column with the highest number gives way first; those with 0 never do.
-    pub(super) gives_way: u8,
+    pub(crate) gives_way: u8,
 }
 
 /// To which side of its column a cell is pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
@@ -40,7 +40,7 @@ impl Column {
 
 /// The header and the rows, in lines of at most `width` columns if columns can give way so far. A
 /// column whose cells are all empty is left out.
-pub(super) fn lines(columns: Vec<Column>, rows: usize, width: usize) -> (Vec<String>, Vec<String>) {
+pub(crate) fn lines(columns: Vec<Column>, rows: usize, width: usize) -> (Vec<String>, Vec<String>) {
     let mut columns: Vec<Column> = columns
         .into_iter()
         .filter(|column| column.cells.iter().any(|cell| !cell.is_empty()))

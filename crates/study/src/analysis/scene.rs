@@ -12,22 +12,22 @@ use crate::verdict::Limit;
 
 use super::{Analysis, Answer};
 
-pub(super) const RSA: &str = "rsa:2048";
-pub(super) const ECDSA: &str = "ecdsa:p256";
-pub(super) const GCM: &str = "TLS_AES_128_GCM_SHA256";
-pub(super) const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
-pub(super) const CBC: &str = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA";
+pub(crate) const RSA: &str = "rsa:2048";
+pub(crate) const ECDSA: &str = "ecdsa:p256";
+pub(crate) const GCM: &str = "TLS_AES_128_GCM_SHA256";
+pub(crate) const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
+pub(crate) const CBC: &str = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA";
 
 /// Seven factors around 1 whose median is 1 and whose range is 0.97 to 1.03.
-pub(super) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
+pub(crate) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
 
 /// A study with what was measured.
 #[derive(Debug, Clone)]
-pub(super) struct Scene {
-    pub(super) study: Study,
-    pub(super) lines: Vec<Line>,
-    pub(super) targets: Vec<TargetRecord>,
-    pub(super) machine: Option<observe::Machine>,
+pub(crate) struct Scene {
+    pub(crate) study: Study,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) targets: Vec<TargetRecord>,
+    pub(crate) machine: Option<observe::Machine>,
 }
 
 impl Scene {
@@ -55,7 +55,7 @@ impl Scene {
 
     /// nginx with certificates of both kinds, measured in seven rounds: 1,640 handshakes per
     /// CPU-second with RSA-2048, 4,200 with ECDSA P-256.
-    pub(super) fn handshakes() -> Self {
+    pub(crate) fn handshakes() -> Self {
         let mut scene =
             Self::new("keys", &[Server::Nginx], "target.certificate-key", &[RSA, ECDSA]).answer(
                 Metric::RatePerServerCpu,
@@ -71,11 +71,11 @@ impl Scene {
     }
 
     /// Objects of 1 MiB from these servers with these suites, not measured yet.
-    pub(super) fn suites(servers: &[Server], suites: &[&str]) -> Self {
+    pub(crate) fn suites(servers: &[Server], suites: &[&str]) -> Self {
         Self::new("bulk", servers, "load.suite", suites)
     }
 
-    pub(super) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
+    pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
             case: self.study.cells[0].case.clone(),
             metric,
@@ -90,7 +90,7 @@ impl Scene {
 
     /// Adds a trial of a cell for each factor: `figure` times the factor per CPU-second of the
     /// server, of operations or, where there are bodies, bits.
-    pub(super) fn measure(&mut self, cell: usize, figure: f64, factors: &[f64]) {
+    pub(crate) fn measure(&mut self, cell: usize, figure: f64, factors: &[f64]) {
         for (round, factor) in (0..).zip(factors) {
             let line = self.line(cell, round, figure * factor);
             self.lines.push(line);
@@ -131,7 +131,7 @@ impl Scene {
     }
 
     /// The trial of a cell in a round.
-    pub(super) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
+    pub(crate) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
         let name = self.study.cells[cell].name.clone();
         let is_it = |line: &&mut Line| {
             line.place.as_ref().is_some_and(|place| place.cell == name && place.round == round)
@@ -140,7 +140,7 @@ impl Scene {
     }
 
     /// Leaves only what is as `keep` wants it, by cell and round.
-    pub(super) fn keep(&mut self, keep: impl Fn(usize, u32) -> bool) {
+    pub(crate) fn keep(&mut self, keep: impl Fn(usize, u32) -> bool) {
         let cells = &self.study.cells;
         self.lines.retain(|line| {
             let place = line.place.as_ref().unwrap();
@@ -149,13 +149,13 @@ impl Scene {
     }
 
     /// Makes a trial one that the server failed in.
-    pub(super) fn fail(&mut self, cell: usize, round: u32) {
+    pub(crate) fn fail(&mut self, cell: usize, round: u32) {
         let line = self.trial(cell, round);
         (line.valid, line.target_error) = (false, Some("nginx died".to_owned()));
     }
 
     /// Leaves out the target of a server.
-    pub(super) fn skip(&mut self, server: Server) {
+    pub(crate) fn skip(&mut self, server: Server) {
         let of_server = |cell: &&Cell| cell.target.server == server;
         let cells = self.study.cells.iter().filter(of_server);
         self.targets.push(TargetRecord {
@@ -168,12 +168,12 @@ impl Scene {
         });
     }
 
-    pub(super) fn analysis(&self) -> Analysis {
+    pub(crate) fn analysis(&self) -> Analysis {
         Analysis::of(&self.study, &self.lines, &self.targets, self.machine.as_ref())
     }
 
     /// The first answer.
-    pub(super) fn first(&self) -> Answer {
+    pub(crate) fn first(&self) -> Answer {
         self.analysis().answers.remove(0)
     }
 }

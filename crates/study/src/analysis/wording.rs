@@ -8,14 +8,14 @@ use super::Figure;
 
 /// `1,640 [1,590, 1,690]`, in units of `unit`.
 pub(super) fn quantity(figure: &Figure, unit: f64) -> String {
-    let numbers = Numbers::of(figure, 1.0 / unit);
+    let numbers = Numbers::of(&figure.estimate, 1.0 / unit);
     let places = numbers.places_of_three_digits();
     numbers.write("", |number| rounded(number, places))
 }
 
 /// A share as `61% [60, 62]`, and finer where whole percents would hide the interval.
 pub(super) fn percent(share: &Figure) -> String {
-    let numbers = Numbers::of(share, 100.0);
+    let numbers = Numbers::of(&share.estimate, 100.0);
     let is_fine = numbers.width() < 1.0 || numbers.largest() < 9.95;
     let places = i32::from(is_fine && numbers.largest() < 99.95);
     numbers.write("%", |number| rounded(number, places))
@@ -23,9 +23,16 @@ pub(super) fn percent(share: &Figure) -> String {
 
 /// A ratio as `3.9x [3.8, 4.0]`, and finer where tenths would hide the interval.
 pub(super) fn times(ratio: &Figure) -> String {
-    let numbers = Numbers::of(ratio, 1.0);
+    let numbers = Numbers::of(&ratio.estimate, 1.0);
     let wanted = if numbers.width() < 0.1 { 2 } else { 1 };
     let places = wanted.min(numbers.places_of_three_digits());
+    numbers.write("x", |number| rounded(number, places))
+}
+
+/// A ratio of two runs as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
+pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
+    let numbers = Numbers::of(ratio, 1.0);
+    let places = 2.min(numbers.places_of_three_digits());
     numbers.write("x", |number| rounded(number, places))
 }
 
@@ -36,7 +43,7 @@ pub(super) fn plain_percent(share: f64) -> String {
 }
 
 /// `a, b and c`.
-pub(super) fn list(items: &[String]) -> String {
+pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
@@ -45,7 +52,7 @@ pub(super) fn list(items: &[String]) -> String {
 }
 
 /// With a capital at its beginning.
-pub(super) fn capitalized(text: &str) -> String {
+pub(crate) fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
         Some(first) => first.to_uppercase().chain(characters).collect(),
@@ -60,13 +67,11 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(figure: &Figure, factor: f64) -> Self {
-        let Estimate { median, interval, .. } = figure.estimate;
+    fn of(estimate: &Estimate, factor: f64) -> Self {
+        let Estimate { median, interval, n } = *estimate;
         Self {
             median: median * factor,
-            interval: figure
-                .has_interval()
-                .then_some((interval.low * factor, interval.high * factor)),
+            interval: (n > 1).then_some((interval.low * factor, interval.high * factor)),
         }
     }
 

@@ -30,6 +30,7 @@ use units::Nanos;
 
 pub use error::StudyError;
 pub use shipped::shipped;
+pub(crate) use suggest::did_you_mean;
 
 use crate::reference::Reference;
 use crate::study::Study;

@@ -69,6 +69,16 @@ impl Study {
     }
 }
 
+impl Cell {
+    /// Every key of the cell's server and load with its value, as a study file has them; without those
+    /// that are left open.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let draft = Draft::from(self);
+        KEYS.iter().filter_map(|key| Some((key.full, key.show(&draft)?))).collect()
+    }
+}
+
 fn push(text: &mut String, header: &str, lines: impl Iterator<Item = String>) {
     text.push('\n');
     text.push_str(header);

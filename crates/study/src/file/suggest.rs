@@ -1,7 +1,7 @@
 /// `; did you mean X?`, or else `; KNOWN a, b and c`.
 ///
 /// A name that only lacks the table before its point (`duration` for `load.duration`) is near.
-pub(super) fn did_you_mean<'a>(
+pub(crate) fn did_you_mean<'a>(
     given: &str,
     known_are: &str,
     known: impl Iterator<Item = &'a str> + Clone,

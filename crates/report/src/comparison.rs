@@ -1,0 +1,173 @@
+//! Two runs on a terminal: the answers, what else differs, and the cells.
+
+use study::analysis::{Figure, Invalid};
+use study::compare::{Compared, Comparison, Difference, Pair, Verdict};
+use units::thousands;
+
+use crate::figures::interval;
+use crate::mark;
+use crate::quantity::Quantity;
+use crate::terminal::columns::{self, Align, Column};
+use crate::terminal::{Look, Page, Style};
+use crate::text::on_one_line;
+
+/// The comparison in lines of at most `width` columns, as far as its tables allow.
+#[must_use]
+pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String {
+    let mut page = Page::new(width, style);
+    for sentence in comparison.sentences() {
+        page.paragraph("", sentence, Look::Bold);
+    }
+    differences(&mut page, &comparison.differences);
+    for metric in &comparison.metrics {
+        table(&mut page, metric);
+    }
+    marks(&mut page, comparison);
+    if !comparison.metrics.is_empty() {
+        page.blank();
+        page.paragraph("", &about_intervals(comparison), Look::Dim);
+    }
+    if !comparison.only.is_empty() {
+        page.heading("In one run alone");
+    }
+    for only in &comparison.only {
+        let label = format!("  {}, {}: ", only.run.to_uppercase(), on_one_line(&only.cell));
+        page.paragraph(&label, &only.label, Look::Usual);
+    }
+    invalid(&mut page, "A", &comparison.invalid_in_a);
+    invalid(&mut page, "B", &comparison.invalid_in_b);
+    page.text()
+}
+
+fn differences(page: &mut Page, differences: &[Difference]) {
+    if differences.is_empty() {
+        page.paragraph("", "Machine, servers and settings are the same in both runs.", Look::Usual);
+        return;
+    }
+    page.heading("What else differs");
+    for Difference { what, a, b, cells } in differences {
+        let cells = match cells {
+            Some(1) => " (in 1 cell)".to_owned(),
+            Some(n) => format!(" (in {} cells)", thousands(*n as u64)),
+            None => String::new(),
+        };
+        page.paragraph(
+            &format!("  {what}{cells}: "),
+            &format!("{a} in A, {b} in B"),
+            Look::Warning,
+        );
+    }
+}
+
+fn table(page: &mut Page, metric: &Compared) {
+    if metric.cells.is_empty() {
+        return;
+    }
+    page.heading(metric.metric.in_words());
+    let cells = &metric.cells;
+    let figures = cells.iter().flat_map(|pair| [&pair.a, &pair.b]).flatten();
+    let unit =
+        Quantity::of_measure(metric.metric).unit_for(figures.map(|figure| figure.estimate.median));
+    let column = |name: &str, unit: &str, align, gives_way, of: &dyn Fn(&Pair) -> String| Column {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        cells: cells.iter().map(of).collect(),
+        align,
+        gives_way,
+    };
+    let number = |figure: &Option<Figure>| match figure {
+        Some(figure) => unit.number(figure.estimate.median),
+        None => "none".to_owned(),
+    };
+    let ends = |figure: &Option<Figure>| {
+        figure.as_ref().map(|figure| interval(figure, &unit)).unwrap_or_default()
+    };
+    let columns = vec![
+        column("", "", Align::Left, 0, &|pair| {
+            on_one_line(&format!("{}: {}", pair.case, pair.label))
+        }),
+        column("A", unit.name, Align::Right, 0, &|pair| number(&pair.a)),
+        column("", "", Align::Left, 0, &|pair| symbol(pair.mark_a)),
+        column("interval", unit.name, Align::Right, 2, &|pair| ends(&pair.a)),
+        column("B", unit.name, Align::Right, 0, &|pair| number(&pair.b)),
+        column("", "", Align::Left, 0, &|pair| symbol(pair.mark_b)),
+        column("interval", unit.name, Align::Right, 2, &|pair| ends(&pair.b)),
+        column("B/A", "", Align::Right, 0, &ratio),
+        column("interval", "", Align::Right, 1, &ratio_interval),
+        column("", "", Align::Left, 3, &|pair| verdict(pair.verdict).to_owned()),
+    ];
+    let (header, rows) = columns::lines(columns, cells.len(), page.width());
+    for line in header {
+        page.line(&line, Look::Dim);
+    }
+    for (line, pair) in rows.iter().zip(cells) {
+        let is_doubtful = pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
+        page.line(line, if is_doubtful { Look::Warning } else { Look::Usual });
+    }
+}
+
+fn symbol(mark: Option<study::analysis::Mark>) -> String {
+    mark.map(mark::symbol).unwrap_or_default().to_owned()
+}
+
+fn ratio(pair: &Pair) -> String {
+    pair.ratio.map_or("none".to_owned(), |ratio| format!("{:.2}x", ratio.median))
+}
+
+fn ratio_interval(pair: &Pair) -> String {
+    match pair.ratio.filter(|ratio| ratio.n > 1) {
+        Some(ratio) => format!("[{:.2}, {:.2}]", ratio.interval.low, ratio.interval.high),
+        None => String::new(),
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Above => "above",
+        Verdict::Below => "below",
+        Verdict::NotToldApart => "not told apart",
+        Verdict::NotCompared => "not compared",
+    }
+}
+
+fn marks(page: &mut Page, comparison: &Comparison) {
+    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
+    let used = |mark: &study::analysis::Mark| {
+        pairs().any(|pair| pair.mark_a == Some(*mark) || pair.mark_b == Some(*mark))
+    };
+    for (i, mark) in mark::ALL.into_iter().filter(used).enumerate() {
+        if i == 0 {
+            page.blank();
+        }
+        let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
+        page.paragraph(&label, mark::meaning(mark), Look::Warning);
+    }
+}
+
+/// How sure the intervals are, at worst.
+fn about_intervals(comparison: &Comparison) -> String {
+    let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
+    let coverages = pairs.filter_map(|pair| pair.ratio).map(|ratio| ratio.interval.coverage);
+    let worst = coverages.reduce(f64::min);
+    let covers = match worst {
+        Some(coverage) if coverage > 0.0 => {
+            format!("covers the true one in {} of comparisons", units::percent(coverage))
+        }
+        _ => "is lacking where a run has a single trial".to_owned(),
+    };
+    format!(
+        "B/A is the ratio of the medians; its interval {covers}, if the trials are independent, and \
+         assumes nothing else. The runs were not measured side by side: what changed between them, on \
+         the machine too, is in the ratio."
+    )
+}
+
+fn invalid(page: &mut Page, run: &str, invalid: &[Invalid]) {
+    if !invalid.is_empty() {
+        page.heading(&format!("Invalid trials of {run}, which are in no figure"));
+    }
+    for trial in invalid {
+        let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
+        page.paragraph(&label, &trial.why, Look::Usual);
+    }
+}

@@ -1,0 +1,99 @@
+//! Ratios of medians of series that were not taken side by side.
+
+use crate::{Estimate, Interval, LEVEL, SampleError, median, median_interval};
+
+/// The median of `a` over the median of `b`, of independent samples that cannot be paired.
+///
+/// Its interval goes from the least to the greatest ratio that the intervals of both medians allow.
+/// Both hold their medians with the product of their coverages, and then it holds the ratio, whatever
+/// the two distributions are; so each is taken at the square root of [`LEVEL`]. That it may hold the
+/// ratio also where one of them fails makes it wider than it need be: nothing is assumed of the
+/// distributions for it, as the shorter interval of Hodges and Lehmann does, which wants them to be of
+/// one shape.
+///
+/// The `n` of the result is that of the shorter series. With a single sample in one there is no
+/// interval, and its coverage is 0.
+///
+/// # Errors
+/// No samples, one that is not finite, or one in `b` that is not above 0.
+pub fn ratio_of_medians(a: &[f64], b: &[f64]) -> Result<Estimate, SampleError> {
+    let (over, under) = (median(a)?, median(b)?);
+    if b.iter().any(|sample| *sample <= 0.0) {
+        return Err(SampleError::ZeroDivisor);
+    }
+    let level = LEVEL.sqrt();
+    let (x, y) = (median_interval(a, level)?, median_interval(b, level)?);
+    let interval = Interval {
+        low: (x.low / y.high).min(x.low / y.low),
+        high: (x.high / y.low).max(x.high / y.high),
+        coverage: x.coverage * y.coverage,
+    };
+    Ok(Estimate { median: over / under, interval, n: a.len().min(b.len()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_interval_spans_what_both_medians_allow() {
+        let a = [20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0];
+        let b = [10.0, 10.0, 10.0, 11.5, 12.0, 12.0, 13.0];
+        let ratio = ratio_of_medians(&a, &b).unwrap();
+        assert_eq!((ratio.median, ratio.n), (2.0, 7));
+        assert_eq!((ratio.interval.low, ratio.interval.high), (20.0 / 13.0, 2.6));
+        // Seven samples: their range covers the median with 126 of 128.
+        assert_eq!(ratio.interval.coverage, (126.0f64 / 128.0).powi(2));
+    }
+
+    #[test]
+    fn what_has_no_ratio_is_an_error_and_one_sample_no_interval() {
+        assert_eq!(ratio_of_medians(&[1.0], &[1.0, 0.0]), Err(SampleError::ZeroDivisor));
+        assert_eq!(ratio_of_medians(&[1.0], &[-1.0]), Err(SampleError::ZeroDivisor));
+        assert_eq!(ratio_of_medians(&[], &[1.0]), Err(SampleError::Empty));
+        assert!(ratio_of_medians(&[f64::NAN], &[1.0]).is_err());
+        let one = ratio_of_medians(&[2.0], &[1.0, 1.0, 1.0]).unwrap();
+        assert_eq!((one.median, one.interval.coverage, one.n), (2.0, 0.0, 1));
+    }
+
+    #[test]
+    fn simulated_coverage_is_at_least_the_stated_one_for_unequal_shapes() {
+        const ROUNDS: u32 = 20_000;
+        // A skewed distribution over an even one: medians ln 2 and 1.
+        let mut state = 7u64;
+        let mut uniform = || {
+            // SplitMix64
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 12) as f64 / (1u64 << 52) as f64
+        };
+        for n in [7, 9, 15] {
+            let (mut covered, mut stated) = (0, 0.0);
+            for _ in 0..ROUNDS {
+                let a: Vec<f64> = (0..n).map(|_| -(1.0 - uniform()).ln()).collect();
+                let b: Vec<f64> = (0..n).map(|_| 0.5 + uniform()).collect();
+                let interval = ratio_of_medians(&a, &b).unwrap().interval;
+                let truth = std::f64::consts::LN_2;
+                covered += u32::from(interval.low <= truth && truth <= interval.high);
+                stated = interval.coverage;
+            }
+            assert!(stated >= LEVEL, "{n}: {stated}");
+            assert!(f64::from(covered) / f64::from(ROUNDS) >= stated, "{n}: {covered}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_holds_the_ratio(
+            a in prop::collection::vec(-1e6f64..1e6, 1..20),
+            b in prop::collection::vec(1e-3f64..1e6, 1..20)
+        ) {
+            let Estimate { median, interval, .. } = ratio_of_medians(&a, &b).unwrap();
+            let slack = 1e-9 * median.abs();
+            prop_assert!(interval.low <= median + slack && median <= interval.high + slack);
+        }
+    }
+}

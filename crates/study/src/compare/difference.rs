@@ -1,0 +1,121 @@
+//! In what two runs differ beside their figures.
+
+use observe::{Fact, Machine};
+use serde::Serialize;
+
+use super::Side;
+use super::pair::Match;
+
+/// Something that is not the same in both runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What it is: `processor`, `nginx`, `load.connections`.
+    pub what: String,
+    /// How it was in A.
+    pub a: String,
+    /// How it was in B.
+    pub b: String,
+    /// In how many of the cells that are compared, where it is not the same for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<usize>,
+}
+
+const UNKNOWN: &str = "not known";
+
+pub(super) fn all(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
+    let mut differences = machines(a.machine, b.machine);
+    differences.extend(targets(a, b, matches));
+    differences.extend(settings(matches));
+    differences
+}
+
+/// What figures depend on. Frequencies are not among it: they are measured beside each trial.
+fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+    type Of = fn(&Machine) -> Option<String>;
+    fn words<T: ToString>(fact: &Fact<T>) -> Option<String> {
+        fact.known().map(ToString::to_string)
+    }
+    let facts: [(&str, Of); 12] = [
+        ("processor", |m| words(&m.processor.model)),
+        ("CPUs", |m| words(&m.processor.online_cpus)),
+        ("CPU features", |m| m.processor.flags.known().map(|flags| flags.join(" "))),
+        ("hypervisor", |m| words(&m.processor.hypervisor)),
+        ("frequency governor", |m| words(&m.processor.frequency_governor)),
+        ("memory in bytes", |m| words(&m.memory.total_bytes)),
+        ("kernel", |m| words(&m.system.kernel_release)),
+        ("distribution", |m| words(&m.system.distribution)),
+        ("OpenSSL of toll", |m| Some(m.openssl.clone())),
+        ("kernel TLS", |m| Some(m.kernel_tls.to_string())),
+        ("congestion control", |m| words(&m.network.tcp_congestion_control)),
+        ("somaxconn", |m| words(&m.network.somaxconn)),
+    ];
+    facts
+        .into_iter()
+        .map(|(what, of)| (what, a.and_then(of), b.and_then(of)))
+        .filter(|(_, a, b)| a != b)
+        .map(|(what, a, b)| Difference::of(what, a, b))
+        .collect()
+}
+
+/// The versions of the servers that the compared cells were measured with.
+fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference> {
+    let version = |side: &Side<'_>, cell: &String| {
+        let target = side.targets.iter().find(|target| target.cells.contains(cell))?;
+        Some(target.version.clone().unwrap_or_else(|| {
+            target.skipped.clone().map_or(UNKNOWN.to_owned(), |why| format!("left out: {why}"))
+        }))
+    };
+    let mut found = Vec::new();
+    for both in matches {
+        let versions = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
+        if versions.0 != versions.1 {
+            let what = both.cell_a.target.server.name();
+            count(&mut found, Difference::of(what, versions.0, versions.1));
+        }
+    }
+    of_some(found, matches.len())
+}
+
+/// The keys of the compared cells that do not have the same value.
+fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for both in matches {
+        let (a, b) = (both.cell_a.settings(), both.cell_b.settings());
+        let value = |settings: &[(&str, String)], key: &str| {
+            settings.iter().find(|(other, _)| *other == key).map(|(_, value)| value.clone())
+        };
+        let mut keys: Vec<&str> = a.iter().chain(&b).map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys {
+            let (a, b) = (value(&a, key), value(&b, key));
+            if a != b {
+                count(&mut found, Difference::of(key, a, b));
+            }
+        }
+    }
+    of_some(found, matches.len())
+}
+
+impl Difference {
+    fn of(what: &str, a: Option<String>, b: Option<String>) -> Self {
+        let words = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
+        Self { what: what.to_owned(), a: words(a), b: words(b), cells: None }
+    }
+}
+
+/// Each difference once, with the number of cells that show it.
+fn count(found: &mut Vec<(Difference, usize)>, difference: Difference) {
+    match found.iter_mut().find(|(other, _)| *other == difference) {
+        Some((_, cells)) => *cells += 1,
+        None => found.push((difference, 1)),
+    }
+}
+
+fn of_some(found: Vec<(Difference, usize)>, all: usize) -> Vec<Difference> {
+    let counted = |(difference, cells): (Difference, usize)| Difference {
+        cells: (cells < all).then_some(cells),
+        ..difference
+    };
+    found.into_iter().map(counted).collect()
+}

@@ -1,0 +1,61 @@
+//! What a comparison says, in a sentence.
+
+use stats::Estimate;
+
+use super::{Pair, Verdict};
+use crate::Measure;
+use crate::analysis::wording::ratio_in_words;
+
+pub(super) fn of(metric: Measure, cells: &[Pair]) -> String {
+    let measure = metric.in_words();
+    let compared: Vec<(&Pair, &Estimate)> =
+        cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
+    match compared[..] {
+        [] => format!("Nothing can be compared in {measure}: no cell has it in both runs."),
+        [(pair, ratio)] if cells.len() == 1 => {
+            let times = ratio_in_words(ratio);
+            let told = match pair.verdict {
+                Verdict::NotToldApart | Verdict::NotCompared => ", which shows no difference",
+                Verdict::Above | Verdict::Below => "",
+            };
+            format!("B is {times} A in {measure} ({}: {}){told}.", pair.case, pair.label)
+        }
+        _ => of_many(measure, cells.len(), &compared),
+    }
+}
+
+fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String {
+    let of = |verdict: Verdict| -> Vec<&(&Pair, &Estimate)> {
+        compared.iter().filter(|(pair, _)| pair.verdict == verdict).collect()
+    };
+    let part = |verdict, words: &str| {
+        let cells = of(verdict);
+        let least = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::min)?;
+        let most = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::max)?;
+        let range = match cells.len() {
+            1 => format!("{least:.2}x"),
+            _ => format!("{least:.2}x to {most:.2}x"),
+        };
+        Some(format!("{words} in {} ({range})", cells.len()))
+    };
+    let mut parts: Vec<String> = [
+        part(Verdict::Above, "above A"),
+        part(Verdict::Below, "below A"),
+        part(Verdict::NotToldApart, "not told apart"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if compared.len() < all {
+        parts.push(format!("not compared in {}", all - compared.len()));
+    }
+    // The furthest from 1 is what a reader asks for next.
+    let distance = |ratio: &Estimate| ratio.median.max(f64::MIN_POSITIVE).ln().abs();
+    let shown = compared.iter().filter(|(pair, _)| pair.verdict != Verdict::NotToldApart);
+    let furthest = shown.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
+    let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
+        format!(" Furthest: {}, {} ({}).", ratio_in_words(ratio), pair.label, pair.case)
+    });
+    let parts = crate::analysis::wording::list(&parts);
+    format!("In {measure} B is, of {all} cells, {parts}.{furthest}")
+}

@@ -1,0 +1,134 @@
+//! A gate as it is written: `goodput>=10Gb/s`, `bulk:p99<=5ms`, `ratio>=0.95`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Measure;
+
+/// A figure that cells must reach.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    text: String,
+    /// The case or the cell that it is about; all where it names none.
+    pub(super) scope: Option<String>,
+    pub(super) judged: Judged,
+    pub(super) comparator: Comparator,
+    /// In the unit of what is judged.
+    pub(super) limit: f64,
+}
+
+/// What is held against the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    Figure(Measure),
+    /// Of two runs, in the metric in which they are compared.
+    Ratio,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparator {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
+
+/// The longer ones first.
+const COMPARATORS: [(&str, Comparator); 4] = [
+    (">=", Comparator::AtLeast),
+    ("<=", Comparator::AtMost),
+    (">", Comparator::Above),
+    ("<", Comparator::Below),
+];
+
+const RATIO: &str = "ratio";
+
+impl Comparator {
+    pub(super) fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::AtLeast => value >= limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::Below => value < limit,
+        }
+    }
+}
+
+impl FromStr for Gate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: String| {
+            format!("`{text}`: {why}; write a gate such as goodput>=10Gb/s or bulk:p99<=5ms")
+        };
+        let found = COMPARATORS
+            .into_iter()
+            .find_map(|(sign, comparator)| Some((text.split_once(sign)?, comparator)));
+        let Some(((what, limit), comparator)) = found else {
+            return Err(wrong("there is no >=, <=, > or <".to_owned()));
+        };
+        let (scope, name) = match what.split_once(':') {
+            Some((scope, name)) => (Some(scope.trim().to_owned()), name.trim()),
+            None => (None, what.trim()),
+        };
+        let limit = limit.trim();
+        let (judged, limit) = if name == RATIO {
+            let ratio = limit.trim_end_matches('x').parse::<f64>().ok();
+            let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+            let ratio =
+                ratio.ok_or_else(|| wrong(format!("`{limit}` is no ratio such as 0.95")))?;
+            (Judged::Ratio, ratio)
+        } else {
+            let metric: Measure = name.parse().map_err(wrong)?;
+            (Judged::Figure(metric), metric.parse_value(limit).map_err(wrong)?)
+        };
+        Ok(Self { text: text.to_owned(), scope, judged, comparator, limit })
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(text: &str) -> Gate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn metric_comparator_and_value_with_its_unit() {
+        let goodput = gate("goodput>=10Gb/s");
+        assert_eq!(goodput.judged, Judged::Figure(Measure::Goodput));
+        assert_eq!((goodput.comparator, goodput.limit), (Comparator::AtLeast, 10e9));
+        assert_eq!(goodput.to_string(), "goodput>=10Gb/s");
+        let latency = gate("bulk-0003: p99 < 5 ms");
+        assert_eq!(latency.scope.as_deref(), Some("bulk-0003"));
+        assert_eq!((latency.comparator, latency.limit), (Comparator::Below, 5e6));
+        assert_eq!(gate("ratio>0.95x").judged, Judged::Ratio);
+        assert_eq!(gate("rate<=1_000/s").comparator, Comparator::AtMost);
+    }
+
+    #[test]
+    fn what_is_no_gate_is_refused_with_what_to_write() {
+        for (text, why) in [
+            ("goodput", "there is no >=, <=, > or <"),
+            ("goodput=10Gb/s", "there is no >="),
+            ("goodput>=10", "`10` has no unit"),
+            ("godput>=10Gb/s", "`godput` is no metric; did you mean goodput?"),
+            ("p99<=5Gb/s", "is no time with a unit"),
+            ("ratio>=much", "`much` is no ratio"),
+            ("ratio>=-1", "`-1` is no ratio"),
+            ("ratio>=inf", "`inf` is no ratio"),
+            (">=1Gb/s", "`` is no metric"),
+        ] {
+            let message = text.parse::<Gate>().unwrap_err();
+            assert!(message.contains(why) && message.contains("; write "), "{text}: {message}");
+            assert!(message.contains(&format!("`{text}`")), "{message}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `toll compare`: two runs, cell by cell.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use study::compare::{Comparison, Side};
+use study::{Measure, Results, Study};
+
+use crate::findings::{self, Findings};
+use crate::gates::{self, WithGates};
+use crate::{Failure, screen};
+
+/// Compare two runs, cell by cell: B over A, with intervals.
+///
+/// Cells are matched by their case and swept values. What else differs is told: machine, servers,
+/// settings. The runs were not measured side by side, so what drifted between them is in the ratios.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The folder of the earlier run, such as results/2026-11-21T20-51-34Z-quick
+    a: PathBuf,
+
+    /// The folder of the later run
+    b: PathBuf,
+
+    /// Compare in this metric: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu,
+    /// server-cpu-per-operation, client-cpu-per-operation, p50 or p99; repeatable. Otherwise by what one
+    /// core of the server does
+    #[arg(long = "metric", value_name = "METRIC")]
+    metrics: Vec<Measure>,
+
+    #[command(flatten)]
+    gates: gates::Gates,
+
+    /// Print one JSON object instead
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toll compare results/monday results/tuesday
+  toll compare A B --metric goodput --metric p99
+  toll compare A B --gate 'ratio>=0.95'
+      for CI: ends with 1 unless in every cell B does at least 95% of A
+  toll compare A B --gate 'bulk:goodput>=10Gb/s'
+      other gates than those on the ratio are about B";
+
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let (a, b) = (Run::read(&arguments.a)?, Run::read(&arguments.b)?);
+    let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
+    let outcomes = arguments.gates.judge_by(|gate| {
+        gate.judge_later(&a.study, (&b.study, &b.findings.analysis), &comparison)
+    })?;
+    if arguments.json {
+        let all = WithGates { of: &comparison, gates: outcomes.all() };
+        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
+        crate::print(&format!("{text}\n"));
+    } else {
+        let width = screen::width();
+        crate::print(&report::comparison(&comparison, width, screen::style()));
+        if !outcomes.all().is_empty() {
+            crate::print(&format!("\n{}", outcomes.in_words()));
+        }
+    }
+    if comparison.metrics.is_empty() {
+        return Err(Failure::request("the two runs have no cell in common; nothing was compared"));
+    }
+    outcomes.failure()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Run {
+    study: Study,
+    findings: Findings,
+}
+
+impl Run {
+    fn read(folder: &std::path::Path) -> Result<Self, Failure> {
+        let results = Results::open(folder).map_err(Failure::request)?;
+        Ok(Self { study: findings::study(&results)?, findings: Findings::read(&results)? })
+    }
+
+    fn side(&self) -> Side<'_> {
+        let Findings { analysis, machine, targets, .. } = &self.findings;
+        Side { study: &self.study, analysis, machine: machine.as_ref(), targets }
+    }
+}

@@ -1,0 +1,88 @@
+//! `--gate`: figures that must be reached, with an exit code for CI.
+
+use serde::Serialize;
+use study::gate::{Gate, GateError, GateOutcome};
+use study::{Study, analysis::Analysis};
+
+use crate::Failure;
+
+/// The exit code of a gate that is not met.
+pub(crate) const NOT_MET: u8 = 1;
+
+/// The option, for each command that has it.
+#[derive(clap::Args)]
+pub(crate) struct Gates {
+    /// End with exit code 1 unless every cell meets this: goodput>=10Gb/s, bulk:p99<=5ms; repeatable
+    #[arg(
+        long = "gate",
+        value_name = "GATE",
+        long_help = "End with exit code 1 unless every cell meets this: [CASE:]METRIC COMPARATOR VALUE, \
+                     such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The median \
+                     counts. A cell without a figure does not meet it. CASE may be a cell's name. \
+                     Metrics: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu, \
+                     server-cpu-per-operation, client-cpu-per-operation, p50, p99; comparators: >=, <=, \
+                     >, <"
+    )]
+    gates: Vec<Gate>,
+}
+
+/// What became of all gates.
+pub(crate) struct Outcomes(Vec<GateOutcome>);
+
+/// Something with the gates beside it, for a program.
+#[derive(Serialize)]
+pub(crate) struct WithGates<'a, T: Serialize> {
+    #[serde(flatten)]
+    pub(crate) of: &'a T,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) gates: &'a [GateOutcome],
+}
+
+impl Gates {
+    /// Refuses gates that no run of this study can be judged by.
+    pub(crate) fn check(&self, study: &Study) -> Result<(), Failure> {
+        self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)
+    }
+
+    /// Judges a run.
+    pub(crate) fn judge(&self, study: &Study, analysis: &Analysis) -> Result<Outcomes, Failure> {
+        self.judge_by(|gate| gate.judge(study, analysis))
+    }
+
+    pub(crate) fn judge_by(
+        &self,
+        judge: impl Fn(&Gate) -> Result<GateOutcome, GateError>,
+    ) -> Result<Outcomes, Failure> {
+        self.gates
+            .iter()
+            .map(judge)
+            .collect::<Result<_, _>>()
+            .map(Outcomes)
+            .map_err(Failure::request)
+    }
+}
+
+impl Outcomes {
+    pub(crate) fn all(&self) -> &[GateOutcome] {
+        &self.0
+    }
+
+    /// A line for each.
+    pub(crate) fn in_words(&self) -> String {
+        self.0.iter().map(|outcome| format!("{}\n", outcome.sentence)).collect()
+    }
+
+    /// That some are not met, where that is so.
+    pub(crate) fn failure(&self) -> Result<(), Failure> {
+        let failed: Vec<&str> = self
+            .0
+            .iter()
+            .filter(|outcome| !outcome.met)
+            .map(|outcome| outcome.gate.as_str())
+            .collect();
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::gate(format!("not met: {}", failed.join(", ")))),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! `toll compare`, gates and OpenMetrics on result folders that are written by hand, and gates on a run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const STUDY: &str = r#"
+schema = 1
+name = "small"
+question = "Does a comparison work?"
+trials = 7
+[target]
+server = "embedded"
+object = "64KiB"
+[load]
+connections = 4
+tls = "1.3"
+warmup = "50ms"
+duration = "100ms"
+[[case]]
+name = "bulk"
+sweep."load.suite" = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"]
+[[case]]
+name = "handshakes"
+load.operation = "handshakes"
+"#;
+
+/// Cells with what one core does: bits, bits, operations a second.
+const CELLS: [(&str, &str, f64); 3] = [
+    ("bulk", "bulk-0001", 8e9),
+    ("bulk", "bulk-0002", 6e9),
+    ("handshakes", "handshakes-0001", 1500.0),
+];
+
+/// Result folders.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A folder in which each cell does so many times what it usually does; less than 0 is a failure.
+    fn run(&self, name: &str, factors: [f64; 3]) -> PathBuf {
+        let folder = self.0.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("study.toml"), STUDY).unwrap();
+        let mut journal = String::new();
+        for round in 0..7 {
+            for (i, ((case, cell, usual), factor)) in CELLS.into_iter().zip(factors).enumerate() {
+                let drift = 1.0 + 0.001 * f64::from(round);
+                let line = line(case, cell, round, i, usual * factor * drift);
+                journal += &format!("{line}\n");
+            }
+        }
+        std::fs::write(folder.join("journal.jsonl"), journal).unwrap();
+        let targets = json!([{
+            "name": "embedded", "server": "embedded", "settings": "", "skipped": null,
+            "version": format!("toll of {name}"), "cells": CELLS.map(|(_, cell, _)| cell),
+        }]);
+        std::fs::write(folder.join("targets.json"), targets.to_string()).unwrap();
+        folder
+    }
+}
+
+/// A trial of a second in which the server used its CPU.
+fn line(case: &str, cell: &str, round: u32, place: usize, figure: f64) -> Value {
+    let valid = figure > 0.0;
+    let (body, completed) = match case {
+        "bulk" => ((figure / 8.0) as u64, (figure / 8.0 / 65536.0) as u64),
+        _ => (0, figure as u64),
+    };
+    let suite = match cell {
+        "bulk-0001" => json!({"load.suite": "TLS_AES_128_GCM_SHA256"}),
+        "bulk-0002" => json!({"load.suite": "TLS_AES_256_GCM_SHA384"}),
+        _ => json!({}),
+    };
+    json!({
+        "schema": 1, "case": case, "cell": cell, "params": suite, "role": "measure", "round": round,
+        "order": 3 * round as usize + place, "valid": valid, "interrupted": false,
+        "started_unix_ms": 1_795_000_000_000_u64, "window_ns": 1_000_000_000,
+        "operations": {"completed": completed, "in_flight": 0, "errors": {}, "first_errors": {}},
+        "bytes": {"body": body, "decrypted": 0, "unproven": 0},
+        "rate_per_s": completed as f64, "goodput_bps": body * 8,
+        "cpu_ns": {"server": 1_000_000_000, "client": 100_000_000, "server_run_queue_wait": 0,
+                   "client_run_queue_wait": 0},
+        "core_hz": {"before": 2_700_000_000_u64, "after": 2_700_000_000_u64},
+        "latency_ns": {"p50": 900_000, "p99": 2_000_000}, "cpu_share": [],
+        "receipt": {"asked": {}, "obtained": {}, "mismatch": []},
+        "verdict": {"limit": "server-cpu",
+                    "evidence": {"completed": completed, "failed": 0, "server_busy": 0.99}},
+        "warnings": [],
+        "target_error": if valid { Value::Null } else { json!("the server died") },
+    })
+}
+
+fn toll(command: &str, arguments: &[&str], folders: &[&Path]) -> Output {
+    let mut toll = Command::new(env!("CARGO_BIN_EXE_toll"));
+    toll.arg(command).args(folders).args(arguments).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
+    stdout + &stderr
+}
+
+#[track_caller]
+fn assert_exit(output: &Output, code: i32) {
+    assert_eq!(output.status.code(), Some(code), "{}", said(output));
+}
+
+#[test]
+fn the_answers_come_first_then_what_differs_and_the_cells() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [1.31, 1.0, 0.5]));
+    let output = toll("compare", &[], &[&a, &b]);
+    assert_exit(&output, 0);
+    let text = said(&output);
+    let places: Vec<usize> = [
+        "B is 0.50x [0.49, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
+        "In goodput per server CPU-second B is, of 2 cells, above A in 1 (1.31x) and not told apart",
+        "What else differs\n  embedded: toll of a in A, toll of b in B\n",
+        "\nrate per server CPU-second\n",
+        "\ngoodput per server CPU-second\n",
+        "1.31x  [1.30, 1.32]  above",
+        "1.00x  [0.99, 1.01]  not told apart",
+    ]
+    .into_iter()
+    .map(|words| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}")))
+    .collect();
+    assert!(places.is_sorted(), "{text}");
+}
+
+#[test]
+fn programs_get_all_figures() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [2.0, -1.0, 1.0]));
+    let arguments = ["--json", "--metric", "goodput", "--gate", "ratio>=0.9"];
+    let output = toll("compare", &arguments, &[&a, &b]);
+    assert_exit(&output, 1);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = &found["metrics"][0]["cells"];
+    assert_eq!(found["metrics"][0]["metric"], "goodput");
+    assert_eq!(cells[0]["verdict"], "above");
+    assert!((cells[0]["ratio"]["median"].as_f64().unwrap() - 2.0).abs() < 1e-6);
+    assert_eq!((&cells[1]["verdict"], &cells[1]["ratio"]), (&json!("not-compared"), &Value::Null));
+    assert_eq!(found["invalid_in_b"].as_array().unwrap().len(), 7);
+    assert_eq!(
+        (&found["gates"][0]["met"], &found["gates"][0]["cells"][0]["met"]),
+        (&json!(false), &json!(true))
+    );
+}
+
+#[test]
+fn gates_decide_the_exit_code() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [1.0, 0.9, 1.0]));
+    for (gate, code) in [
+        ("ratio>=0.95", 1),
+        ("ratio>=0.85", 0),
+        ("bulk-0001:ratio>=0.95", 0),
+        ("goodput-per-server-cpu>=5Gb/s", 0),
+        ("goodput>=5.5Gb/s", 1),
+        ("handshakes:rate>=1400/s", 0),
+        ("p99<=1ms", 1),
+        ("nowhere:ratio>=0.5", 2),
+        ("goodput>=5", 2),
+        ("ratio", 2),
+    ] {
+        let output = toll("compare", &["--gate", gate], &[&a, &b]);
+        assert_exit(&output, code);
+        if code == 1 {
+            assert!(said(&output).contains(&format!("toll: not met: {gate}")), "{}", said(&output));
+        }
+    }
+    // All of several.
+    let both = ["--gate", "ratio>=0.85", "--gate", "p99<=1ms"];
+    assert_exit(&toll("compare", &both, &[&a, &b]), 1);
+}
+
+#[test]
+fn a_report_is_judged_too_and_written_all_the_same() {
+    let desk = Desk::new();
+    let run = desk.run("a", [1.0, -1.0, 1.0]);
+    assert_exit(&toll("report", &["--gate", "bulk-0001:goodput>=8Gb/s"], &[&run]), 0);
+    // The second cell has no valid trial.
+    let output = toll("report", &["--gate", "bulk:goodput>=1b/s"], &[&run]);
+    assert_exit(&output, 1);
+    let words = "NOT met by 1 of 2 cells: not measured (AES-256-GCM).";
+    assert!(said(&output).contains(words), "{}", said(&output));
+    assert!(run.join("report.html").exists());
+    let json = toll("report", &["--json", "--gate", "p99<=3ms"], &[&run]);
+    let found: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&found["study"], &found["gates"][0]["met"]), (&json!("a"), &json!(false)));
+    assert_exit(&toll("report", &["--gate", "ratio>=1"], &[&run]), 2);
+}
+
+#[test]
+fn metrics_are_all_that_is_printed() {
+    let desk = Desk::new();
+    let run = desk.run("a", [1.0; 3]);
+    let output = toll("report", &["--openmetrics"], &[&run]);
+    assert_exit(&output, 0);
+    let text = said(&output);
+    assert!(text.starts_with("# TYPE ") && text.ends_with("\n# EOF\n"), "{text}");
+    let goodput = text.lines().find(|line| {
+        line.starts_with("toll_goodput_bytes_per_second{")
+            && line.contains("bulk-0001")
+            && line.contains("median")
+    });
+    let value: f64 = goodput.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!((value - 1.003e9).abs() < 1.0, "{value}");
+}
+
+#[test]
+fn runs_without_a_common_cell_are_a_wrong_request() {
+    let desk = Desk::new();
+    let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [1.0; 3]));
+    let renamed =
+        STUDY.replace("\"bulk\"", "\"other\"").replace("\"handshakes\"\nload", "\"more\"\nload");
+    std::fs::write(b.join("study.toml"), renamed).unwrap();
+    let output = toll("compare", &[], &[&a, &b]);
+    assert_exit(&output, 2);
+    assert!(said(&output).contains("no cell in common"), "{}", said(&output));
+    assert_exit(&toll("compare", &[], &[&a, Path::new("/nowhere")]), 2);
+    assert_exit(&toll("compare", &["--metric", "speed"], &[&a, &a]), 2);
+}
+
+#[test]
+fn a_run_is_judged_when_it_ends_and_a_wrong_gate_refused_before() {
+    let desk = Desk::new();
+    let file = desk.0.path().join("small.toml");
+    std::fs::write(&file, STUDY.replace("trials = 7", "trials = 1")).unwrap();
+    let out = desk.0.path().join("out");
+    let run = |gates: &[&str]| {
+        let mut toll = Command::new(env!("CARGO_BIN_EXE_toll"));
+        toll.arg("run").arg(&file).arg("--quiet").arg("--out").arg(&out);
+        gates.iter().for_each(|gate| {
+            toll.args(["--gate", gate]);
+        });
+        toll.output().unwrap()
+    };
+    for gate in ["ratio>=1", "hnadshakes:rate>=1/s", "handshakes:goodput>=1b/s", "rate>=1"] {
+        assert_exit(&run(&[gate]), 2);
+    }
+    assert!(!out.exists());
+    assert_exit(&run(&["rate>=0.001/s", "goodput>=1b/s"]), 0);
+    let output = run(&["rate>=0.001/s", "rate>=1000000000/s"]);
+    assert_exit(&output, 1);
+    let text = said(&output);
+    assert!(text.contains("Gate rate>=0.001/s met by 3 cells"), "{text}");
+    assert!(text.contains("Gate rate>=1000000000/s NOT met by 3 of 3 cells"), "{text}");
+}
