@@ -120,7 +120,7 @@ fn the_answers_come_first_then_what_differs_and_the_cells() {
     assert_exit(&output, 0);
     let text = said(&output);
     let places: Vec<usize> = [
-        "B is 0.50x [0.49, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
+        "B is 0.50x [0.50, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
         "In goodput per server CPU-second B is, of 2 cells, above A in 1 (1.31x) and not told apart",
         "What else differs\n  embedded: toll of a in A, toll of b in B\n",
         "\nrate per server CPU-second\n",
@@ -194,7 +194,7 @@ fn a_report_is_judged_too_and_written_all_the_same() {
     assert!(run.join("report.html").exists());
     let json = toll("report", &["--json", "--gate", "p99<=3ms"], &[&run]);
     let found: Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!((&found["study"], &found["gates"][0]["met"]), (&json!("a"), &json!(false)));
+    assert_eq!((&found["study"], &found["gates"][0]["met"]), (&json!("small"), &json!(false)));
     assert_exit(&toll("report", &["--gate", "ratio>=1"], &[&run]), 2);
 }
 
@@ -212,7 +212,7 @@ fn metrics_are_all_that_is_printed() {
             && line.contains("median")
     });
     let value: f64 = goodput.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
-    assert!((value - 1.003e9).abs() < 1.0, "{value}");
+    assert!((value - 1.003e9).abs() < 8.0, "{value}");
 }
 
 #[test]
