@@ -142,7 +142,13 @@ impl Bench for ThisBench {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
-        load::probe(&plan(cell, target)).map(|_| ()).map_err(|error| error.to_string())
+        let mut plan = plan(cell, target);
+        // All objects are there; a large one would take minutes to tell what a small one does.
+        if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
+            let path = objects::path(made.sizes()[0]);
+            plan.url = Url::at(plan.url.is_tls(), plan.address, &path);
+        }
+        load::probe(&plan).map(|_| ()).map_err(|error| error.to_string())
     }
 
     fn trial(
