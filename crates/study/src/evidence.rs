@@ -35,8 +35,8 @@ pub struct Evidence {
     /// Connections that could not be made because the client had no port left.
     #[serde(skip_serializing_if = "is_zero")]
     pub ports_lacking: u64,
-    /// Open descriptors of the server's process that is nearest to its limit, over that limit, at
-    /// the window's end.
+    /// Open descriptors of the server's process that was nearest to its limit within the window,
+    /// over that limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_descriptors: Option<f64>,
     /// How often an accept queue overflowed in the server's network namespace, where the server

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Engine, Latencies, Outcome, Plan, Progress};
-use observe::{KernelTlsCounters, ObserveError};
+use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 use tls::CertificateKey;
 
 use crate::account::Observed;
@@ -135,13 +135,18 @@ impl Trial {
         let started_unix_ms = machine.unix_ms();
         let started = machine.now();
         let mut readings = Readings::begin(machine.read(&threads));
-        let mut read = |machine: &_| readings.advance(Machine::read(machine, &threads));
+        // Looked at within the window: at its end the load lets its connections go.
+        let mut server_descriptors: Option<OpenDescriptors> = None;
+        let mut read = |machine: &_| {
+            readings.advance(Machine::read(machine, &threads));
+            let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
+            server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
+        };
         wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
         wait_until(window.1, window, &load, machine, hooks, &mut read);
         read(machine);
         let ended = machine.now();
         load.stop();
-        let server_descriptors = machine.server_descriptors();
         let server_change = machine.server_change();
         if server_change.is_some() {
             readings.forget_server();

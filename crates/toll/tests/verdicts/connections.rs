@@ -35,8 +35,11 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
     limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
     let server = Server::start_by(limited, "127.0.0.1", &[]);
     // What it cannot accept waits in its queue, for longer than the window.
-    let mut load = server.load_plain("bytes/1KiB");
-    let line = line(load.args(["-c", "64", "-d", "2s", "--timeout", "60s"]));
+    let mut command = server.load_plain("bytes/1KiB");
+    command.args(["-c", "64", "-d", "5min", "--warmup", "0s", "--timeout", "10min"]);
+    let load = spawn(&mut command);
+    until("it has all its descriptors open", || open_files(server.process.pid()) >= 48);
+    let line = interrupt(load);
     assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
     assert!(line.verdict.evidence.server_descriptors >= Some(1.0), "{:?}", line.verdict);
     assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
