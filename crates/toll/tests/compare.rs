@@ -1,4 +1,4 @@
-//! `toll compare`, gates and OpenMetrics on result folders that are written by hand, and gates on a run.
+//! `toll compare`, gates and OpenMetrics on result folders that are written by hand.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -230,27 +230,36 @@ fn runs_without_a_common_cell_are_a_wrong_request() {
 }
 
 #[test]
-fn a_run_is_judged_when_it_ends_and_a_wrong_gate_refused_before() {
+fn a_wrong_gate_is_refused_before_anything_starts() {
     let desk = Desk::new();
     let file = desk.0.path().join("small.toml");
-    std::fs::write(&file, STUDY.replace("trials = 7", "trials = 1")).unwrap();
+    std::fs::write(&file, STUDY).unwrap();
     let out = desk.0.path().join("out");
-    let run = |gates: &[&str]| {
+    for gate in ["ratio>=1", "hnadshakes:rate>=1/s", "handshakes:goodput>=1b/s", "rate>=1"] {
+        let arguments = ["--out", out.to_str().unwrap(), "--gate", gate];
+        assert_exit(&toll("run", &arguments, &[&file]), 2);
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_run_is_judged_when_it_ends() {
+    let desk = Desk::new();
+    // All its trials are in the journal: it goes on with nothing, and ends.
+    let run = desk.run("a", [1.0; 3]);
+    let judged = |gates: &[&str]| {
         let mut toll = Command::new(env!("CARGO_BIN_EXE_toll"));
-        toll.arg("run").arg(&file).arg("--quiet").arg("--out").arg(&out);
+        toll.args(["run", "--quiet", "--continue"]).arg(&run);
         gates.iter().for_each(|gate| {
             toll.args(["--gate", gate]);
         });
         toll.output().unwrap()
     };
-    for gate in ["ratio>=1", "hnadshakes:rate>=1/s", "handshakes:goodput>=1b/s", "rate>=1"] {
-        assert_exit(&run(&[gate]), 2);
-    }
-    assert!(!out.exists());
-    assert_exit(&run(&["rate>=0.001/s", "goodput>=1b/s"]), 0);
-    let output = run(&["rate>=0.001/s", "rate>=1000000000/s"]);
+    assert_exit(&judged(&["handshakes:rate>=1400/s", "goodput>=5Gb/s"]), 0);
+    let output = judged(&["rate>=1/s", "goodput>=7Gb/s"]);
     assert_exit(&output, 1);
     let text = said(&output);
-    assert!(text.contains("Gate rate>=0.001/s met by 3 cells"), "{text}");
-    assert!(text.contains("Gate rate>=1000000000/s NOT met by 3 of 3 cells"), "{text}");
+    assert!(text.contains("Gate rate>=1/s met by 3 cells"), "{text}");
+    assert!(text.contains("Gate goodput>=7Gb/s NOT met by 1 of 2 cells: 6.02 Gb/s"), "{text}");
+    assert!(text.contains("toll: not met: goodput>=7Gb/s"), "{text}");
 }
