@@ -25,7 +25,7 @@ const SAMPLES: usize = 41;
 
 /// Between the additions a cycle beside a quiet sibling (3.4 to 3.5 on Sapphire Rapids; x86-64
 /// cores have had four adders or more since Haswell and Zen) and beside a busy one (2.3 to 2.9).
-const QUIET: f64 = 3.2;
+pub(crate) const QUIET: f64 = 3.2;
 
 /// A ratio below this tells that two CPUs share a core.
 const SHARED: f64 = 0.85;

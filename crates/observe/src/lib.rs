@@ -6,6 +6,7 @@
 //! - [`cpu_series`]: user, system, interrupt, steal and idle time by core over a window.
 //! - [`process_tree`], [`thread_cpu`]: CPU time, and time spent waiting for a CPU.
 //! - [`frequency`]: a core's frequency, by counting additions instead of trusting the TSC.
+//! - [`CoreReading`], [`CycleCounter`]: both for the calling thread, in microseconds.
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
@@ -18,8 +19,10 @@ mod availability;
 mod chains;
 pub mod check;
 pub mod contention;
+mod core_reading;
 mod cpu_clock;
 pub mod cpu_series;
+mod cycle_counter;
 mod descriptors;
 mod error;
 pub mod frequency;
@@ -40,7 +43,9 @@ pub mod tuning;
 
 pub use availability::{Availability, Fact};
 pub use contention::{SiblingRatio, is_quiet, siblings, throughput};
+pub use core_reading::CoreReading;
 pub use cpu_series::{CoreShares, CpuSeries, Sampler};
+pub use cycle_counter::CycleCounter;
 pub use descriptors::{OpenDescriptors, open_descriptors};
 pub use error::ObserveError;
 pub use frequency::core_hz;

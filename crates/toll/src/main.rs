@@ -1,5 +1,11 @@
 //! `toll`: a laboratory for the cost of TLS.
 
+mod bench;
+mod bench_instructions;
+mod bench_json;
+mod bench_progress;
+mod bench_table;
+mod bench_words;
 mod check;
 mod compare;
 mod dry_run;
@@ -61,6 +67,7 @@ enum Command {
     Check(check::Arguments),
     Load(load::Arguments),
     Serve(serve::Arguments),
+    Bench(bench::Arguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
 }
@@ -77,6 +84,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
         Command::Serve(arguments) => serve::main(arguments),
+        Command::Bench(arguments) => bench::main(&arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
         Command::Man(arguments) => shell::man(&arguments),
     };

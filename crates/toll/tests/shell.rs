@@ -52,9 +52,16 @@ fn man_reads_every_page_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     assert!(toll(&["man", "--out", out]).status.success());
-    for name in
-        ["toll", "toll-run", "toll-report", "toll-compare", "toll-check", "toll-load", "toll-serve"]
-    {
+    for name in [
+        "toll",
+        "toll-run",
+        "toll-report",
+        "toll-compare",
+        "toll-check",
+        "toll-load",
+        "toll-serve",
+        "toll-bench",
+    ] {
         let page = std::fs::read(folder.path().join(format!("{name}.1"))).unwrap();
         // groff is what man renders with.
         let shown = piped("groff", &["-man", "-Tutf8", "-ww", "-z"], &page);

@@ -1,76 +1,9 @@
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::FromRawFd;
+use crate::{Availability, CycleCounter};
 
-use crate::{Availability, chains};
-
-/// Whether the core's cycles in user mode can be counted for this thread (perf_event_open(2)).
+/// Whether the core's cycles in user mode can be counted for this thread.
 pub(crate) fn probe() -> Availability {
-    match count_cycles() {
-        Ok(0) => Availability::NotAvailable("the cycle counter stays at 0".into()),
+    match CycleCounter::open() {
         Ok(_) => Availability::Available,
-        Err(e) => Availability::NotAvailable(format!("perf_event_open of cycles: {e}")),
-    }
-}
-
-fn count_cycles() -> io::Result<u64> {
-    let mut counter = open()?;
-    chains::one_chain(1000);
-    let mut value = [0; 8];
-    counter.read_exact(&mut value)?;
-    Ok(u64::from_ne_bytes(value))
-}
-
-/// `struct perf_event_attr` in its first version, which all later kernels accept.
-#[repr(C)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const PERF_TYPE_HARDWARE: u32 = 0;
-const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
-/// `exclude_kernel` and `exclude_hv`: what a user without privileges may ask for.
-const USER_MODE_ONLY: u64 = (1 << 5) | (1 << 6);
-
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
-
-fn open() -> io::Result<File> {
-    let attributes = Attributes {
-        kind: PERF_TYPE_HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: PERF_COUNT_HW_CPU_CYCLES,
-        sample_period: 0,
-        sample_type: 0,
-        read_format: 0,
-        flags: USER_MODE_ONLY,
-        wakeup_events: 0,
-        breakpoint_type: 0,
-        config1: 0,
-    };
-    let (this_thread, any_cpu, no_group) = (0, -1, -1);
-    // SAFETY: `attributes` is readable for the size that it states; the rest are plain numbers.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            this_thread,
-            any_cpu,
-            no_group,
-            PERF_FLAG_FD_CLOEXEC,
-        )
-    };
-    match i32::try_from(fd) {
-        // SAFETY: the descriptor is new and belongs to nobody else.
-        Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
-        _ => Err(io::Error::last_os_error()),
+        Err(error) => Availability::NotAvailable(format!("perf_event_open of cycles: {error}")),
     }
 }

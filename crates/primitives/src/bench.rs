@@ -1,0 +1,392 @@
+//! Measures rows: an algorithm of a library at a size, on one CPU or on several at once.
+//!
+//! All rows are set up and checked first. Then they are visited in turn, some samples at a time, so
+//! that what drifts touches all alike, until each has enough quiet samples or has been visited so
+//! often that no more are to be expected. On several CPUs all measure the same row at the same time,
+//! and each goes on until the last has its samples; that they disturb each other is what is
+//! measured then, so no sample is dropped for it.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use cpus::{CpuList, pin_current_thread};
+
+use crate::algorithm::{Algorithm, Unit};
+use crate::cache::Cache;
+use crate::check::Checker;
+use crate::hardware::Hardware;
+use crate::instruments::{CycleSource, ThisCore};
+use crate::library::Library;
+use crate::sampler::{Core, Figure, Instruments, Series, Subject, Tick};
+use crate::workload::{Refused, Workload};
+
+/// What is to be measured.
+pub struct Request<'a> {
+    /// The algorithms, in the order of the table.
+    pub algorithms: &'a [Algorithm],
+    /// The libraries, in the order of the table.
+    pub libraries: &'a [Box<dyn Library>],
+    /// Libraries that check results, measured or not.
+    pub checkers: &'a [Box<dyn Library>],
+    /// Sizes of messages in bytes, for algorithms that go over bytes.
+    pub sizes: &'a [usize],
+    /// Where the data lies.
+    pub cache: Cache,
+    /// The CPUs, a thread on each.
+    pub cpus: &'a CpuList,
+    /// Quiet samples of a row that are enough.
+    pub samples: usize,
+}
+
+/// An algorithm of a library at a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The library's place in the request.
+    pub library: usize,
+    /// Bytes of a message, for algorithms that go over bytes.
+    pub size: Option<usize>,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What was to be measured.
+    pub place: Place,
+    /// The figure, or why there is none, in one line.
+    pub outcome: Result<Measured, String>,
+}
+
+/// What was measured of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Of one run on one CPU; of several CPUs that with the median cost.
+    pub figure: Figure,
+    /// Runs a second on all CPUs together.
+    pub runs_per_s: f64,
+    /// Bytes of messages in a run; 0 where the unit is an operation.
+    pub message_bytes: usize,
+    /// Messages in a run.
+    pub lanes: usize,
+    /// Who confirmed the result.
+    pub confirmed_by: String,
+}
+
+/// The rows, and how it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// In the order of the request. Rows that an interrupt left without samples are not there.
+    pub rows: Vec<Row>,
+    /// Where cycles come from.
+    pub source: CycleSource,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+/// What has been done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Rows that have enough samples.
+    pub done: usize,
+    /// All rows; 0 until all are set up.
+    pub all: usize,
+}
+
+/// Nothing can be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A thread cannot be pinned.
+    #[error("CPU {cpu}: {source}; choose one of those that this process may use")]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// The core's frequency cannot be measured.
+    #[error("{0}")]
+    Instruments(#[from] observe::ObserveError),
+    /// A measuring thread has died.
+    #[error("a measuring thread has failed")]
+    Thread,
+}
+
+/// Visits without enough quiet samples, in multiples of those that would do on a quiet machine.
+const PATIENCE: usize = 4;
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(200);
+
+impl Request<'_> {
+    /// The places of all rows.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for &algorithm in self.algorithms {
+            let sizes: Vec<Option<usize>> = match algorithm.unit() {
+                Unit::Byte => self.sizes.iter().copied().map(Some).collect(),
+                Unit::Operation => vec![None],
+            };
+            for size in sizes {
+                let all = 0..self.libraries.len();
+                places.extend(all.map(|library| Place { algorithm, library, size }));
+            }
+        }
+        places
+    }
+
+    /// Measures. `tell` is called now and then.
+    ///
+    /// # Errors
+    /// Nothing can be measured at all. What a single row lacks is in its outcome.
+    pub fn run(
+        &self,
+        interrupted: &AtomicBool,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, BenchError> {
+        let places = self.places();
+        let cpus = self.cpus.as_slice();
+        let shared = Shared::new(cpus.len(), places.len(), interrupted);
+        let mut threads = std::thread::scope(|scope| {
+            let (send, ended) = mpsc::channel();
+            let threads: Vec<_> = cpus
+                .iter()
+                .map(|&cpu| {
+                    let (places, shared, send) = (&places, &shared, send.clone());
+                    scope.spawn(move || {
+                        let measured = self.on_one_cpu(cpu, places, shared);
+                        // The receiver outlives all senders but where it has panicked.
+                        let _ = send.send(());
+                        measured
+                    })
+                })
+                .collect();
+            drop(send);
+            let mut running = threads.len();
+            while running > 0 {
+                match ended.recv_timeout(TELL) {
+                    Ok(()) => running -= 1,
+                    Err(mpsc::RecvTimeoutError::Timeout) => tell(shared.progress()),
+                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined
+                .map(|joined| joined.map_err(|_| BenchError::Thread)?)
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        let sources = threads.iter().map(|thread| thread.source);
+        let source = sources.max_by_key(|source| *source as u8).unwrap_or(CycleSource::Counter);
+        let rows = places
+            .iter()
+            .enumerate()
+            .filter_map(|(at, &place)| {
+                let of_all = threads.iter_mut().map(|thread| thread.rows[at].take()).collect();
+                Some(Row { place, outcome: together(of_all)? })
+            })
+            .collect();
+        Ok(Outcome { rows, source, interrupted: interrupted.load(Ordering::Relaxed) })
+    }
+
+    /// The work of one thread: all rows.
+    fn on_one_cpu(
+        &self,
+        cpu: usize,
+        places: &[Place],
+        shared: &Shared<'_>,
+    ) -> Result<OneCpu, BenchError> {
+        let ready = pin_current_thread(&CpuList::from(cpu))
+            .map_err(|source| BenchError::Cpu { cpu, source })
+            .and_then(|()| Ok(ThisCore::new()?));
+        if ready.is_err() {
+            shared.failed.store(true, Ordering::Relaxed);
+        }
+        shared.together.wait();
+        if shared.failed.load(Ordering::Relaxed) {
+            // The thread that failed says why.
+            return ready
+                .map(|core| OneCpu { source: core.source(), rows: vec![None; places.len()] });
+        }
+        let mut core = AmongOwn { core: ready?, are_alone: self.cpus.len() == 1 };
+        let checker = Checker::new(self.checkers);
+        let mut rows: Vec<_> =
+            places.iter().map(|place| Measuring::new(self, *place, &checker)).collect();
+        shared.prepared.store(true, Ordering::Relaxed);
+        let visits = self.samples.div_ceil(crate::sampler::SAMPLES_A_VISIT) * PATIENCE;
+        for _ in 0..visits {
+            shared.together.wait();
+            if shared.lead_says(|| shared.interrupted.load(Ordering::Relaxed)) {
+                break;
+            }
+            for (at, row) in rows.iter_mut().enumerate() {
+                shared.visit(at, row, &mut core, self.samples);
+            }
+        }
+        let rows = rows.into_iter().map(|row| row.end(self, &checker)).collect();
+        Ok(OneCpu { source: core.core.source(), rows })
+    }
+}
+
+/// What a thread found of each place; `None` of those that an interrupt left out.
+struct OneCpu {
+    source: CycleSource,
+    rows: Vec<Option<Result<Measured, String>>>,
+}
+
+/// One row, of all CPUs.
+fn together(of_all: Vec<Option<Result<Measured, String>>>) -> Option<Result<Measured, String>> {
+    let mut measured = Vec::new();
+    for one in of_all {
+        match one? {
+            Ok(one) => measured.push(one),
+            Err(why) => return Some(Err(why)),
+        }
+    }
+    let runs_per_s = measured.iter().map(|one| one.runs_per_s).sum();
+    measured.sort_by(|a, b| a.figure.cycles.median.total_cmp(&b.figure.cycles.median));
+    let middle = (measured.len().checked_sub(1)?) / 2;
+    let median = measured.swap_remove(middle);
+    Some(Ok(Measured { runs_per_s, ..median }))
+}
+
+/// The instruments where other CPUs of the same measurement are busy on purpose.
+struct AmongOwn {
+    core: ThisCore,
+    are_alone: bool,
+}
+
+impl Instruments for AmongOwn {
+    fn tick(&mut self) -> Tick {
+        self.core.tick()
+    }
+
+    fn core(&mut self) -> Core {
+        let core = self.core.core();
+        Core { is_quiet: if self.are_alone { core.is_quiet } else { Some(true) }, ..core }
+    }
+}
+
+/// A row under way.
+struct Measuring {
+    place: Place,
+    workload: Result<Workload, String>,
+    series: Series,
+}
+
+impl Measuring {
+    fn new(request: &Request<'_>, place: Place, checker: &Checker<'_>) -> Self {
+        let library = request.libraries[place.library].as_ref();
+        let size = place.size.unwrap_or_default();
+        let workload = Hardware::of_this_process()
+            .reaches(library)
+            .map_err(Refused::from)
+            .and_then(|()| Workload::new(library, place.algorithm, size, request.cache, checker))
+            .map_err(|why| why.to_string());
+        Self { place, workload, series: Series::default() }
+    }
+
+    fn needs(&self, samples: usize) -> bool {
+        self.workload.is_ok() && self.series.quiet() < samples
+    }
+
+    fn visit(&mut self, instruments: &mut dyn Instruments) {
+        if let Ok(workload) = &mut self.workload
+            && let Err(failed) = self.series.visit(workload, instruments)
+        {
+            self.workload = Err(format!("no figure: {failed}"));
+        }
+    }
+
+    fn end(self, request: &Request<'_>, checker: &Checker<'_>) -> Option<Result<Measured, String>> {
+        let mut workload = match self.workload {
+            Ok(workload) => workload,
+            Err(why) => return Some(Err(why)),
+        };
+        let figure = self.series.figure()?;
+        let library = request.libraries[self.place.library].as_ref();
+        if let Err(wrong) = workload.confirm_again(library, checker) {
+            return Some(Err(format!("no figure: {wrong}")));
+        }
+        Some(Ok(Measured {
+            figure,
+            runs_per_s: 1e9 / figure.nanos,
+            message_bytes: workload.message_bytes(),
+            lanes: workload.lanes(),
+            confirmed_by: workload.confirmed_by().to_owned(),
+        }))
+    }
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    interrupted: &'a AtomicBool,
+    failed: AtomicBool,
+    prepared: AtomicBool,
+    /// What the leader of a meeting decided for all.
+    decision: AtomicBool,
+    together: Barrier,
+    threads: usize,
+    /// Threads that have their samples of the visit under way.
+    finished: AtomicUsize,
+    done: Vec<AtomicBool>,
+}
+
+impl<'a> Shared<'a> {
+    fn new(threads: usize, rows: usize, interrupted: &'a AtomicBool) -> Self {
+        Self {
+            interrupted,
+            failed: AtomicBool::new(false),
+            prepared: AtomicBool::new(false),
+            decision: AtomicBool::new(false),
+            together: Barrier::new(threads),
+            threads,
+            finished: AtomicUsize::new(0),
+            done: (0..rows).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    /// One thread decides, and all follow.
+    fn lead_says(&self, decide: impl FnOnce() -> bool) -> bool {
+        if self.together.wait().is_leader() {
+            self.decision.store(decide(), Ordering::Relaxed);
+        }
+        self.together.wait();
+        self.decision.load(Ordering::Relaxed)
+    }
+
+    /// Visits a row, at the same time as the other threads do.
+    fn visit(&self, at: usize, row: &mut Measuring, core: &mut AmongOwn, samples: usize) {
+        if self.threads == 1 {
+            if row.needs(samples) && !self.interrupted.load(Ordering::Relaxed) {
+                row.visit(core);
+            }
+            self.done[at].store(!row.needs(samples), Ordering::Relaxed);
+            return;
+        }
+        self.finished.store(0, Ordering::Relaxed);
+        self.together.wait();
+        row.visit(core);
+        self.finished.fetch_add(1, Ordering::Relaxed);
+        // Whoever has its samples keeps its CPU as busy as before, until all have theirs.
+        while self.finished.load(Ordering::Relaxed) < self.threads {
+            match &mut row.workload {
+                Ok(workload) => {
+                    if workload.run(1, core).is_err() {
+                        std::hint::spin_loop();
+                    }
+                }
+                Err(_) => std::hint::spin_loop(),
+            }
+        }
+        self.done[at].store(true, Ordering::Relaxed);
+        self.together.wait();
+    }
+
+    fn progress(&self) -> Progress {
+        let done = self.done.iter().filter(|done| done.load(Ordering::Relaxed)).count();
+        let all = if self.prepared.load(Ordering::Relaxed) { self.done.len() } else { 0 };
+        Progress { done, all }
+    }
+}

@@ -1,0 +1,176 @@
+//! Whether what a timed routine made is right, by the word of a second library.
+//!
+//! Where the result follows from the input it must be the same, byte by byte. Where it is made with
+//! chance, the second library takes the other part: it verifies the signature, derives the same
+//! secret from the public key that was shown, opens the encapsulation. Of a verifier it is asked
+//! that it refuses a damaged signature; the one that it accepts was made by one library and accepted
+//! by a second beforehand.
+
+use crate::algorithm::{Agreement, Algorithm, Kem, Side, Signing};
+use crate::library::Library;
+use crate::material::Material;
+use crate::routine::Routine;
+
+/// A result that is not what it should be: no figure can be given.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Wrong {
+    /// Another library says otherwise.
+    #[error("its result is not that of {second}")]
+    Differs {
+        /// The other library.
+        second: String,
+    },
+    /// A verifier accepts what is no signature.
+    #[error("it accepts a damaged signature")]
+    AcceptsAnything,
+    /// It failed.
+    #[error("{0}")]
+    Failed(#[from] crate::Failed),
+    /// No other library does the algorithm.
+    #[error("there is no second library here to check its result")]
+    NoSecond,
+    /// The keys of the check cannot be made.
+    #[error("{0}")]
+    NoKeys(#[from] crate::material::NoKeys),
+}
+
+/// Runs a routine once on an input, from a clean buffer.
+pub(crate) fn once(
+    routine: &mut Routine,
+    algorithm: Algorithm,
+    input: &[u8],
+) -> Result<Vec<u8>, crate::Failed> {
+    let mut output = vec![0; algorithm.output_bytes(input.len())];
+    match routine {
+        Routine::Apart(step) => {
+            let bytes = step(input, &mut output)?;
+            output.truncate(bytes);
+        }
+        Routine::InPlace { front, seal } => {
+            output[*front..*front + input.len()].copy_from_slice(input);
+            seal(&mut output)?;
+        }
+        Routine::Many { lanes, hash } => {
+            let messages = vec![input.to_vec(); *lanes];
+            let mut digests = vec![0; output.len() * *lanes];
+            hash(&messages, &mut digests)?;
+            digests.truncate(output.len());
+            output = digests;
+        }
+    }
+    Ok(output)
+}
+
+/// The libraries that can check another one's results, and what they said.
+pub struct Checker<'a> {
+    libraries: &'a [Box<dyn Library>],
+}
+
+impl<'a> Checker<'a> {
+    /// With these, in the order in which they are asked.
+    pub fn new(libraries: &'a [Box<dyn Library>]) -> Self {
+        Self { libraries }
+    }
+
+    /// Checks what `library` made of `material`, and says who confirms it.
+    ///
+    /// # Errors
+    /// It is wrong, or nobody can say.
+    pub fn check(
+        &self,
+        library: &dyn Library,
+        algorithm: Algorithm,
+        material: &Material,
+        output: &[u8],
+    ) -> Result<String, Wrong> {
+        for second in self.libraries.iter().filter(|second| second.origin() != library.origin()) {
+            let Some(agrees) = agrees(second.as_ref(), algorithm, material, output) else {
+                continue;
+            };
+            let title = second.title().to_owned();
+            if !agrees? {
+                return Err(Wrong::Differs { second: title });
+            }
+            if is_verifier(algorithm) && accepts_damage(library, algorithm, material)? {
+                return Err(Wrong::AcceptsAnything);
+            }
+            return Ok(title);
+        }
+        Err(Wrong::NoSecond)
+    }
+}
+
+fn is_verifier(algorithm: Algorithm) -> bool {
+    use Algorithm::{Ecdsa, Ed25519, Rsa};
+    matches!(
+        algorithm,
+        Rsa(_, Signing::Verify) | Ecdsa(_, Signing::Verify) | Ed25519(Signing::Verify)
+    )
+}
+
+fn accepts_damage(
+    library: &dyn Library,
+    algorithm: Algorithm,
+    material: &Material,
+) -> Result<bool, Wrong> {
+    let mut damaged = material.input.clone();
+    // The last byte belongs to the last number of any form of signature.
+    if let Some(last) = damaged.last_mut() {
+        *last ^= 1;
+    }
+    let material = material.with_input(damaged);
+    match library.prepare(algorithm, &material) {
+        Ok(mut routine) => Ok(once(&mut routine, algorithm, &material.input).is_ok()),
+        Err(why) => Err(Wrong::Failed(crate::Failed(why.to_string()))),
+    }
+}
+
+/// Whether `second` agrees; `None` where it cannot say.
+fn agrees(
+    second: &dyn Library,
+    algorithm: Algorithm,
+    material: &Material,
+    output: &[u8],
+) -> Option<Result<bool, Wrong>> {
+    let run = |algorithm: Algorithm, material: &Material| {
+        let mut routine = second.prepare(algorithm, material).ok()?;
+        Some(once(&mut routine, algorithm, &material.input))
+    };
+    let equals = |algorithm, material: &Material, expected: &[u8]| {
+        Some(run(algorithm, material)?.map(|made| made == expected).map_err(Wrong::from))
+    };
+    use Algorithm as A;
+    match algorithm {
+        A::Ecdsa(curve, Signing::Sign) => {
+            let verify = A::Ecdsa(curve, Signing::Verify);
+            Some(Ok(run(verify, &material.with_input(output.to_vec()))?.is_ok()))
+        }
+        A::X25519(Agreement::Exchange) | A::EcdhP256(Agreement::Exchange) => {
+            let derive = match algorithm {
+                A::X25519(_) => A::X25519(Agreement::Derive),
+                _ => A::EcdhP256(Agreement::Derive),
+            };
+            let (public, secret) = output.split_at_checked(output.len().checked_sub(32)?)?;
+            equals(derive, &material.with_input(public.to_vec()).turned(), secret)
+        }
+        A::MlKem768(Kem::Encapsulate) => {
+            let (ciphertext, secret) = output.split_at_checked(output.len().checked_sub(32)?)?;
+            let material = material.with_input(ciphertext.to_vec());
+            equals(A::MlKem768(Kem::Decapsulate), &material, secret)
+        }
+        A::X25519MlKem768(Side::Server) => {
+            let (share, secret) = output.split_at_checked(output.len().checked_sub(64)?)?;
+            let material = material.with_input(share.to_vec()).turned();
+            equals(A::X25519MlKem768(Side::Client), &material, secret)
+        }
+        _ => equals(algorithm, material, output),
+    }
+}
+
+impl Material {
+    /// Seen from the other side: its key pair is the own one.
+    fn turned(mut self) -> Self {
+        std::mem::swap(&mut self.own, &mut self.peer);
+        self
+    }
+}

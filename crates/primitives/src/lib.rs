@@ -1,0 +1,53 @@
+//! What cryptographic algorithms cost, in core cycles per byte and operations per second, over
+//! several libraries.
+//!
+//! - `algorithm`: what can be measured, and its names.
+//! - `library`, `libraries`: who does it, one file each, behind one trait.
+//! - `material`, `check`: one input for all, and whether the results agree.
+//! - `hardware`: with features of the processor masked.
+//! - `sampler`, `instruments`: short samples between readings of the core, and what reads it.
+//! - `workload`, `bench`: a routine with its buffers, and tables of them.
+//! - `instructions`: what single instructions cost, and what follows for algorithms.
+
+mod algorithm;
+pub mod bench;
+mod cache;
+mod cbc_hmac;
+pub mod check;
+pub mod hardware;
+pub mod instructions;
+mod instruments;
+mod key_schedule;
+#[cfg(test)]
+mod known_answers;
+mod libraries;
+pub mod library;
+mod material;
+pub mod published;
+mod routine;
+pub mod sampler;
+mod workload;
+
+pub use algorithm::{
+    Aes, Agreement, Algorithm, Curve, Direction, Hash, Kem, RsaBits, Side, Signing, Unit,
+    UnknownAlgorithm,
+};
+pub use cache::Cache;
+pub use hardware::Hardware;
+pub use instruments::{CycleSource, ThisCore};
+pub use library::Library;
+pub use material::{Material, NoKeys};
+pub use routine::{Failed, Routine, Step, Unavailable};
+pub use workload::{Refused, Workload};
+
+/// The candidate that is nearest to a word, if any is near.
+fn nearest(word: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
+    /// Less is a coincidence.
+    const NEAR: f64 = 0.8;
+    let asked = word.to_lowercase();
+    candidates
+        .map(|name| (strsim::jaro_winkler(&asked, &name.to_lowercase()), name))
+        .filter(|(near, _)| *near >= NEAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,300 @@
+//! Signatures and key agreement.
+
+use std::ptr;
+use std::sync::Arc;
+
+use super::api::{Api, Ptr, need};
+use super::digests::{Digest, Hasher, LARGEST};
+use super::object::{Object, available, key_context, keys, ok, private_key, public_key};
+use crate::algorithm::{Agreement, Algorithm, Curve, Signing};
+use crate::material::{KeyPair, Material};
+use crate::routine::{Failed, Routine, Unavailable};
+
+/// `EVP_PKEY_CTRL_MD`, which older versions have instead of a function.
+const CTRL_MD: i32 = 1;
+/// `EVP_PKEY_X25519`
+pub(super) const X25519: i32 = 1034;
+
+/// RSA and ECDSA: a digest that is made each time, and a context of the key that stays.
+pub(super) fn signature(
+    api: &Arc<Api>,
+    algorithm: Algorithm,
+    signing: Signing,
+    material: &Material,
+) -> Result<Routine, Unavailable> {
+    let digest = match algorithm {
+        Algorithm::Ecdsa(Curve::P384, _) => "SHA384",
+        _ => "SHA256",
+    };
+    let mut hasher = Hasher::new(api, digest)?;
+    let key = match signing {
+        Signing::Sign => private_key(api, keys(material.own.as_ref())?)?,
+        Signing::Verify => public_key(api, keys(material.own.as_ref())?)?,
+    };
+    let context = key_context(api, &key)?;
+    let init = match signing {
+        Signing::Sign => need!(api, EVP_PKEY_sign_init)?,
+        Signing::Verify => need!(api, EVP_PKEY_verify_init)?,
+    };
+    // SAFETY: the context is of this library.
+    available(unsafe { init(context.ptr()) }, "EVP_PKEY_sign_init")?;
+    let method = Digest::of(api, digest)?;
+    // SAFETY: context and method are of this library.
+    let answer = unsafe {
+        match (api.EVP_PKEY_CTX_set_signature_md, api.EVP_PKEY_CTX_ctrl) {
+            (Some(set), _) => set(context.ptr(), method.method),
+            (None, Some(control)) => control(context.ptr(), -1, -1, CTRL_MD, 0, method.method),
+            (None, None) => 0,
+        }
+    };
+    available(answer, "EVP_PKEY_CTX_set_signature_md")?;
+    let (sign, verify) = (need!(api, EVP_PKEY_sign)?, need!(api, EVP_PKEY_verify)?);
+    let clear = need!(api, ERR_clear_error)?;
+    let signed = material.signed;
+    Ok(Routine::Apart(Box::new(move |input, output| {
+        // The digest belongs to the context, which lives as long.
+        let _method = &method;
+        let mut digest = [0; LARGEST];
+        match signing {
+            Signing::Sign => {
+                let digest_bytes = hasher.hash(input, &mut digest)?;
+                let mut bytes = output.len();
+                // SAFETY: digest and output are as long as is said.
+                let answer = unsafe {
+                    sign(
+                        context.ptr(),
+                        output.as_mut_ptr(),
+                        &raw mut bytes,
+                        digest.as_ptr(),
+                        digest_bytes,
+                    )
+                };
+                ok(answer, "EVP_PKEY_sign")?;
+                Ok(bytes)
+            }
+            Signing::Verify => {
+                let digest_bytes = hasher.hash(signed, &mut digest)?;
+                // SAFETY: digest and signature are as long as is said.
+                let answer = unsafe {
+                    verify(
+                        context.ptr(),
+                        input.as_ptr(),
+                        input.len(),
+                        digest.as_ptr(),
+                        digest_bytes,
+                    )
+                };
+                if answer != 1 {
+                    // SAFETY: it empties this thread's queue of errors.
+                    unsafe { clear() };
+                }
+                ok(answer, "EVP_PKEY_verify").map(|()| 0)
+            }
+        }
+    })))
+}
+
+/// Ed25519, which signs messages instead of digests.
+pub(super) fn ed25519(
+    api: &Arc<Api>,
+    signing: Signing,
+    material: &Material,
+) -> Result<Routine, Unavailable> {
+    let context = super::object::digest_context(api)?;
+    let pair = keys(material.own.as_ref())?;
+    let (key, init) = match signing {
+        Signing::Sign => (private_key(api, pair)?, need!(api, EVP_DigestSignInit)?),
+        Signing::Verify => (public_key(api, pair)?, need!(api, EVP_DigestVerifyInit)?),
+    };
+    let (sign, verify) = (need!(api, EVP_DigestSign)?, need!(api, EVP_DigestVerify)?);
+    let clear = need!(api, ERR_clear_error)?;
+    let signed = material.signed;
+    Ok(Routine::Apart(Box::new(move |input, output| {
+        let none = ptr::null_mut();
+        // SAFETY: context and key are of this library; Ed25519 has no digest of its own.
+        let answer = unsafe { init(context.ptr(), ptr::null_mut(), ptr::null(), none, key.ptr()) };
+        ok(answer, "EVP_DigestSignInit")?;
+        match signing {
+            Signing::Sign => {
+                let mut bytes = output.len();
+                // SAFETY: message and output are as long as is said.
+                let answer = unsafe {
+                    sign(
+                        context.ptr(),
+                        output.as_mut_ptr(),
+                        &raw mut bytes,
+                        input.as_ptr(),
+                        input.len(),
+                    )
+                };
+                ok(answer, "EVP_DigestSign")?;
+                Ok(bytes)
+            }
+            Signing::Verify => {
+                // SAFETY: message and signature are as long as is said.
+                let answer = unsafe {
+                    verify(
+                        context.ptr(),
+                        input.as_ptr(),
+                        input.len(),
+                        signed.as_ptr(),
+                        signed.len(),
+                    )
+                };
+                if answer != 1 {
+                    // SAFETY: it empties this thread's queue of errors.
+                    unsafe { clear() };
+                }
+                ok(answer, "EVP_DigestVerify").map(|()| 0)
+            }
+        }
+    })))
+}
+
+/// X25519 and ECDH. The peer's share is read each time, as in a handshake.
+pub(super) fn agreement(
+    api: &Arc<Api>,
+    algorithm: Algorithm,
+    agreement: Agreement,
+    material: &Material,
+) -> Result<Routine, Unavailable> {
+    let group = match algorithm {
+        Algorithm::X25519(_) => Group::X25519,
+        _ => Group::P256,
+    };
+    let mut exchange = Exchange::new(api, group, keys(material.own.as_ref())?)?;
+    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
+        Agreement::Derive => exchange.derive(None, peer, output),
+        Agreement::Exchange => {
+            let key = exchange.generate()?;
+            let public = exchange.public(&key, output)?;
+            let secret = exchange.derive(Some(&key), peer, &mut output[public..])?;
+            Ok(public + secret)
+        }
+    })))
+}
+
+/// How shares are read and written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    X25519,
+    P256,
+}
+
+/// Key agreement with an own key, which also tells the group of fresh ones.
+pub(super) struct Exchange {
+    api: Arc<Api>,
+    group: Group,
+    own: Object,
+    /// Makes keys of the same group.
+    generator: Object,
+}
+
+impl Exchange {
+    pub(super) fn new(api: &Arc<Api>, group: Group, pair: &KeyPair) -> Result<Self, Unavailable> {
+        let own = private_key(api, pair)?;
+        let generator = key_context(api, &own)?;
+        // SAFETY: the context is of this library.
+        let answer = unsafe { need!(api, EVP_PKEY_keygen_init)?(generator.ptr()) };
+        available(answer, "EVP_PKEY_keygen_init")?;
+        Ok(Self { api: Arc::clone(api), group, own, generator })
+    }
+
+    fn key(&self, ptr: Ptr, made_by: &str) -> Result<Object, Failed> {
+        let free = self.api.EVP_PKEY_free.ok_or_else(|| Failed::of("EVP_PKEY_free"))?;
+        Object::new(&self.api, ptr, free, made_by).map_err(|_| Failed::of(made_by))
+    }
+
+    /// A fresh key.
+    pub(super) fn generate(&mut self) -> Result<Object, Failed> {
+        let function = self.api.EVP_PKEY_keygen.ok_or_else(|| Failed::of("EVP_PKEY_keygen"))?;
+        let mut key = ptr::null_mut();
+        // SAFETY: the context was made ready for it; the key is the caller's.
+        ok(unsafe { function(self.generator.ptr(), &raw mut key) }, "EVP_PKEY_keygen")?;
+        self.key(key, "EVP_PKEY_keygen")
+    }
+
+    /// Writes a key's public share.
+    pub(super) fn public(&self, key: &Object, output: &mut [u8]) -> Result<usize, Failed> {
+        match self.group {
+            Group::X25519 => {
+                let name = "EVP_PKEY_get_raw_public_key";
+                let get = self.api.EVP_PKEY_get_raw_public_key.ok_or_else(|| Failed::of(name))?;
+                let mut bytes = output.len();
+                // SAFETY: the output is as long as is said.
+                ok(unsafe { get(key.ptr(), output.as_mut_ptr(), &raw mut bytes) }, name)?;
+                Ok(bytes)
+            }
+            Group::P256 => {
+                let name = "EVP_PKEY_get1_encoded_public_key";
+                let get =
+                    self.api.EVP_PKEY_get1_encoded_public_key.ok_or_else(|| Failed::of(name))?;
+                let free = self.api.CRYPTO_free.ok_or_else(|| Failed::of("CRYPTO_free"))?;
+                let mut point = ptr::null_mut();
+                // SAFETY: the point is the caller's, as long as the function says.
+                let bytes = unsafe { get(key.ptr(), &raw mut point) };
+                if point.is_null() || bytes > output.len() {
+                    return Err(Failed::of(name));
+                }
+                // SAFETY: as above, and there is room for it; it is freed once.
+                unsafe {
+                    ptr::copy_nonoverlapping(point, output.as_mut_ptr(), bytes);
+                    free(point.cast(), c"toll".as_ptr(), 0);
+                }
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn peer(&self, share: &[u8]) -> Result<Object, Failed> {
+        match self.group {
+            Group::X25519 => {
+                let name = "EVP_PKEY_new_raw_public_key";
+                let new = self.api.EVP_PKEY_new_raw_public_key.ok_or_else(|| Failed::of(name))?;
+                // SAFETY: the share is readable for its length.
+                let key = unsafe { new(X25519, ptr::null_mut(), share.as_ptr(), share.len()) };
+                self.key(key, name)
+            }
+            Group::P256 => {
+                let name = "EVP_PKEY_set1_encoded_public_key";
+                let new = self.api.EVP_PKEY_new.ok_or_else(|| Failed::of("EVP_PKEY_new"))?;
+                let copy = self.api.EVP_PKEY_copy_parameters.ok_or_else(|| Failed::of(name))?;
+                let set = self.api.EVP_PKEY_set1_encoded_public_key;
+                let set = set.ok_or_else(|| Failed::of(name))?;
+                // SAFETY: it takes nothing.
+                let key = self.key(unsafe { new() }, "EVP_PKEY_new")?;
+                // SAFETY: both keys are of this library.
+                ok(unsafe { copy(key.ptr(), self.own.ptr()) }, "EVP_PKEY_copy_parameters")?;
+                // SAFETY: the share is readable for its length.
+                ok(unsafe { set(key.ptr(), share.as_ptr(), share.len()) }, name)?;
+                Ok(key)
+            }
+        }
+    }
+
+    /// The shared secret of a key, or the own one, and the peer's share.
+    pub(super) fn derive(
+        &self,
+        key: Option<&Object>,
+        share: &[u8],
+        output: &mut [u8],
+    ) -> Result<usize, Failed> {
+        let lacking = |name: &'static str| move || Failed::of(name);
+        let api = &self.api;
+        let init = api.EVP_PKEY_derive_init.ok_or_else(lacking("EVP_PKEY_derive_init"))?;
+        let set = api.EVP_PKEY_derive_set_peer.ok_or_else(lacking("EVP_PKEY_derive_set_peer"))?;
+        let derive = api.EVP_PKEY_derive.ok_or_else(lacking("EVP_PKEY_derive"))?;
+        let peer = self.peer(share)?;
+        let context = key_context(api, key.unwrap_or(&self.own));
+        let context = context.map_err(|_| Failed::of("EVP_PKEY_CTX_new"))?;
+        // SAFETY: the context is of this library.
+        ok(unsafe { init(context.ptr()) }, "EVP_PKEY_derive_init")?;
+        // SAFETY: context and key are of this library.
+        ok(unsafe { set(context.ptr(), peer.ptr()) }, "EVP_PKEY_derive_set_peer")?;
+        let mut bytes = output.len();
+        // SAFETY: the output is as long as is said.
+        let answer = unsafe { derive(context.ptr(), output.as_mut_ptr(), &raw mut bytes) };
+        ok(answer, "EVP_PKEY_derive")?;
+        Ok(bytes)
+    }
+}

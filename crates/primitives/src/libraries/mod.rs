@@ -1,0 +1,8 @@
+//! One module a library.
+
+pub(crate) mod aws_lc;
+pub(crate) mod libcrypto;
+pub(crate) mod multi_buffer;
+pub(crate) mod ring;
+mod ring_like;
+pub(crate) mod rustcrypto;

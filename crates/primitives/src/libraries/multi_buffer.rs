@@ -1,0 +1,107 @@
+//! toll's own kernels, which hash as many messages at once as a backend has lanes.
+
+use multibuffer::{Algorithm as Function, Backend, Hasher, Sha1, Sha256, Sha512};
+
+use crate::algorithm::{Algorithm, Hash, normal};
+use crate::hardware::Hardware;
+use crate::library::{Library, OpenError};
+use crate::material::Material;
+use crate::routine::{Failed, Routine, Unavailable};
+
+/// The kernels, with one backend or the best that there is for each algorithm.
+pub(crate) struct MultiBuffer {
+    id: String,
+    title: String,
+    backend: Option<Backend>,
+}
+
+/// The backends by the ends of their names.
+const BACKENDS: [(&str, Backend); 5] = [
+    ("multibuffer-portable", Backend::Portable),
+    ("multibuffer-sha-ni", Backend::ShaNi),
+    ("multibuffer-avx2", Backend::Avx2),
+    ("multibuffer-avx512vl", Backend::Avx512Vl),
+    ("multibuffer-avx512", Backend::Avx512),
+];
+
+impl MultiBuffer {
+    /// By its name; `None` where no backend is named so.
+    pub(crate) fn named(name: &str) -> Option<Result<Self, OpenError>> {
+        let asked = normal(name);
+        if asked == "multibuffer" {
+            return Some(Ok(Self {
+                id: "multibuffer".to_owned(),
+                title: "multi-buffer".to_owned(),
+                backend: None,
+            }));
+        }
+        let (id, backend) = BACKENDS.into_iter().find(|(id, _)| normal(id) == asked)?;
+        if !backend.is_available() {
+            return Some(Err(OpenError::NotHere(format!("{id}: this processor has no {backend}"))));
+        }
+        if !Hardware::of_this_process().allows(backend) {
+            let hardware = Hardware::of_this_process();
+            return Some(Err(OpenError::NotHere(format!("{id}: --hardware {hardware} masks it"))));
+        }
+        Some(Ok(Self {
+            id: id.to_owned(),
+            title: format!("multi-buffer {backend}"),
+            backend: Some(backend),
+        }))
+    }
+}
+
+impl Library for MultiBuffer {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn origin(&self) -> &str {
+        "multibuffer"
+    }
+
+    fn prepare(&self, algorithm: Algorithm, _: &Material) -> Result<Routine, Unavailable> {
+        match algorithm {
+            Algorithm::Hash(Hash::Sha1) => many::<Sha1>(self.backend),
+            Algorithm::Hash(Hash::Sha256) => many::<Sha256>(self.backend),
+            Algorithm::Hash(Hash::Sha512) => many::<Sha512>(self.backend),
+            _ => Err(Unavailable::because("the multi-buffer kernels only hash")),
+        }
+    }
+
+    fn processor_features(&self) -> Option<String> {
+        Some(self.backend.or_else(best::<Sha256>).map_or_else(String::new, |b| b.to_string()))
+    }
+}
+
+/// The fastest backend that this process may use.
+fn best<A: Function>() -> Option<Backend> {
+    let hardware = Hardware::of_this_process();
+    let usable =
+        |backend: &Backend| hardware.allows(*backend) && Hasher::<A>::with(*backend).is_ok();
+    [Backend::best::<A>(), Backend::Avx512, Backend::Avx2, Backend::ShaNi, Backend::Portable]
+        .into_iter()
+        .find(usable)
+}
+
+fn many<A: Function>(backend: Option<Backend>) -> Result<Routine, Unavailable> {
+    let backend = backend.or_else(best::<A>);
+    let backend = backend.ok_or_else(|| Unavailable::because("no backend may be used"))?;
+    let hasher = Hasher::<A>::with(backend).map_err(Unavailable::because)?;
+    let mut digests = vec![A::ZEROS; hasher.lanes()];
+    Ok(Routine::Many {
+        lanes: hasher.lanes(),
+        hash: Box::new(move |messages, output| {
+            hasher.hash_many(messages, &mut digests).map_err(|_| Failed::of("hash_many"))?;
+            let bytes = A::ZEROS.as_ref().len();
+            for (digest, output) in digests.iter().zip(output.chunks_exact_mut(bytes)) {
+                output.copy_from_slice(digest.as_ref());
+            }
+            Ok(())
+        }),
+    })
+}

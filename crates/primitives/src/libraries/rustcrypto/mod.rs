@@ -1,0 +1,57 @@
+//! RustCrypto's crates, and those of its neighbours that it is used with: all in Rust.
+
+mod ciphers;
+mod hashes;
+mod kem;
+mod public_key;
+
+use crate::algorithm::Algorithm;
+use crate::library::Library;
+use crate::material::{KeyPair, Material};
+use crate::routine::{Routine, Unavailable};
+
+/// The crates.
+pub(crate) struct RustCrypto;
+
+impl RustCrypto {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
+impl Library for RustCrypto {
+    fn id(&self) -> &str {
+        "rustcrypto"
+    }
+
+    fn title(&self) -> &str {
+        concat!("RustCrypto (aes ", env!("VERSION_OF_AES"), ")")
+    }
+
+    fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable> {
+        use Algorithm as A;
+        match algorithm {
+            A::Cbc(..) | A::Ctr(_) => Ok(ciphers::plain(algorithm, material)),
+            A::Gcm(_) | A::ChaCha20Poly1305 => Ok(ciphers::sealing(algorithm, material)),
+            A::CbcHmac(hash) => ciphers::two_passes(hash, material),
+            A::Hash(hash) => Ok(hashes::hash(hash)),
+            A::Hmac(hash) => Ok(hashes::hmac(hash, material)),
+            A::KeySchedule => Ok(hashes::key_schedule(material)),
+            A::Rsa(_, signing) => public_key::rsa(signing, material),
+            A::Ecdsa(curve, signing) => public_key::ecdsa(curve, signing, material),
+            A::Ed25519(signing) => public_key::ed25519(signing, material),
+            A::X25519(agreement) => public_key::x25519(agreement, material),
+            A::EcdhP256(agreement) => public_key::ecdh_p256(agreement, material),
+            A::MlKem768(part) => kem::ml_kem(part, material),
+            A::X25519MlKem768(side) => kem::hybrid(side, material),
+        }
+    }
+}
+
+fn own(material: &Material) -> Result<&KeyPair, Unavailable> {
+    material.own.as_ref().ok_or_else(|| refused("no key"))
+}
+
+fn refused(error: impl std::fmt::Display) -> Unavailable {
+    Unavailable::because(format_args!("RustCrypto refuses it: {error}"))
+}

@@ -1,0 +1,147 @@
+//! Signatures and key agreement.
+
+use ed25519_dalek::Signer as _;
+use p256::ecdsa::signature::Verifier as _;
+use p256::elliptic_curve::Generate;
+use p256::elliptic_curve::sec1::ToSec1Point;
+use rsa::pkcs1::DecodeRsaPublicKey;
+use rsa::pkcs8::DecodePrivateKey;
+use rsa::signature::{SignatureEncoding, Signer as _, Verifier as _};
+
+use super::{own, refused};
+use crate::algorithm::{Agreement, Curve, Signing};
+use crate::libraries::ring_like::{first, put};
+use crate::material::Material;
+use crate::routine::{Failed, Routine, Unavailable};
+
+fn no(what: &'static str) -> impl Fn() -> Failed {
+    move || Failed::of(what)
+}
+
+/// RSA with PKCS #1 version 1.5 and SHA-256.
+pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unavailable> {
+    use rsa::pkcs1v15::{Signature, SigningKey, VerifyingKey};
+    use rsa::sha2::Sha256;
+    let own = own(material)?;
+    let signed = material.signed;
+    Ok(Routine::Apart(match signing {
+        Signing::Sign => {
+            let key = rsa::RsaPrivateKey::from_pkcs8_der(&own.pkcs8).map_err(refused)?;
+            let key = SigningKey::<Sha256>::new(key);
+            Box::new(move |message, output| {
+                let signature = key.try_sign(message).map_err(|_| no("rsa signing")())?;
+                put(&signature.to_vec(), output)
+            })
+        }
+        Signing::Verify => {
+            let key = rsa::RsaPublicKey::from_pkcs1_der(&own.public).map_err(refused)?;
+            let key = VerifyingKey::<Sha256>::new(key);
+            Box::new(move |input, _| {
+                let failed = no("rsa verification");
+                let signature = Signature::try_from(input).map_err(|_| failed())?;
+                key.verify(signed, &signature).map(|()| 0).map_err(|_| failed())
+            })
+        }
+    }))
+}
+
+/// ECDSA with signatures in DER.
+macro_rules! ecdsa_on {
+    ($curve:ident, $signing:expr, $material:expr) => {{
+        use $curve::ecdsa::{DerSignature, SigningKey, VerifyingKey};
+        let own = own($material)?;
+        let signed = $material.signed;
+        Routine::Apart(match $signing {
+            Signing::Sign => {
+                let key = SigningKey::from_slice(&own.secret).map_err(refused)?;
+                Box::new(move |message, output| {
+                    let signature: DerSignature =
+                        key.try_sign(message).map_err(|_| no("ecdsa signing")())?;
+                    put(signature.as_bytes(), output)
+                })
+            }
+            Signing::Verify => {
+                let key = VerifyingKey::from_sec1_bytes(&own.public).map_err(refused)?;
+                Box::new(move |input, _| {
+                    let failed = no("ecdsa verification");
+                    let signature = DerSignature::from_bytes(input).map_err(|_| failed())?;
+                    key.verify(signed, &signature).map(|()| 0).map_err(|_| failed())
+                })
+            }
+        })
+    }};
+}
+
+/// ECDSA on a curve.
+pub(super) fn ecdsa(
+    curve: Curve,
+    signing: Signing,
+    material: &Material,
+) -> Result<Routine, Unavailable> {
+    Ok(match curve {
+        Curve::P256 => ecdsa_on!(p256, signing, material),
+        Curve::P384 => ecdsa_on!(p384, signing, material),
+    })
+}
+
+/// Ed25519.
+pub(super) fn ed25519(signing: Signing, material: &Material) -> Result<Routine, Unavailable> {
+    let own = own(material)?;
+    let signed = material.signed;
+    Ok(Routine::Apart(match signing {
+        Signing::Sign => {
+            let key = ed25519_dalek::SigningKey::from_bytes(&first(&own.secret));
+            Box::new(move |message, output| put(&key.sign(message).to_bytes(), output))
+        }
+        Signing::Verify => {
+            let key = ed25519_dalek::VerifyingKey::from_bytes(&first(&own.public));
+            let key = key.map_err(refused)?;
+            Box::new(move |input, _| {
+                let failed = no("ed25519 verification");
+                let signature =
+                    ed25519_dalek::Signature::from_slice(input).map_err(|_| failed())?;
+                key.verify_strict(signed, &signature).map(|()| 0).map_err(|_| failed())
+            })
+        }
+    }))
+}
+
+/// X25519.
+pub(super) fn x25519(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
+    let own = x25519_dalek::StaticSecret::from(first::<32>(&own(material)?.secret));
+    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
+        Agreement::Derive => x25519_derive(&own, peer, output),
+        Agreement::Exchange => {
+            let key = x25519_dalek::StaticSecret::random();
+            let at = put(x25519_dalek::PublicKey::from(&key).as_bytes(), output)?;
+            Ok(at + x25519_derive(&key, peer, &mut output[at..])?)
+        }
+    })))
+}
+
+/// The secret of a key and the peer's share.
+pub(super) fn x25519_derive(
+    key: &x25519_dalek::StaticSecret,
+    peer: &[u8],
+    output: &mut [u8],
+) -> Result<usize, Failed> {
+    let peer = <[u8; 32]>::try_from(peer).map_err(|_| no("reading the share")())?;
+    put(key.diffie_hellman(&peer.into()).as_bytes(), output)
+}
+
+/// ECDH on P-256.
+pub(super) fn ecdh_p256(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
+    let own = p256::SecretKey::from_slice(&own(material)?.secret).map_err(refused)?;
+    let derive = |key: &p256::SecretKey, peer: &[u8], output: &mut [u8]| {
+        let peer = p256::PublicKey::from_sec1_bytes(peer).map_err(|_| no("reading the share")())?;
+        put(key.diffie_hellman(&peer).raw_secret_bytes(), output)
+    };
+    Ok(Routine::Apart(Box::new(move |peer, output| match agreement {
+        Agreement::Derive => derive(&own, peer, output),
+        Agreement::Exchange => {
+            let key = p256::SecretKey::generate();
+            let at = put(key.public_key().to_sec1_point(false).as_bytes(), output)?;
+            Ok(at + derive(&key, peer, &mut output[at..])?)
+        }
+    })))
+}

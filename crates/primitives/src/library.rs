@@ -1,0 +1,105 @@
+//! The libraries that can be measured, one file each.
+
+use std::path::Path;
+
+use crate::algorithm::{Algorithm, normal};
+use crate::libraries::{aws_lc, libcrypto, multi_buffer, ring, rustcrypto};
+use crate::material::Material;
+use crate::routine::{Routine, Unavailable};
+
+/// A library.
+pub trait Library: Send + Sync {
+    /// The name that means it on the command line, as in `aws-lc`.
+    fn id(&self) -> &str;
+
+    /// Its name and version, as in `OpenSSL 3.0.22`.
+    fn title(&self) -> &str;
+
+    /// Whose code it is: of two libraries with equal origins neither can check the other.
+    fn origin(&self) -> &str {
+        self.id()
+    }
+
+    /// Sets up an algorithm.
+    ///
+    /// # Errors
+    /// The library does not do it, and why.
+    fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
+
+    /// What the library itself says of the processor's features that it uses; `None` where it does
+    /// not say.
+    fn processor_features(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The names that [`open`] knows, in the order of tables.
+pub const NAMES: [&str; 10] = [
+    "openssl",
+    "aws-lc",
+    "ring",
+    "rustcrypto",
+    "multibuffer",
+    "multibuffer-avx512",
+    "multibuffer-avx512vl",
+    "multibuffer-avx2",
+    "multibuffer-sha-ni",
+    "multibuffer-portable",
+];
+
+/// The libraries that are measured where none is named.
+pub const DEFAULT: [&str; 5] = ["openssl", "aws-lc", "ring", "rustcrypto", "multibuffer"];
+
+/// Opens a library by its name, or a libcrypto by its path (a word with a slash in it).
+///
+/// # Errors
+/// There is no such library here; one line with what to do.
+pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
+    if name.contains('/') {
+        return libcrypto::LibCrypto::at(Path::new(name))
+            .map(|library| Box::new(library) as Box<dyn Library>);
+    }
+    Ok(match normal(name).as_str() {
+        "openssl" | "libcrypto" => Box::new(libcrypto::LibCrypto::of_the_system()?),
+        "awslc" => Box::new(aws_lc::AwsLc::new()),
+        "ring" => Box::new(ring::Ring::new()),
+        "rustcrypto" => Box::new(rustcrypto::RustCrypto::new()),
+        _ => match multi_buffer::MultiBuffer::named(name) {
+            Some(library) => Box::new(library?),
+            None => {
+                return Err(OpenError::Unknown {
+                    name: name.to_owned(),
+                    nearest: crate::nearest(name, NAMES.map(str::to_owned).into_iter()),
+                });
+            }
+        },
+    })
+}
+
+/// Why a library cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is none of that name.
+    #[error(
+        "`{name}` is no library{}; give one of {}, or the path of a libcrypto",
+        .nearest.as_deref().map_or(String::new(), |name| format!("; did you mean `{name}`?")),
+        NAMES.join(", ")
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<String>,
+    },
+    /// It cannot be loaded, or is no libcrypto.
+    #[error("{path}: {why}; give the path of a libcrypto such as /opt/openssl/lib/libcrypto.so")]
+    NotLoaded {
+        /// Where it should be.
+        path: String,
+        /// The linker's answer.
+        why: String,
+    },
+    /// The processor lacks the instructions.
+    #[error("{0}")]
+    NotHere(String),
+}

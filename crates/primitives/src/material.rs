@@ -1,0 +1,285 @@
+//! What all libraries work on: one message, one key pair, one signature for an algorithm, so that
+//! their results can be compared.
+//!
+//! Symmetric keys and messages are fixed: they protect nothing, and neither content nor key changes
+//! what these algorithms cost. Key pairs are made fresh by the system's OpenSSL in each process.
+//! Signatures that are verified come from `ring`, and have been accepted by OpenSSL.
+
+use std::sync::OnceLock;
+
+use ml_kem::kem::{Encapsulate, KeyExport};
+use openssl::bn::BigNumContext;
+use openssl::ec::{EcGroup, EcKey, PointConversionForm};
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{Id, PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::sign::Verifier;
+use ring::rand::SystemRandom;
+use ring::signature as rs;
+
+use crate::algorithm::{Algorithm, Curve, RsaBits, Signing};
+
+/// The associated data of sealing: as long as that of a TLS 1.2 record.
+const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
+
+/// What is signed: as long as a digest, so that hashing it costs next to nothing.
+const SIGNED: [u8; 32] = [0x5a; 32];
+
+/// Inputs of an algorithm.
+pub struct Material {
+    /// The key of a cipher; shorter keys are its beginning.
+    pub(crate) key: [u8; 32],
+    /// The key of a MAC.
+    pub(crate) mac_key: [u8; 32],
+    /// The first block of a chain or counter; nonces are its beginning.
+    pub(crate) iv: [u8; 16],
+    /// What is sealed with the message, unencrypted.
+    pub(crate) associated: Vec<u8>,
+    /// What the routine's input is: a message, the peer's share, a signature or a ciphertext.
+    pub(crate) input: Vec<u8>,
+    /// What is signed or verified.
+    pub(crate) signed: &'static [u8],
+    /// The own key pair, where the algorithm has one.
+    pub(crate) own: Option<KeyPair>,
+    /// The other side's key pair, where there is another side.
+    pub(crate) peer: Option<KeyPair>,
+    /// The ML-KEM key pair, where the algorithm has one.
+    pub(crate) kem: Option<KemKeys>,
+}
+
+/// A key pair in the forms that libraries read.
+#[derive(Clone)]
+pub(crate) struct KeyPair {
+    /// PKCS #8, in DER.
+    pub pkcs8: Vec<u8>,
+    /// SubjectPublicKeyInfo, in DER.
+    pub spki: Vec<u8>,
+    /// 32 bytes of Curve25519 or a scalar of P-256; empty for others.
+    pub secret: Vec<u8>,
+    /// RSAPublicKey in DER, an uncompressed point, or the bytes of Curve25519.
+    pub public: Vec<u8>,
+}
+
+/// An ML-KEM-768 key pair (FIPS 203), and an encapsulation to it.
+#[derive(Clone)]
+pub(crate) struct KemKeys {
+    /// The seed, 64 bytes.
+    pub seed: [u8; 64],
+    /// The decapsulation key in its expanded form, 2,400 bytes.
+    pub decapsulation: Vec<u8>,
+    /// The encapsulation key, 1,184 bytes.
+    pub encapsulation: Vec<u8>,
+    /// An encapsulation by RustCrypto, 1,088 bytes.
+    pub ciphertext: Vec<u8>,
+}
+
+/// No key could be made.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the keys for a measurement cannot be made: {0}")]
+pub struct NoKeys(String);
+
+impl From<ErrorStack> for NoKeys {
+    fn from(error: ErrorStack) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Material {
+    /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
+    ///
+    /// # Errors
+    /// A key cannot be made.
+    pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, NoKeys> {
+        let mut material = Self {
+            key: std::array::from_fn(|i| i as u8),
+            mac_key: std::array::from_fn(|i| 0x40 + i as u8),
+            iv: std::array::from_fn(|i| 0xa0 + i as u8),
+            associated: ASSOCIATED_DATA.to_vec(),
+            input: Vec::new(),
+            signed: &SIGNED,
+            own: None,
+            peer: None,
+            kem: None,
+        };
+        match algorithm {
+            Algorithm::Rsa(bits, signing) => {
+                material.signature(rsa_keys(bits)?, algorithm, signing)?
+            }
+            Algorithm::Ecdsa(curve, signing) => {
+                material.signature(&ec_keys(curve)?, algorithm, signing)?;
+            }
+            Algorithm::Ed25519(signing) => {
+                material.signature(&curve25519(Id::ED25519)?, algorithm, signing)?;
+            }
+            Algorithm::X25519(_) => {
+                let (own, peer) = (curve25519(Id::X25519)?, curve25519(Id::X25519)?);
+                material.input.clone_from(&peer.public);
+                (material.own, material.peer) = (Some(own), Some(peer));
+            }
+            Algorithm::EcdhP256(_) => {
+                let (own, peer) = (ec_keys(Curve::P256)?, ec_keys(Curve::P256)?);
+                material.input.clone_from(&peer.public);
+                (material.own, material.peer) = (Some(own), Some(peer));
+            }
+            Algorithm::MlKem768(_) | Algorithm::X25519MlKem768(_) => {
+                let kem = KemKeys::new();
+                let (own, peer) = (curve25519(Id::X25519)?, curve25519(Id::X25519)?);
+                use crate::algorithm::{Kem, Side};
+                // The shares of X25519MLKEM768 have the ML-KEM part in front.
+                material.input = match algorithm {
+                    Algorithm::MlKem768(Kem::Encapsulate) => kem.encapsulation.clone(),
+                    Algorithm::MlKem768(Kem::Decapsulate) => kem.ciphertext.clone(),
+                    Algorithm::X25519MlKem768(Side::Server) => {
+                        [&kem.encapsulation[..], &peer.public].concat()
+                    }
+                    _ => [&kem.ciphertext[..], &peer.public].concat(),
+                };
+                (material.own, material.peer, material.kem) = (Some(own), Some(peer), Some(kem));
+            }
+            Algorithm::KeySchedule => material.input = message(32, 0),
+            _ => material.input = message(size, 0),
+        }
+        Ok(material)
+    }
+
+    /// Of the same keys with another input.
+    pub(crate) fn with_input(&self, input: Vec<u8>) -> Self {
+        Self {
+            input,
+            associated: self.associated.clone(),
+            own: self.own.clone(),
+            peer: self.peer.clone(),
+            kem: self.kem.clone(),
+            ..*self
+        }
+    }
+
+    fn signature(
+        &mut self,
+        keys: &KeyPair,
+        algorithm: Algorithm,
+        signing: Signing,
+    ) -> Result<(), NoKeys> {
+        self.input = match signing {
+            Signing::Sign => self.signed.to_vec(),
+            Signing::Verify => signed_by_ring(algorithm, keys, self.signed)?,
+        };
+        if signing == Signing::Verify
+            && !accepted_by_openssl(algorithm, keys, self.signed, &self.input)?
+        {
+            return Err(NoKeys("OpenSSL refuses a signature of ring".to_owned()));
+        }
+        self.own = Some(keys.clone());
+        Ok(())
+    }
+}
+
+/// Bytes without a short period, others for each lane.
+pub(crate) fn message(size: usize, lane: usize) -> Vec<u8> {
+    (0..size).map(|i| (i * 167 + i / 251 + lane * 29 + 3) as u8).collect()
+}
+
+/// The key pair of that size, made once in a process: 4096 bits take a second.
+fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
+    static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 3] = [const { OnceLock::new() }; 3];
+    let keys = KEYS[bits as usize].get_or_init(|| {
+        let rsa = Rsa::generate(bits.bits())?;
+        let public = rsa.public_key_to_der_pkcs1()?;
+        Ok(KeyPair::new(&PKey::from_rsa(rsa)?, Vec::new(), public)?)
+    });
+    keys.as_ref().map_err(Clone::clone)
+}
+
+fn ec_keys(curve: Curve) -> Result<KeyPair, ErrorStack> {
+    let (nid, bytes) = match curve {
+        Curve::P256 => (Nid::X9_62_PRIME256V1, 32),
+        Curve::P384 => (Nid::SECP384R1, 48),
+    };
+    let group = EcGroup::from_curve_name(nid)?;
+    let key = EcKey::generate(&group)?;
+    let secret = key.private_key().to_vec_padded(bytes)?;
+    let mut context = BigNumContext::new()?;
+    let form = PointConversionForm::UNCOMPRESSED;
+    let public = key.public_key().to_bytes(&group, form, &mut context)?;
+    KeyPair::new(&PKey::from_ec_key(key)?, secret, public)
+}
+
+fn curve25519(id: Id) -> Result<KeyPair, ErrorStack> {
+    let key = match id {
+        Id::ED25519 => PKey::generate_ed25519()?,
+        _ => PKey::generate_x25519()?,
+    };
+    let (secret, public) = (key.raw_private_key()?, key.raw_public_key()?);
+    KeyPair::new(&key, secret, public)
+}
+
+impl KeyPair {
+    pub(crate) fn new(
+        key: &PKey<Private>,
+        secret: Vec<u8>,
+        public: Vec<u8>,
+    ) -> Result<Self, ErrorStack> {
+        let (pkcs8, spki) = (key.private_key_to_pkcs8()?, key.public_key_to_der()?);
+        Ok(Self { pkcs8, spki, secret, public })
+    }
+}
+
+impl KemKeys {
+    fn new() -> Self {
+        let seed: [u8; 64] = std::array::from_fn(|i| i as u8 ^ 0x3c);
+        let key = ml_kem::ml_kem_768::DecapsulationKey::from_seed(seed.into());
+        let (ciphertext, _) = key.encapsulation_key().encapsulate();
+        #[expect(deprecated, reason = "other libraries read the expanded form only")]
+        let decapsulation = ml_kem::ExpandedKeyEncoding::to_expanded_bytes(&key).to_vec();
+        Self {
+            seed,
+            decapsulation,
+            encapsulation: key.encapsulation_key().to_bytes().to_vec(),
+            ciphertext: ciphertext.to_vec(),
+        }
+    }
+}
+
+fn signed_by_ring(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, NoKeys> {
+    let random = SystemRandom::new();
+    let rejected = |error: ring::error::KeyRejected| NoKeys(format!("ring: {error}"));
+    let failed = |_| NoKeys("ring does not sign".to_owned());
+    match algorithm {
+        Algorithm::Rsa(..) => {
+            let key = rs::RsaKeyPair::from_pkcs8(&keys.pkcs8).map_err(rejected)?;
+            let mut signature = vec![0; key.public().modulus_len()];
+            key.sign(&rs::RSA_PKCS1_SHA256, &random, message, &mut signature).map_err(failed)?;
+            Ok(signature)
+        }
+        Algorithm::Ecdsa(curve, _) => {
+            let algorithm = match curve {
+                Curve::P256 => &rs::ECDSA_P256_SHA256_ASN1_SIGNING,
+                Curve::P384 => &rs::ECDSA_P384_SHA384_ASN1_SIGNING,
+            };
+            let key = rs::EcdsaKeyPair::from_pkcs8(algorithm, &keys.pkcs8, &random);
+            let key = key.map_err(rejected)?;
+            Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec())
+        }
+        _ => {
+            let key = rs::Ed25519KeyPair::from_seed_and_public_key(&keys.secret, &keys.public);
+            Ok(key.map_err(rejected)?.sign(message).as_ref().to_vec())
+        }
+    }
+}
+
+fn accepted_by_openssl(
+    algorithm: Algorithm,
+    keys: &KeyPair,
+    message: &[u8],
+    signature: &[u8],
+) -> Result<bool, ErrorStack> {
+    let key = PKey::public_key_from_der(&keys.spki)?;
+    let mut verifier = match algorithm {
+        Algorithm::Ed25519(_) => Verifier::new_without_digest(&key)?,
+        Algorithm::Ecdsa(Curve::P384, _) => Verifier::new(MessageDigest::sha384(), &key)?,
+        _ => Verifier::new(MessageDigest::sha256(), &key)?,
+    };
+    verifier.verify_oneshot(signature, message)
+}

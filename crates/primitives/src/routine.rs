@@ -1,0 +1,48 @@
+//! What a library gives: a routine that does one algorithm over and over.
+
+/// Does one operation on an input, and says how many bytes came out.
+pub type Step = Box<dyn FnMut(&[u8], &mut [u8]) -> Result<usize, Failed>>;
+
+/// An algorithm of a library, with its keys and contexts set up.
+pub enum Routine {
+    /// From one buffer into another.
+    Apart(Step),
+    /// In its buffer, which has room for what comes in addition before and behind the message.
+    InPlace {
+        /// Bytes of the buffer before the message.
+        front: usize,
+        /// Overwrites the buffer.
+        seal: Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>>,
+    },
+    /// Many messages at once; the digests come one behind the other.
+    Many {
+        /// How many messages.
+        lanes: usize,
+        /// Hashes them.
+        hash: Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>,
+    },
+}
+
+/// Why a library does not do an algorithm; one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not available: {0}")]
+pub struct Unavailable(pub String);
+
+impl Unavailable {
+    /// With that reason.
+    pub fn because(why: impl std::fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+/// A library's function refused to do what it should.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0} failed")]
+pub struct Failed(pub String);
+
+impl Failed {
+    /// That function failed.
+    pub fn of(function: &str) -> Self {
+        Self(function.to_owned())
+    }
+}

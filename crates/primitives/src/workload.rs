@@ -1,0 +1,228 @@
+//! A routine with its buffers: what is timed.
+
+use crate::algorithm::{Algorithm, Unit};
+use crate::cache::{self, Cache};
+use crate::check::{Checker, Wrong};
+use crate::library::Library;
+use crate::material::{Material, message};
+use crate::routine::{Failed, Routine, Unavailable};
+use crate::sampler::{Instruments, Spent, Subject};
+
+/// A library's routine on inputs of one size, whose results were checked.
+pub struct Workload {
+    algorithm: Algorithm,
+    material: Material,
+    routine: Routine,
+    buffers: Vec<Buffers>,
+    /// The buffers of the next run.
+    next: usize,
+    cache: Cache,
+    /// What came out of the first run, and who confirmed it.
+    confirmed: Confirmed,
+}
+
+/// The inputs and outputs of a run.
+#[derive(Clone)]
+struct Buffers {
+    inputs: Vec<Vec<u8>>,
+    output: Vec<u8>,
+    output_bytes: usize,
+}
+
+struct Confirmed {
+    output: Vec<u8>,
+    by: String,
+}
+
+/// Why there is nothing to be timed.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The library does not do it.
+    #[error("{0}")]
+    Unavailable(#[from] Unavailable),
+    /// The result is wrong, so a figure of it means nothing.
+    #[error("no figure: {0}")]
+    Wrong(#[from] Wrong),
+}
+
+impl Workload {
+    /// Sets it up, runs it once, and has the result checked.
+    ///
+    /// # Errors
+    /// The library does not do it, or wrongly.
+    pub fn new(
+        library: &dyn Library,
+        algorithm: Algorithm,
+        size: usize,
+        cache: Cache,
+        checker: &Checker<'_>,
+    ) -> Result<Self, Refused> {
+        if algorithm.takes_whole_blocks() && !size.is_multiple_of(16) {
+            return Err(Unavailable::because("CBC takes whole blocks of 16 bytes").into());
+        }
+        if cache == Cache::Cold && (algorithm.unit() == Unit::Operation || !cache::CAN_EVICT) {
+            return Err(Unavailable::because(
+                "cold caches are for algorithms that go over bytes, \
+                                             on x86-64 and aarch64",
+            )
+            .into());
+        }
+        let material = Material::new(algorithm, size).map_err(Wrong::from)?;
+        let mut routine = library.prepare(algorithm, &material)?;
+        let buffers = Buffers::new(&routine, algorithm, &material);
+        let mut first = buffers.clone();
+        first.run(&mut routine).map_err(Wrong::from)?;
+        let confirmed = first.confirm(library, algorithm, &material, &routine, checker)?;
+        let copies = match cache {
+            Cache::Warm => 1,
+            Cache::Cold => (cache::ARENA / buffers.bytes().max(1)).max(1),
+        };
+        Ok(Self {
+            algorithm,
+            material,
+            routine,
+            buffers: vec![buffers; copies],
+            next: 0,
+            cache,
+            confirmed,
+        })
+    }
+
+    /// Bytes of messages that one run goes through; 0 where algorithms are not measured by bytes.
+    #[must_use]
+    pub fn message_bytes(&self) -> usize {
+        match (&self.routine, self.algorithm.unit()) {
+            (_, Unit::Operation) => 0,
+            (Routine::Many { lanes, .. }, Unit::Byte) => lanes * self.material.input.len(),
+            (_, Unit::Byte) => self.material.input.len(),
+        }
+    }
+
+    /// How many messages one run goes through.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        match &self.routine {
+            Routine::Many { lanes, .. } => *lanes,
+            _ => 1,
+        }
+    }
+
+    /// The library that confirmed the result.
+    #[must_use]
+    pub fn confirmed_by(&self) -> &str {
+        &self.confirmed.by
+    }
+
+    /// Whether what the last timed run made is still right.
+    ///
+    /// A routine that works in its buffer has worked on its own results; it gets the input again and
+    /// runs once more.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn confirm_again(
+        &mut self,
+        library: &dyn Library,
+        checker: &Checker<'_>,
+    ) -> Result<(), Wrong> {
+        let last = (self.next + self.buffers.len() - 1) % self.buffers.len();
+        if matches!(self.routine, Routine::InPlace { .. }) {
+            self.buffers[last] = Buffers::new(&self.routine, self.algorithm, &self.material);
+            self.buffers[last].run(&mut self.routine)?;
+        }
+        let buffers = &self.buffers[last];
+        if buffers.result() == self.confirmed.output {
+            return Ok(());
+        }
+        // With chance in it, each result is another one.
+        buffers.confirm(library, self.algorithm, &self.material, &self.routine, checker).map(drop)
+    }
+}
+
+impl Buffers {
+    fn new(routine: &Routine, algorithm: Algorithm, material: &Material) -> Self {
+        let bytes = algorithm.output_bytes(material.input.len());
+        let mut output = vec![0; bytes];
+        let inputs = match routine {
+            Routine::Apart(_) => vec![material.input.clone()],
+            Routine::InPlace { front, .. } => {
+                output[*front..*front + material.input.len()].copy_from_slice(&material.input);
+                Vec::new()
+            }
+            Routine::Many { lanes, .. } => {
+                output = vec![0; bytes * lanes];
+                (0..*lanes).map(|lane| message(material.input.len(), lane)).collect()
+            }
+        };
+        let output_bytes = output.len();
+        Self { inputs, output, output_bytes }
+    }
+
+    /// Bytes that a run reads or writes.
+    fn bytes(&self) -> usize {
+        self.inputs.iter().map(Vec::len).sum::<usize>() + self.output.len()
+    }
+
+    fn evict(&self) {
+        self.inputs.iter().for_each(|input| cache::evict(input));
+        cache::evict(&self.output);
+    }
+
+    fn run(&mut self, routine: &mut Routine) -> Result<(), Failed> {
+        match routine {
+            Routine::Apart(step) => {
+                self.output_bytes = step(&self.inputs[0], &mut self.output)?;
+                Ok(())
+            }
+            Routine::InPlace { seal, .. } => seal(&mut self.output),
+            Routine::Many { hash, .. } => hash(&self.inputs, &mut self.output),
+        }
+    }
+
+    fn result(&self) -> &[u8] {
+        &self.output[..self.output_bytes]
+    }
+
+    /// Has the result checked; of many messages, each.
+    fn confirm(
+        &self,
+        library: &dyn Library,
+        algorithm: Algorithm,
+        material: &Material,
+        routine: &Routine,
+        checker: &Checker<'_>,
+    ) -> Result<Confirmed, Wrong> {
+        let by = match routine {
+            Routine::Many { lanes, .. } => {
+                let digests = self.output.chunks_exact(self.output.len() / lanes);
+                let mut by = String::new();
+                for (input, digest) in self.inputs.iter().zip(digests) {
+                    let material = material.with_input(input.clone());
+                    by = checker.check(library, algorithm, &material, digest)?;
+                }
+                by
+            }
+            _ => checker.check(library, algorithm, material, self.result())?,
+        };
+        Ok(Confirmed { output: self.result().to_vec(), by })
+    }
+}
+
+impl Subject for Workload {
+    fn run(&mut self, runs: u64, instruments: &mut dyn Instruments) -> Result<Spent, Failed> {
+        if self.cache == Cache::Cold {
+            self.buffers.iter().for_each(Buffers::evict);
+        }
+        let start = instruments.tick();
+        for _ in 0..runs {
+            self.buffers[self.next].run(&mut self.routine)?;
+            self.next = (self.next + 1) % self.buffers.len();
+        }
+        let end = instruments.tick();
+        Ok(Spent::between(start, end))
+    }
+
+    fn fixed_runs(&self) -> Option<u64> {
+        (self.cache == Cache::Cold).then_some(self.buffers.len() as u64)
+    }
+}

@@ -1,0 +1,77 @@
+//! Every algorithm of every library, against each other.
+
+use primitives::check::Checker;
+use primitives::{Aes, Algorithm, Cache, Library, Material, Workload, library};
+
+fn libraries() -> Vec<Box<dyn Library>> {
+    library::DEFAULT.iter().map(|name| library::open(name).unwrap()).collect()
+}
+
+#[test]
+fn every_result_is_confirmed_by_a_second_library() {
+    let libraries = libraries();
+    let checker = Checker::new(&libraries);
+    let mut confirmed = 0;
+    for algorithm in Algorithm::all() {
+        let mut able = 0;
+        for library in &libraries {
+            match Workload::new(library.as_ref(), algorithm, 80, Cache::Warm, &checker) {
+                Ok(workload) => {
+                    assert_ne!(workload.confirmed_by(), library.title());
+                    able += 1;
+                }
+                Err(primitives::Refused::Unavailable(_)) => {}
+                Err(wrong) => panic!("{algorithm} of {}: {wrong}", library.title()),
+            }
+        }
+        assert!(able >= 2, "{algorithm}: {able}");
+        confirmed += able;
+    }
+    assert!(confirmed > 100, "{confirmed}");
+}
+
+#[test]
+fn what_a_library_cannot_do_has_a_reason() {
+    for library in libraries() {
+        for algorithm in Algorithm::all() {
+            let material = Material::new(algorithm, 64).unwrap();
+            if let Err(why) = library.prepare(algorithm, &material) {
+                let why = why.to_string();
+                assert!(why.starts_with("not available: ") && why.len() > 25, "{why}");
+                assert!(!why.contains("failed") && !why.contains('\n'), "{algorithm}: {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_from_nothing_to_some_blocks_agree() {
+    let libraries = libraries();
+    let checker = Checker::new(&libraries);
+    let by_the_byte = Algorithm::all().filter(|a| a.unit() == primitives::Unit::Byte);
+    for algorithm in by_the_byte {
+        for size in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 1000, 4096] {
+            for library in &libraries {
+                match Workload::new(library.as_ref(), algorithm, size, Cache::Warm, &checker) {
+                    Ok(_) | Err(primitives::Refused::Unavailable(_)) => {}
+                    Err(wrong) => panic!("{algorithm} of {} at {size}: {wrong}", library.title()),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cold_workloads_are_confirmed_too() {
+    let libraries = libraries();
+    let checker = Checker::new(&libraries);
+    let gcm = Algorithm::Gcm(Aes::Aes128);
+    for library in &libraries {
+        match Workload::new(library.as_ref(), gcm, 64, Cache::Cold, &checker) {
+            Ok(mut workload) => workload.confirm_again(library.as_ref(), &checker).unwrap(),
+            Err(why) => assert_eq!(library.id(), "multibuffer", "{why}"),
+        }
+    }
+    let sign = "Ed25519 sign".parse().unwrap();
+    assert!(Workload::new(libraries[0].as_ref(), sign, 0, Cache::Cold, &checker).is_err());
+}

@@ -1,0 +1,240 @@
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use cpus::CpuList;
+use primitives::bench::{Outcome, Progress, Request};
+use primitives::{Algorithm, Cache, Hardware, Library, library};
+use units::Bytes;
+
+use crate::bench_progress::Bar;
+use crate::bench_table::{self, Context};
+use crate::{Failure, bench_instructions, bench_json, interrupt};
+
+/// Measure what algorithms cost, in core cycles per byte and operations a second, over libraries.
+///
+/// Each result is checked against a second library; a wrong one gets no figure. Samples of about
+/// 100 µs stand between two readings of the core, and count only if nothing else used it. Without
+/// names, all algorithms of all libraries are measured, in about a minute.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What to measure: aes-128-gcm, "rsa-2048 sign", rsa-2048, or a kind: aes, gcm, cbc, ctr,
+    /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key; all, if none.
+    /// Or `instructions`: latency and throughput of single ones, and the bounds that follow
+    #[arg(value_name = "ALGORITHM")]
+    algorithms: Vec<String>,
+
+    /// A library: openssl (the system's), aws-lc, ring, rustcrypto, multibuffer (toll's own
+    /// kernels), multibuffer-avx2 and so on, or the path of a libcrypto; may be given often
+    #[arg(long = "library", value_name = "NAME|PATH")]
+    libraries: Vec<String>,
+
+    /// Bytes of a message; may be given often [default: 16B 256B 1KiB 8KiB 16KiB 64KiB]
+    #[arg(long = "size", value_name = "SIZE")]
+    sizes: Vec<Bytes>,
+
+    /// CPUs that work at the same time, a thread pinned to each
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+
+    /// Where the data lies when a run begins: warm (in the cache) or cold (in memory)
+    #[arg(long, default_value_t)]
+    cache: Cache,
+
+    /// Mask features of the processor: all (none masked), avx2 (no AVX-512, VAES, SHA-NI), sse (no
+    /// AVX either), none (no AES and PCLMULQDQ instructions either); toll starts itself again for it
+    #[arg(long, value_name = "LEVEL", default_value_t)]
+    hardware: Hardware,
+
+    /// Samples of each figure, quiet ones
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+    samples: u16,
+
+    /// Print the names of algorithms and libraries, and measure nothing
+    #[arg(long)]
+    list: bool,
+
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    json: bool,
+
+    /// Show no progress, only the figures
+    #[arg(long)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toll bench
+      everything, in about a minute
+  toll bench aes-128-gcm --size 16KiB --library openssl --library /opt/openssl-4/lib/libcrypto.so
+      the system's OpenSSL beside another one, which is loaded and not linked
+  toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
+      one message at a time, and many at once, with the data in memory
+  toll bench instructions
+      what AESENC, PCLMULQDQ and their like cost here, and what no library can go below
+  toll bench gcm cbc --hardware none
+      what the AES instructions bring: the same without them
+  toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'
+      operations a second of two CPUs together, for a program";
+
+/// The sizes of messages, where none is given.
+const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
+
+/// The largest message: more would not fit the buffers of many lanes.
+const LARGEST: u64 = 16 << 20;
+
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.hardware != Hardware::of_this_process() {
+        return Err(again(arguments.hardware));
+    }
+    if arguments.list {
+        crate::print(&bench_table::names());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupted = interrupt::flag()?;
+    if arguments.algorithms.iter().any(|word| word == bench_instructions::WORD) {
+        let cpu = arguments.instructions_alone()?.as_slice()[0];
+        return bench_instructions::main(cpu, arguments.json, &interrupted);
+    }
+    let algorithms = arguments.algorithms()?;
+    let libraries = arguments.libraries()?;
+    // Whatever is measured, all that are here may be asked for a second opinion.
+    let checkers: Vec<_> =
+        library::DEFAULT.iter().filter_map(|name| library::open(name).ok()).collect();
+    let cpus = arguments.cpus()?;
+    let sizes = arguments.sizes()?;
+    let request = Request {
+        algorithms: &algorithms,
+        libraries: &libraries,
+        checkers: &checkers,
+        sizes: &sizes,
+        cache: arguments.cache,
+        cpus: &cpus,
+        samples: arguments.samples.into(),
+    };
+    let bar = Bar::new(!arguments.quiet && !arguments.json);
+    let outcome = request
+        .run(&interrupted, &mut |progress: Progress| bar.show(progress))
+        .map_err(Failure::request)?;
+    drop(bar);
+    let context = Context {
+        libraries: &libraries,
+        cache: arguments.cache,
+        threads: cpus.len(),
+        hardware: arguments.hardware,
+    };
+    if arguments.json {
+        let text = bench_json::of(&outcome, &context).map_err(Failure::measurement)?;
+        crate::print(&format!("{text}\n"));
+    } else {
+        crate::print(&bench_table::in_words(&outcome, &context));
+    }
+    ended(&outcome)
+}
+
+/// The exit code, and the line for what is not whole.
+fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
+    if outcome.interrupted {
+        eprintln!("toll: interrupted; the figures are of the samples until then");
+        return Ok(ExitCode::from(interrupt::EXIT));
+    }
+    let wrong = outcome.rows.iter().filter_map(|row| row.outcome.as_ref().err());
+    let wrong = wrong.filter(|why| !why.starts_with(UNAVAILABLE)).count();
+    let measured = outcome.rows.iter().filter(|row| row.outcome.is_ok()).count();
+    match (wrong, measured) {
+        (0, 0) => Err(Failure::request(
+            "none of these libraries does any of these algorithms; toll bench --list names all",
+        )),
+        (0, _) => Ok(ExitCode::SUCCESS),
+        (wrong, _) => Err(Failure::measurement(format!("{wrong} rows have no figure, see above"))),
+    }
+}
+
+/// What the reasons of rows begin with that are no failure.
+pub(crate) const UNAVAILABLE: &str = "not available: ";
+
+impl Arguments {
+    /// The CPU of single instructions, which have no library, size or cache.
+    fn instructions_alone(&self) -> Result<CpuList, Failure> {
+        let is_alone = self.algorithms.len() == 1
+            && self.libraries.is_empty()
+            && self.sizes.is_empty()
+            && self.threads == 1
+            && self.cache == Cache::Warm
+            && self.hardware == Hardware::All;
+        if is_alone {
+            return self.cpus();
+        }
+        Err(Failure::request(
+            "instructions are measured by themselves, on one CPU: toll bench instructions [--json]",
+        ))
+    }
+
+    fn algorithms(&self) -> Result<Vec<Algorithm>, Failure> {
+        if self.algorithms.is_empty() {
+            return Ok(Algorithm::all().collect());
+        }
+        let mut chosen = Vec::new();
+        for word in &self.algorithms {
+            chosen.extend(Algorithm::select(word).map_err(Failure::request)?);
+        }
+        // Each once, in the order of tables, whatever the words.
+        Ok(Algorithm::all().filter(|algorithm| chosen.contains(algorithm)).collect())
+    }
+
+    fn libraries(&self) -> Result<Vec<Box<dyn Library>>, Failure> {
+        let open = |name: &str| {
+            library::open(name).map_err(|why| Failure::request(format!("--library: {why}")))
+        };
+        if self.libraries.is_empty() {
+            return library::DEFAULT.into_iter().map(open).collect();
+        }
+        self.libraries.iter().map(|name| open(name)).collect()
+    }
+
+    fn sizes(&self) -> Result<Vec<usize>, Failure> {
+        if let Some(size) = self.sizes.iter().find(|size| size.0 > LARGEST) {
+            let largest = Bytes(LARGEST);
+            return Err(Failure::request(format!("--size: {size} is more than {largest}")));
+        }
+        let mut sizes: Vec<usize> = match self.sizes.is_empty() {
+            true => SIZES.iter().map(|&size| size as usize).collect(),
+            false => self.sizes.iter().map(|size| size.0 as usize).collect(),
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        match sizes[0] {
+            0 => Err(Failure::request("--size: 0B has no cost per byte; give 1B or more")),
+            _ => Ok(sizes),
+        }
+    }
+
+    fn cpus(&self) -> Result<CpuList, Failure> {
+        let allowed = CpuList::allowed()
+            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        if self.threads == 0 || self.threads > allowed.len() {
+            return Err(Failure::request(format!(
+                "--threads: {} threads need as many CPUs, and this process may use {}: {allowed}",
+                self.threads,
+                allowed.len()
+            )));
+        }
+        Ok(allowed.first(self.threads))
+    }
+}
+
+/// Replaces this process by one with the features masked; it returns only where that fails.
+fn again(hardware: Hardware) -> Failure {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Failure::request(format!("--hardware: cannot find toll: {error}")),
+    };
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1));
+    for variable in [primitives::hardware::VARIABLE, primitives::hardware::OPENSSL_VARIABLE] {
+        command.env_remove(variable);
+    }
+    command.envs(hardware.environment());
+    Failure::request(format!("--hardware: toll cannot start itself again: {}", command.exec()))
+}

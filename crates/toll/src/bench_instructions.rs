@@ -1,0 +1,147 @@
+//! `toll bench instructions`: what single instructions cost, and the bounds that follow.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use primitives::CycleSource;
+use primitives::instructions::{self, Bound, Cost};
+use primitives::sampler::{Quality, Quartiles};
+use serde::Serialize;
+
+use crate::bench_table::{MARK, Table};
+use crate::{Failure, interrupt};
+
+/// The word that asks for it, in place of an algorithm's name.
+pub(crate) const WORD: &str = "instructions";
+
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: u32,
+    cycles_source: CycleSource,
+    interrupted: bool,
+    instructions: Vec<Line<'a>>,
+    bounds: Vec<BoundLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    instruction: &'a str,
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome<'a> {
+    Measured { latency_cycles: Quartiles, throughput_cycles: Quartiles, quality: Quality },
+    None { no_figure: &'a str },
+}
+
+#[derive(Serialize)]
+struct BoundLine<'a> {
+    of: &'a str,
+    cycles_per_byte: f64,
+    arithmetic: &'a str,
+}
+
+/// Measures and prints.
+pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    let (costs, source) = instructions::measure(cpu, interrupted).map_err(Failure::request)?;
+    let was_interrupted = interrupted.load(Ordering::Relaxed);
+    let bounds = instructions::bounds(&costs);
+    if json {
+        let json = Json {
+            schema: 1,
+            cycles_source: source,
+            interrupted: was_interrupted,
+            instructions: costs.iter().map(line).collect(),
+            bounds: bounds.iter().map(bound_line).collect(),
+        };
+        let text = serde_json::to_string(&json).map_err(Failure::measurement)?;
+        crate::print(&format!("{text}\n"));
+    } else {
+        crate::print(&in_words(&costs, &bounds, source));
+    }
+    Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
+}
+
+fn line(cost: &Cost) -> Line<'_> {
+    let outcome = match &cost.measured {
+        Ok(timing) => Outcome::Measured {
+            latency_cycles: timing.latency.cycles,
+            throughput_cycles: timing.throughput.cycles,
+            quality: quality(cost),
+        },
+        Err(why) => Outcome::None { no_figure: why },
+    };
+    Line { instruction: cost.instruction.name, outcome }
+}
+
+fn bound_line(bound: &Bound) -> BoundLine<'_> {
+    BoundLine {
+        of: bound.name,
+        cycles_per_byte: bound.cycles_per_byte,
+        arithmetic: &bound.arithmetic,
+    }
+}
+
+/// The worse of both figures'.
+fn quality(cost: &Cost) -> Quality {
+    match &cost.measured {
+        Ok(timing) if timing.latency.quality == Quality::Quiet => timing.throughput.quality,
+        Ok(timing) => timing.latency.quality,
+        Err(_) => Quality::Unknown,
+    }
+}
+
+fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
+    if costs.is_empty() {
+        return "There are no such instructions for this architecture: not available here.\n"
+            .into();
+    }
+    let mut text = String::new();
+    if let Some(cbc) = bounds.first() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{} cannot cost less than {:.3} cycles/byte here: {}.\n",
+            cbc.name, cbc.cycles_per_byte, cbc.arithmetic
+        );
+    }
+    let header = ["core cycles", "what it does", "latency", "throughput"];
+    let mut table = Table::new(header.map(str::to_owned).to_vec());
+    for cost in costs {
+        let mark = if quality(cost) == Quality::Disturbed { MARK } else { "" };
+        let figures = match &cost.measured {
+            Ok(timing) => [timing.latency, timing.throughput]
+                .map(|figure| format!("{:.2}{mark}", figure.cycles.median)),
+            Err(_) => ["-".to_owned(), "-".to_owned()],
+        };
+        let mut line = vec![cost.instruction.name.to_owned(), cost.instruction.purpose.to_owned()];
+        line.extend(figures);
+        table.line(line);
+    }
+    text += &table.text();
+    let mut table = Table::new(["bounds", "how", "cycles/byte"].map(str::to_owned).to_vec());
+    for bound in bounds {
+        let cycles = format!("{:.3}", bound.cycles_per_byte);
+        table.line(vec![bound.name.to_owned(), bound.arithmetic.clone(), cycles]);
+    }
+    if !bounds.is_empty() {
+        text += &table.text();
+    }
+    let _ = writeln!(text, "Core cycles are {}.", source.in_words());
+    for cost in costs {
+        if let Err(why) = &cost.measured {
+            let _ = writeln!(text, "{}: {why}.", cost.instruction.name);
+        }
+    }
+    if costs.iter().any(|cost| quality(cost) == Quality::Disturbed) {
+        let _ = writeln!(
+            text,
+            "{MARK}: too few quiet samples: the core was shared, and throughputs are lower than its own."
+        );
+    }
+    text
+}

@@ -1,0 +1,217 @@
+//! `toll bench` as a user meets it, at tiny sizes. Nothing here depends on how fast anything is.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn bench(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toll"));
+    command.arg("bench").args(arguments);
+    for variable in ["TOLL_HARDWARE", "OPENSSL_ia32cap"] {
+        command.env_remove(variable);
+    }
+    command.output().unwrap()
+}
+
+/// What `--json` prints for few samples.
+fn json(arguments: &[&str]) -> Value {
+    let output = bench(&[arguments, &["--json", "--samples", "3"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line of an error.
+fn error(arguments: &[&str]) -> String {
+    let output = bench(arguments);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.trim_end().to_owned()
+}
+
+/// Every benchmark runs: all algorithms of all libraries, those that are not available with a
+/// reason, and no wrong result.
+#[test]
+fn everything_is_measured_or_has_a_reason() {
+    let bench = json(&["--size", "64B"]);
+    let rows = bench["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 38 * 5);
+    let mut measured = 0;
+    for row in rows {
+        match row["no_figure"].as_str() {
+            Some(why) => assert!(why.starts_with("not available: "), "{row}"),
+            None => {
+                assert!(row["cycles_per_op"]["median"].as_f64().unwrap() > 0.0, "{row}");
+                assert!(row["ops_per_s"].as_f64().unwrap() > 0.0, "{row}");
+                let is_by_the_byte = row["size_bytes"].is_number();
+                assert_eq!(row["cycles_per_byte"].is_object(), is_by_the_byte, "{row}");
+                assert!(!row["confirmed_by"].as_str().unwrap().is_empty(), "{row}");
+                measured += 1;
+            }
+        }
+    }
+    assert!(measured > 100, "{measured}");
+}
+
+#[test]
+fn a_sentence_comes_first_then_a_table_with_units() {
+    let output = bench(&["aes-128-gcm", "--size", "8KiB", "--samples", "3"]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    let first = said.lines().next().unwrap();
+    assert!(first.starts_with("AES-128-GCM costs "), "{said}");
+    assert!(
+        first.contains(" cycles/byte here with OpenSSL ") && first.contains(" at 8KiB"),
+        "{said}"
+    );
+    for words in [
+        "core cycles per byte",
+        "GB/s at 8KiB",
+        "quiet samples",
+        "Xeon Scalable",
+        "0.77  ",
+        "Core cycles are ",
+        "not available: the multi-buffer kernels only hash",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // The bar is for terminals; nothing of it may be in a pipe.
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn rates_of_operations_and_of_two_threads() {
+    let output = bench(&["x25519", "--library", "openssl", "--samples", "3"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("kilocycles") && said.contains("/s"), "{said}");
+    let cpus = cpus::CpuList::allowed().unwrap().len();
+    let threads = cpus.min(2).to_string();
+    let bench = json(&["sha-256", "--size", "64B", "--threads", &threads]);
+    assert_eq!(bench["threads"], threads.parse::<u64>().unwrap());
+    assert!(bench["rows"][0]["ops_per_s"].as_f64().unwrap() > 0.0);
+    let said = error(&["sha-256", "--threads", "4096"]);
+    assert!(said.starts_with("toll: --threads: 4096 threads need as many CPUs"), "{said}");
+}
+
+#[test]
+fn cold_caches_are_for_bytes() {
+    let bench = json(&["sha-1", "x25519", "--size", "1KiB", "--cache", "cold"]);
+    for row in bench["rows"].as_array().unwrap() {
+        let is_by_the_byte = row["size_bytes"].is_number();
+        assert_eq!(row["no_figure"].is_null(), is_by_the_byte, "{row}");
+    }
+}
+
+#[test]
+fn wrong_names_are_answered_with_the_nearest() {
+    assert_eq!(
+        error(&["aes-128-gmc"]),
+        "toll: `aes-128-gmc` is no algorithm; did you mean `AES-128-GCM`?; toll bench --list names \
+         all"
+    );
+    let said = error(&["--library", "rustcripto"]);
+    assert!(said.contains("did you mean `rustcrypto`?"), "{said}");
+    let said = error(&["--size", "16"]);
+    assert!(said.starts_with("toll: --size: `16` has no unit"), "{said}");
+    assert!(error(&["--size", "0B"]).starts_with("toll: --size: 0B "));
+    let said = error(&["--hardware", "mmx"]);
+    assert!(said.contains("`mmx` is no level; write all, avx2, sse or none"), "{said}");
+    assert!(error(&["instructions", "aes"]).contains("by themselves"));
+}
+
+#[test]
+fn a_library_is_loaded_by_its_path() {
+    // A copy of the system's own, which is another library to the linker.
+    let path = libcrypto_of_toll();
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("libcrypto.so.3");
+    std::fs::copy(path, &copy).unwrap();
+    let copy = copy.to_str().unwrap();
+    let bench = json(&["aes-128-gcm", "sha-256", "x25519", "--size", "64B", "--library", copy]);
+    assert_eq!(bench["libraries"][0]["id"], copy);
+    for row in bench["rows"].as_array().unwrap() {
+        assert!(row["no_figure"].is_null(), "{row}");
+        assert!(!row["confirmed_by"].as_str().unwrap().starts_with("OpenSSL"), "{row}");
+    }
+    let said = error(&["--library", "/no/such/libcrypto.so"]);
+    assert!(said.starts_with("toll: --library: /no/such/libcrypto.so: "), "{said}");
+    let said = error(&["--library", "/proc/self/exe"]);
+    assert!(said.starts_with("toll: --library: /proc/self/exe: "), "{said}");
+}
+
+/// Where the linker finds the libcrypto that toll is linked with.
+fn libcrypto_of_toll() -> String {
+    let output = Command::new("ldd").arg(env!("CARGO_BIN_EXE_toll")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let line = said.lines().find(|line| line.contains("libcrypto")).unwrap();
+    line.split_whitespace().find(|word| word.starts_with('/')).unwrap().to_owned()
+}
+
+/// The mask reaches the libraries: OpenSSL itself tells that it no longer uses what is masked, and
+/// toll's kernels are those that are left.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn masked_features_are_not_used() {
+    const AES_NI: u64 = 1 << 57;
+    let first_word = |bench: &Value| {
+        let said = bench["libraries"][0]["processor_features"].as_str().unwrap().to_owned();
+        let word = said.split("0x").nth(1).unwrap().split(':').next().unwrap().to_owned();
+        u64::from_str_radix(&word, 16).unwrap()
+    };
+    let arguments = ["sha-256", "--size", "64B"];
+    let all = json(&arguments);
+    let none = json(&[&arguments[..], &["--hardware", "none"]].concat());
+    assert_eq!(none["hardware"], "none");
+    assert_eq!(first_word(&none) & AES_NI, 0);
+    assert_eq!(first_word(&all) & !AES_NI & first_word(&none), first_word(&none));
+    let kernels = none["libraries"].as_array().unwrap().last().unwrap();
+    assert_eq!(kernels["processor_features"], "portable");
+    // Those that cannot be told are not measured.
+    for library in ["ring", "rustcrypto"] {
+        let rows = none["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["library"] == library).unwrap();
+        assert!(row["no_figure"].as_str().unwrap().starts_with("not available: "), "{row}");
+    }
+    let said = error(&["sha-256", "--library", "multibuffer-avx2", "--hardware", "sse"]);
+    assert!(said.contains("AVX2") || said.contains("masks it"), "{said}");
+}
+
+/// A process that only pretends to be masked is not believed.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_level_without_its_mask_is_no_level() {
+    let output = Command::new(env!("CARGO_BIN_EXE_toll"))
+        .args(["bench", "sha-256", "--size", "64B", "--samples", "3", "--json"])
+        .args(["--library", "openssl", "--hardware", "none"])
+        .env("TOLL_HARDWARE", "none")
+        .env_remove("OPENSSL_ia32cap")
+        .output()
+        .unwrap();
+    let bench: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = bench["libraries"][0]["processor_features"].as_str().unwrap();
+    assert!(said.contains("env:~0x"), "{said}");
+}
+
+#[test]
+fn instructions_are_measured_or_not_available() {
+    let output = bench(&["instructions", "--json"]);
+    assert!(output.status.success());
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for line in json["instructions"].as_array().unwrap() {
+        match line["no_figure"].as_str() {
+            Some(why) => assert!(why.starts_with("not available here: "), "{line}"),
+            None => assert!(line["latency_cycles"]["median"].as_f64().unwrap() > 0.0, "{line}"),
+        }
+    }
+    let said = String::from_utf8(bench(&["instructions"]).stdout).unwrap();
+    assert!(said.contains("cycles/byte") || said.contains("not available here"), "{said}");
+}
+
+#[test]
+fn names_are_listed() {
+    let said = String::from_utf8(bench(&["--list"]).stdout).unwrap();
+    for name in ["X25519MLKEM768 server", "TLS 1.3 key schedule", "aws-lc", "multibuffer-avx2"] {
+        assert!(said.contains(name), "{said}");
+    }
+}
