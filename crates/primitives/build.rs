@@ -17,8 +17,8 @@ fn main() {
     }
 }
 
-/// The version of the package of that name, which is there once.
+/// The version of the package of that name; of several, the newest, which is what this crate takes.
 fn version<'a>(lock: &'a str, name: &str) -> Option<&'a str> {
-    let (_, package) = lock.split_once(&format!("name = \"{name}\"\nversion = \""))?;
+    let (_, package) = lock.rsplit_once(&format!("name = \"{name}\"\nversion = \""))?;
     package.split('"').next()
 }

@@ -37,7 +37,7 @@ pub use hardware::Hardware;
 pub use instruments::{CycleSource, ThisCore};
 pub use library::Library;
 pub use material::{Material, NoKeys};
-pub use routine::{Failed, Routine, Step, Unavailable};
+pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
 pub use workload::{Refused, Workload};
 
 /// The candidate that is nearest to a word, if any is near.

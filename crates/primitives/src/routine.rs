@@ -3,6 +3,12 @@
 /// Does one operation on an input, and says how many bytes came out.
 pub type Step = Box<dyn FnMut(&[u8], &mut [u8]) -> Result<usize, Failed>>;
 
+/// Overwrites a buffer.
+pub type Seal = Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>>;
+
+/// Hashes messages, and writes their digests one behind the other.
+pub type HashMany = Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>;
+
 /// An algorithm of a library, with its keys and contexts set up.
 pub enum Routine {
     /// From one buffer into another.
@@ -12,14 +18,14 @@ pub enum Routine {
         /// Bytes of the buffer before the message.
         front: usize,
         /// Overwrites the buffer.
-        seal: Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>>,
+        seal: Seal,
     },
     /// Many messages at once; the digests come one behind the other.
     Many {
         /// How many messages.
         lanes: usize,
         /// Hashes them.
-        hash: Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>,
+        hash: HashMany,
     },
 }
 

@@ -135,6 +135,10 @@ pub(crate) fn notes(outcome: &Outcome, context: &Context<'_>) -> String {
              busy hyperthread, and the figure is of all samples; the real cost is less."
         );
     }
+    if cfg!(debug_assertions) {
+        text +=
+            "This toll was built without optimization: libraries in Rust are faster than this.\n";
+    }
     if count(Quality::Unknown) > 0 {
         text += "Whether something else used the core is not known on this processor.\n";
     }

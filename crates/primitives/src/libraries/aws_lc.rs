@@ -12,7 +12,7 @@ use crate::key_schedule::{self, Secrets};
 use crate::libraries::ring_like::{common, first, put};
 use crate::library::Library;
 use crate::material::{KemKeys, KeyPair, Material};
-use crate::routine::{Failed, Routine, Unavailable};
+use crate::routine::{Failed, Routine, Seal, Unavailable};
 
 common!(aws_lc_rs);
 
@@ -90,7 +90,7 @@ fn plain(algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailab
     let key = UnboundCipherKey::new(method, &material.key[..size.key_bytes()]);
     let key = key.map_err(|_| refused("the key"))?;
     let iv = material.iv;
-    let seal: Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>> = match algorithm {
+    let seal: Seal = match algorithm {
         Algorithm::Cbc(_, Direction::Decrypt) => {
             let key = DecryptingKey::cbc(key).map_err(|_| refused("the key"))?;
             Box::new(move |message| {
@@ -140,7 +140,7 @@ impl Exchange {
         output: &mut [u8],
     ) -> Result<usize, Failed> {
         let peer = agreement::UnparsedPublicKey::new(self.method, peer);
-        agreement::agree(key, &peer, Failed::of("agree"), |secret| put(secret, output))
+        agreement::agree(key, peer, Failed::of("agree"), |secret| put(secret, output))
     }
 }
 

@@ -60,10 +60,8 @@ impl Hasher {
     ) -> Result<usize, Failed> {
         let context = self.context.ptr();
         // SAFETY: context and method are of this library.
-        ok(
-            unsafe { (self.init)(context, self.digest.method, ptr::null_mut()) },
-            "EVP_DigestInit_ex",
-        )?;
+        let answer = unsafe { (self.init)(context, self.digest.method, ptr::null_mut()) };
+        ok(answer, "EVP_DigestInit_ex")?;
         // SAFETY: the message is readable for its length.
         let answer = unsafe { (self.update)(context, message.as_ptr().cast(), message.len()) };
         ok(answer, "EVP_DigestUpdate")?;
