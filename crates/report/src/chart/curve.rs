@@ -1,6 +1,7 @@
 //! The charts of an answer along a swept key: the figure at each of its values, and the share of its CPUs
 //! that the server used meanwhile.
 
+use study::Metric;
 use study::analysis::{Answer, Curve, Figure, Point};
 
 use super::answer_chart::{axis, description, title};
@@ -13,7 +14,7 @@ use crate::quantity::{Quantity, Unit};
 /// What one of the charts shows of a bar of a point.
 type Of = fn(&Point, usize) -> Option<&Figure>;
 
-/// Both charts; the second only where the server's CPU time is known.
+/// Both charts; the second only of what all CPUs do together, where their time is known.
 pub(crate) fn curve_charts(answer: &Answer, curve: &Curve) -> Vec<Chart> {
     let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
     let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
@@ -25,7 +26,10 @@ pub(crate) fn curve_charts(answer: &Answer, curve: &Curve) -> Vec<Chart> {
         ..chart(answer, curve, of_bar, &unit, true)
     };
     let unit = Quantity::Share.unit_for(figures(curve, of_busy).map(|f| f.estimate.median));
-    let second = figures(curve, of_busy).next().is_some().then(|| Chart {
+    // Beside what a CPU-second gives, it would say nothing.
+    let has_busy = matches!(answer.metric, Metric::Goodput | Metric::Rate)
+        && figures(curve, of_busy).next().is_some();
+    let second = has_busy.then(|| Chart {
         title: "CPU that the server used meanwhile".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
@@ -52,10 +56,12 @@ fn chart(answer: &Answer, curve: &Curve, of: Of, unit: &Unit, has_published: boo
         ..row(point, of, &scale, unit)
     });
     let (rows, height) = Chart::stack(rows.collect());
-    let common: Vec<&str> = answer.common.values().map(String::as_str).collect();
+    let common = answer.common.iter().map(|(key, value)| study::label(key, value));
+    let subtitle: Vec<String> =
+        std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
     Chart {
         title: String::new(),
-        subtitle: [vec![answer.case.as_str()], common].concat().join(", "),
+        subtitle: subtitle.join(", "),
         description: description(&rows),
         axis: String::new(),
         ticks: ticks(&scale, unit),
@@ -68,7 +74,18 @@ fn chart(answer: &Answer, curve: &Curve, of: Of, unit: &Unit, has_published: boo
     }
 }
 
-/// A row has the bars of all values of the compared key, each named in its figure.
+/// Which bar is of which value of the compared key: the same in every row.
+fn colours(curve: &Curve) -> Option<String> {
+    let bars = &curve.points.first()?.bars;
+    let name = |bar: &study::analysis::Bar| match bar.is_baseline {
+        true => format!("{} (grey)", bar.label),
+        false => bar.label.clone(),
+    };
+    let names: Vec<String> = bars.iter().map(name).collect();
+    Some(format!("from above: {}", names.join(", ")))
+}
+
+/// A row has the bars of all values of the compared key.
 fn row(point: &Point, of: Of, scale: &Scale, unit: &Unit) -> Row {
     let mut values = Vec::new();
     let mut bars = Vec::new();
@@ -79,7 +96,7 @@ fn row(point: &Point, of: Of, scale: &Scale, unit: &Unit) -> Row {
         let title = format!("{}, {}: {}", point.label, bar.label, joined(&text, &interval));
         let is_hatched = bar.mark.is_some_and(mark::is_not_a_maximum);
         bars.extend(Bar::of(figure, series, is_hatched, scale, title));
-        values.push(Value { series, text: format!("{} {text}", bar.label), interval });
+        values.push(Value { series, text, interval: String::new() });
     }
     Row {
         y: 0.0,
@@ -96,8 +113,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use stats::Estimate;
+    use study::Reference;
     use study::analysis::Bar as Bar_;
-    use study::{Metric, Reference};
 
     use super::*;
 
@@ -147,9 +164,10 @@ mod tests {
         let charts = curve_charts(&answer, answer.curve.as_ref().unwrap());
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
         assert_eq!(titles, ["Goodput", "CPU that the server used meanwhile"]);
-        assert!(charts[0].description.starts_with("1 MiB objects: CBC 2.70 Gb/s"));
-        assert!(charts[1].description.contains("4 MiB objects: CBC 99.0%"));
+        assert!(charts[0].description.starts_with("1 MiB objects: 2.70 Gb/s, 8.10 Gb/s."));
+        assert!(charts[1].description.contains("4 MiB objects: 99.0%, 90.0%."));
         assert_eq!(charts[0].rows[0].bars.len(), 2);
+        assert_eq!(charts[0].subtitle, "files, from above: CBC (grey), GCM");
         assert!(charts[1].published.is_none() && charts[1].rows[0].bands.is_empty());
     }
 

@@ -10,7 +10,7 @@ use super::{LINE, OF_TWO, ONE, Scale, rounded};
 /// A range over a bar.
 #[derive(Debug, Serialize)]
 pub(crate) struct Band {
-    /// Its left end and its length in percent; a single figure has no length.
+    /// Its left end and its length in percent; a single figure is a thin mark.
     pub(crate) x: f64,
     pub(crate) width: f64,
     /// In pixels, below the row's upper end.
@@ -29,6 +29,9 @@ pub(crate) struct Bands<'a> {
 }
 
 const GIGA: f64 = 1e9;
+
+/// A single figure is a mark: what has no width is not drawn at all.
+const LEAST_WIDTH: f64 = 0.4;
 
 impl<'a> Bands<'a> {
     /// Of all bars of a row but the baseline; a ratio is one to the baseline's figure.
@@ -67,7 +70,7 @@ impl<'a> Bands<'a> {
             };
             Some(Band {
                 x: low,
-                width: rounded(high - low),
+                width: rounded((high - low).max(LEAST_WIDTH)),
                 y: y - 2.0,
                 height: height + 4.0,
                 title: format!("published: {} had {}", self.published.who, self.published.says),

@@ -104,14 +104,8 @@ impl<'a> Along<'a> {
         let ratios: Vec<(&Compared<'_>, &Figure)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
         let median = |figure: &Figure| figure.estimate.median;
-        let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)))?;
-        let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)))?;
         let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
             format!("{} ({})", times(ratio), self.label(point))
-        };
-        let ratio = match ratios.len() {
-            1 => at(least),
-            _ => format!("{} to {}", at(least), at(most)),
         };
         let verb = if first.is_of_bodies() { "sends" } else { "makes" };
         let highest = entries
@@ -120,10 +114,21 @@ impl<'a> Along<'a> {
             .max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let highest = highest.map_or_else(String::new, |(point, figure)| {
             let (divisor, name) = unit(first, median(figure));
-            format!(", at most {} {name} ({})", quantity(figure, divisor), self.label(point))
+            format!("at most {} {name} ({})", quantity(figure, divisor), self.label(point))
         });
+        let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)));
+        let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
+        let (Some(least), Some(most)) = (least, most) else {
+            // What the others are compared with has no figure; theirs stand all the same.
+            let with = label_in_sentence(key, value);
+            return (!highest.is_empty()).then(|| format!("{verb} {highest} with {with}"));
+        };
+        let ratio = match ratios.len() {
+            1 => at(least),
+            _ => format!("{} to {}", at(least), at(most)),
+        };
         Some(format!(
-            "{verb} {ratio} as much with {} as with {}{highest}",
+            "{verb} {ratio} as much with {} as with {}, {highest}",
             label_in_sentence(key, value),
             label_in_sentence(key, baseline.value)
         ))

@@ -142,6 +142,13 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
             of_cores(least.cores)
         ));
     }
+    if let Some(limit) = other_limit(least) {
+        sentences.push(format!(
+            "A core does more than that: {} {}.",
+            super::limits::in_words(limit),
+            if least.cores == 1 { "with it alone" } else { "with the fewest" }
+        ));
+    }
     if let Some((cap, why)) = cap {
         sentences.push(format!("More than {} was not let through: {why}.", told(cap)));
     }
@@ -172,13 +179,20 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     Projection { label, sentences, stops_helping, cores }
 }
 
-/// The most that was let through where something else than the server's CPU was the limit.
+/// What limited every trial of a step, where it was not the server's CPU.
+fn other_limit(step: &Step<'_>) -> Option<Limit> {
+    let limits = step.trials.limits();
+    let is_server = limits.contains_key(&Limit::ServerCpu);
+    limits.into_keys().next().filter(|_| !is_server)
+}
+
+/// The most that was let through with more cores than the fewest. A client that is too slow, or other
+/// work on the CPUs, is a fault of the measurement and no cap.
 fn cap(steps: &[Step<'_>]) -> Option<(f64, &'static str)> {
-    let capped = steps.iter().filter_map(|step| {
-        let limits = step.trials.limits();
-        let all_else = limits.keys().all(|limit| *limit != Limit::ServerCpu);
-        let limit = limits.keys().find(|_| all_else)?;
-        Some((step.figure.estimate.median, super::limits::in_words(*limit)))
+    let capped = steps.iter().skip(1).filter_map(|step| {
+        let limit = other_limit(step)
+            .filter(|limit| !matches!(limit, Limit::ClientCpu | Limit::Noise | Limit::Errors))?;
+        Some((step.figure.estimate.median, super::limits::in_words(limit)))
     });
     capped.max_by(|a, b| a.0.total_cmp(&b.0))
 }

@@ -71,6 +71,24 @@ fn sizes_make_one_answer_that_ends_with_what_was_published() {
 }
 
 #[test]
+fn without_a_baseline_the_others_have_their_figures() {
+    let mut scene = sizes();
+    for (cell, round) in
+        [0, 2, 4].into_iter().flat_map(|cell| (0..7).map(move |round| (cell, round)))
+    {
+        scene.fail(cell, round);
+    }
+    let sentence = scene.first().sentence;
+    assert!(
+        sentence.starts_with(
+            "The server (on CPU 0) sends at most 9.00 [8.73, 9.27] Gb/s (16 MiB objects) with \
+             AES-128-GCM (nginx)"
+        ),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn what_limits_one_size_is_said_with_that_size() {
     let mut scene = sizes();
     limit(&mut scene, 1, 2, Limit::ClientCpu);
@@ -118,6 +136,18 @@ fn from_one_core_only_a_straight_line_follows() {
         ]
     );
     assert_eq!(gcm.cores.last().unwrap().law, None);
+}
+
+#[test]
+fn noise_is_no_cap_and_makes_a_core_look_worse_than_it_is() {
+    let mut scene = of_cores(&["1", "2"], |cores| cores);
+    for (cell, round) in (0..4).flat_map(|cell| (0..7).map(move |round| (cell, round))) {
+        scene.trial(cell, round).verdict.limit = Limit::Noise;
+    }
+    let words = projected(&mut scene).projections[1].sentences.join(" ");
+    assert!(words.contains("A core does more than that: other work"), "{words}");
+    assert!(!words.contains("not let through"), "{words}");
+    assert!(words.contains("32 cores 288 Gb/s"), "{words}");
 }
 
 #[test]
