@@ -8,13 +8,14 @@
 use std::error::Error;
 use std::num::NonZeroU32;
 
-use load::{Arrival, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Arrival, Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let url: Url = arguments.next().ok_or("give a URL")?.parse()?;
     let mut plan = Plan {
+        objects: None,
         address: url.resolve()?,
         url,
         tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
@@ -27,6 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         receive: Receive::Walk,
         verify: OneIn(NonZeroU32::new(64).ok_or("64 is not 0")?),
         timeout: Nanos(5_000_000_000),
+        ramp: Nanos(0),
+        close: Close::Fin,
+        seed: 0,
     };
     if let Some(text) = arguments.next() {
         plan.tls.resumption = text.parse()?;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use units::Bytes;
 
+use crate::asks::Asks;
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths};
 use crate::recorder::Recorder;
@@ -40,8 +40,7 @@ pub(crate) struct Context<'a> {
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
-    pub(crate) request: &'a [u8],
-    pub(crate) expectation: Expectation,
+    pub(crate) asks: Asks,
     /// What is known of the lengths of the server's records.
     pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
@@ -66,7 +65,6 @@ impl<'a> Context<'a> {
         client: Option<&'a dyn Client>,
         thread: usize,
         base: Instant,
-        request: &'a str,
         scratch: &'a mut [u8],
     ) -> io::Result<Self> {
         let is_many = plan.operation != Operation::Requests || plan.connections > PORTS_OF_A_SOURCE;
@@ -77,11 +75,7 @@ impl<'a> Context<'a> {
             client,
             recorder: Recorder::new(plan.arrival),
             scratch,
-            request: request.as_bytes(),
-            expectation: match objects::size_of(plan.url.path()) {
-                Some(Bytes(size)) => Expectation::Object(size),
-                None => Expectation::Anything,
-            },
+            asks: Asks::new(plan, thread),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
@@ -119,8 +113,8 @@ impl<'a> Context<'a> {
 
     /// The mark for responses that are not worth more than two wake-ups: they are awaited whole,
     /// or half.
-    pub(crate) fn mark_of_whole(&self) -> Option<u32> {
-        let Expectation::Object(size) = self.expectation else { return None };
+    pub(crate) fn mark_of_whole(&self, expectation: Expectation) -> Option<u32> {
+        let Expectation::Object(size) = expectation else { return None };
         let most = u64::from(self.mark);
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(size.min(most) as u32)
     }
@@ -163,20 +157,6 @@ impl<'a> Context<'a> {
         ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
         Ok(())
     }
-}
-
-/// The request of all operations of a plan.
-pub(crate) fn request(plan: &Plan) -> String {
-    let connection = match plan.operation {
-        Operation::OneRequestPerConnection => "Connection: close\r\n",
-        Operation::Requests | Operation::Handshakes => "",
-    };
-    format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
-        plan.url.path(),
-        plan.url.authority(),
-        env!("CARGO_PKG_VERSION"),
-    )
 }
 
 /// Addresses of 127.0.0.0/8, in turn: each has its own 28,000 ports, so that connections which

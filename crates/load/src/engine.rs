@@ -16,7 +16,7 @@ use crate::handshake::{Client, Negotiated, client};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan, PlanError, Stop};
 use crate::recorder::Recorder;
-use crate::schedule::Part;
+use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 
@@ -59,7 +59,7 @@ pub enum EngineError {
     /// The process may not have so many descriptors.
     #[error(
         "{connections} connections need {needed} file descriptors, but this process may have {limit}; \
-         lower --connections or raise the limit, e.g. ulimit -n {needed}"
+         lower --connections, load from several processes, or raise the limit, e.g. ulimit -n {needed}"
     )]
     Descriptors {
         /// Asked for.
@@ -120,15 +120,6 @@ impl Engine {
     /// A plan that contradicts itself, a certificate file that cannot be read, too few
     /// descriptors, or a CPU that is not there. Nothing has been sent then.
     pub fn start(plan: Plan) -> Result<Self, EngineError> {
-        Self::start_seeded(plan, 0)
-    }
-
-    /// The same, with a seed for what is random: the arrivals of a Poisson process. Equal seeds and
-    /// plans give equal arrivals, so trials that are to be independent need different ones.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
-    pub fn start_seeded(plan: Plan, seed: u64) -> Result<Self, EngineError> {
         plan.check()?;
         raise_descriptor_limit(plan.connections)?;
         let cpus = plan.cpus.as_slice();
@@ -138,7 +129,8 @@ impl Engine {
             (0..thread_count).map(|_| new_client(&plan)).collect::<Result<Vec<_>, _>>()?;
 
         let base = Instant::now();
-        let window = Arc::new(Window::new(plan.stop));
+        let window = Arc::new(Window::new(plan.stop, plan.ramp));
+        let ramp = Ramp::new(plan.ramp.0, window.planned_end());
         let plan = Arc::new(plan);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
@@ -146,8 +138,15 @@ impl Engine {
             let slots =
                 connections / thread_count + usize::from(thread < connections % thread_count);
             let window_start = window.start();
-            let part =
-                Part { thread, threads: thread_count, slots, connections, window_start, seed };
+            let part = Part {
+                thread,
+                threads: thread_count,
+                slots,
+                connections,
+                window_start,
+                seed: plan.seed,
+                ramp,
+            };
             let cpu = plan.cpus.as_slice()[thread];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
@@ -216,13 +215,13 @@ impl Engine {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
-    /// Ends the window now; what was measured stays.
+    /// Ends the load now, and the window if it lasts; what was measured stays.
     pub fn stop(&self) {
         self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Waits for the end of the load, which comes at most about a second after its window's, and
-    /// gathers what was recorded.
+    /// Waits for the end of the load, which comes at most about a second after that of its window
+    /// and, unless it is stopped, of its [`Plan::ramp`], and gathers what was recorded.
     #[must_use]
     pub fn join(self) -> Outcome {
         let mut all = Recorder::default();
@@ -237,15 +236,25 @@ impl Engine {
     }
 }
 
-/// Tries one operation, within five seconds.
+/// Tries one operation, or one of each object, within five seconds each.
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
 pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
+    let mut negotiated = None;
+    for path in plan.paths() {
+        let url = plan.url.with_path(path);
+        negotiated = probe_one(&Plan { url, objects: None, ..plan.clone() })?;
+    }
+    Ok(negotiated)
+}
+
+fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     let limit = Nanos(plan.timeout.0.min(PROBE_LIMIT));
     let plan = Plan {
         arrival: Arrival::CLOSED,
         connections: 1,
+        ramp: Nanos(0),
         stop: Stop::Operations(1),
         timeout: limit,
         ..plan.clone()
@@ -300,7 +309,8 @@ fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
     client(&plan.tls, plan.url.host(), plan.verify).map(Some)
 }
 
-/// Raises the soft limit as far as the load needs.
+/// Raises the limit as far as the load needs: the soft one, and where that is allowed (to
+/// `CAP_SYS_RESOURCE`) the hard one too.
 fn raise_descriptor_limit(connections: usize) -> Result<(), EngineError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let needed = connections as u64 + SPARE_DESCRIPTORS;
@@ -308,10 +318,11 @@ fn raise_descriptor_limit(connections: usize) -> Result<(), EngineError> {
     if limits.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
-    let maximum = limits.maximum.unwrap_or(u64::MAX);
-    let raised = Rlimit { current: Some(needed), maximum: limits.maximum };
-    if maximum < needed || setrlimit(Resource::Nofile, raised).is_err() {
-        return Err(EngineError::Descriptors { connections, needed, limit: maximum });
-    }
-    Ok(())
+    let maximum = limits.maximum.map(|maximum| maximum.max(needed));
+    let raised = Rlimit { current: Some(needed), maximum };
+    setrlimit(Resource::Nofile, raised).map_err(|_| EngineError::Descriptors {
+        connections,
+        needed,
+        limit: limits.maximum.unwrap_or(u64::MAX),
+    })
 }

@@ -5,10 +5,12 @@
 //! the kernel, the first and the last record are opened, and the last one's sequence number proves
 //! how many came between (see the module `receive`). Three things stay apart: what an operation is
 //! ([`Operation`]), when the next one starts ([`Arrival`]), and when all of it stops ([`Stop`]).
+//! What is asked for is a [`Url`], or a [`Mix`] of objects at it.
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
 
 mod arrival;
+mod asks;
 mod connection;
 mod context;
 mod engine;
@@ -16,8 +18,10 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod handshake;
+mod mix;
 mod outcome;
 mod plan;
+mod random;
 mod receive;
 mod record;
 mod recorder;
@@ -32,7 +36,8 @@ pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, ProbeError, Progress, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
+pub use mix::{Mix, Portion};
 pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
-pub use plan::{KeyExchangeMode, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
+pub use plan::{Close, KeyExchangeMode, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
 pub use share::{OneIn, Percent};
 pub use url::Url;

@@ -25,6 +25,9 @@ pub struct Outcome {
     pub bytes: ByteCounts,
     /// From start to end of operations that ended well within the window.
     pub latencies: Latencies,
+    /// How many of the completed operations brought which object, in the order of the plan's objects;
+    /// it ends with the last one that was brought.
+    pub objects: Vec<u64>,
     /// What each successful handshake of the load negotiated, warm-up included, with its count:
     /// the requests of the window travel on connections that the warm-up opened.
     pub negotiated: Vec<(Negotiated, u64)>,

@@ -7,13 +7,15 @@ use cpus::CpuList;
 use tls::{Cipher, Group, KeyExchange, Mac, Suite, Version};
 use units::Nanos;
 
-use crate::{Arrival, OneIn, Percent, Url};
+use crate::{Arrival, Distribution, Mix, OneIn, Percent, Url};
 
 /// All that the engine needs to know to load one server.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// What to ask for; its scheme decides between TLS and plain HTTP.
     pub url: Url,
+    /// What to ask for instead of the URL's path, which is `/` then.
+    pub objects: Option<Mix>,
     /// Where the server listens.
     pub address: SocketAddr,
     /// What to offer and to trust; unused where the scheme is `http`.
@@ -36,6 +38,15 @@ pub struct Plan {
     pub verify: OneIn,
     /// An operation that makes no progress for this long has stalled.
     pub timeout: Nanos,
+    /// How long the load takes to grow before its warm-up, and to shrink behind its window; 0 is at
+    /// once. Connections come and go in turn; an open loop's rate grows and shrinks in a straight
+    /// line instead. A load that ends after a number of operations, or is stopped, does not shrink.
+    pub ramp: Nanos,
+    /// How connections are ended.
+    pub close: Close,
+    /// What everything random follows from: equal plans load alike, so trials that are to be
+    /// independent need different ones.
+    pub seed: u64,
 }
 
 /// What one operation is, from its start to its end.
@@ -68,6 +79,17 @@ pub enum KeyExchangeMode {
     Fixed,
     /// A fresh key for each handshake.
     Fresh,
+}
+
+/// How the client ends its connections (RFC 9293, section 3.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// By FIN. Where a connection carries one request, the server is asked to close, and waited for.
+    Fin,
+    /// By RST, which leaves no TIME-WAIT at either side. A request does not ask the server to close:
+    /// once its response is complete, the connection is reset. After a handshake the server's close
+    /// is awaited even so, for only that proves that it took the client's Finished.
+    Rst,
 }
 
 /// When to measure and when to end.
@@ -145,7 +167,8 @@ impl Plan {
             return error("a window of 0s measures nothing; give a duration such as 10s".into());
         }
         if let Stop::After { warmup, duration } = self.stop
-            && warmup.0.saturating_add(duration.0) > LONGEST.0
+            && (self.ramp.0.saturating_mul(2).saturating_add(warmup.0).saturating_add(duration.0)
+                > LONGEST.0)
         {
             return error(format!("a load lasts {LONGEST} at most; give a shorter duration"));
         }
@@ -153,6 +176,18 @@ impl Plan {
             return error("a time limit of 0s fails everything; give one such as 10s".into());
         }
         self.arrival.check().map_err(PlanError)?;
+        if let Some(objects) = &self.objects {
+            if self.operation == Operation::Handshakes {
+                return error(format!("handshakes ask for nothing; leave --object {objects} out"));
+            }
+            if self.url.path() != "/" {
+                return error(format!(
+                    "{} names an object, and --object {objects} too; leave the URL's path out, or \
+                     --object",
+                    self.url
+                ));
+            }
+        }
         if !self.url.is_tls() {
             if self.operation == Operation::Handshakes {
                 return error(format!("{} has no handshakes; give an https:// URL", self.url));
@@ -160,6 +195,23 @@ impl Plan {
             return self.tls.check_absent(&self.url);
         }
         self.tls.check()
+    }
+}
+
+impl Plan {
+    /// Whether anything of it follows from the seed.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
+        is_mixed
+            || matches!(self.arrival, Arrival::Open { distribution: Distribution::Poisson, .. })
+    }
+
+    /// The paths that are asked for, in the order of the plan's objects.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let alone = self.objects.is_none().then(|| self.url.path());
+        let mixed = self.objects.iter().flat_map(Mix::portions);
+        alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
     }
 }
 
@@ -185,6 +237,14 @@ impl TlsPlan {
             }
             _ => Stack::Rustls,
         }
+    }
+
+    /// The only version that can be negotiated: the one that is asked for, or that of the only suite
+    /// or group; `None` where both can.
+    #[must_use]
+    pub fn only_version(&self) -> Option<Version> {
+        let of_group = self.group.filter(|group| group.is_of_tls13_only()).map(|_| Version::Tls13);
+        self.version.or(self.suite.map(Suite::version)).or(of_group)
     }
 
     /// How the client will take part in the key exchange.
@@ -232,15 +292,17 @@ impl TlsPlan {
                 "{suite} has no key exchange by group; leave --group {group} out"
             ));
         }
+        if let Some(group) = self.group
+            && group.is_of_tls13_only()
+            && self.only_version() == Some(Version::Tls12)
+        {
+            return error(format!(
+                "{group} is a group of TLS 1.3, but TLS 1.2 was asked for; change --group, or --tls and --suite"
+            ));
+        }
         if self.key_exchange == Some(KeyExchangeMode::Fixed) && self.stack() == Stack::OpenSsl {
             return error(format!(
                 "{} goes through OpenSSL, whose key exchange is always fresh; leave --key-exchange fixed out",
-                self.suite.map_or("this", |suite| suite.name)
-            ));
-        }
-        if self.resumption > Percent::default() && self.stack() == Stack::OpenSsl {
-            return error(format!(
-                "{} goes through OpenSSL, with which toll does not resume; leave --resumption out",
                 self.suite.map_or("this", |suite| suite.name)
             ));
         }
@@ -291,20 +353,25 @@ named!(Receive, "way to receive", {
     "walk" => Self::Walk,
     "decrypt" => Self::Decrypt,
 });
+named!(Close, "way to close", {
+    "fin" => Self::Fin,
+    "rst" => Self::Rst,
+});
 named!(KeyExchangeMode, "kind of key exchange", {
     "fixed" => Self::Fixed,
     "fresh" => Self::Fresh,
 });
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
 
-    fn plan(url: &str, tls: TlsPlan) -> Plan {
+    pub(crate) fn plan(url: &str, tls: TlsPlan) -> Plan {
         Plan {
             url: url.parse().unwrap(),
+            objects: None,
             address: "127.0.0.1:443".parse().unwrap(),
             tls,
             operation: Operation::Requests,
@@ -315,6 +382,9 @@ mod tests {
             receive: Receive::Walk,
             verify: OneIn(NonZeroU32::MIN),
             timeout: Nanos(1),
+            ramp: Nanos(0),
+            close: Close::Fin,
+            seed: 0,
         }
     }
 
@@ -345,15 +415,21 @@ mod tests {
             message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() })
                 .contains("only for CBC")
         );
+        let hybrid = Some(Group::X25519MlKem768);
+        let tls12 = Some(Version::Tls12);
+        assert!(
+            message(https, TlsPlan { group: hybrid, version: tls12, ..any() })
+                .contains("X25519MLKEM768 is a group of TLS 1.3, but TLS 1.2 was asked for")
+        );
+        let aead = Some(Suite::parse("ECDHE-RSA-AES128-GCM-SHA256").unwrap());
+        assert!(plan(https, TlsPlan { group: hybrid, suite: aead, ..any() }).check().is_err());
+        assert_eq!(TlsPlan { group: hybrid, ..any() }.only_version(), Some(Version::Tls13));
         assert!(
             message("http://localhost/", TlsPlan { suite: cbc, ..any() })
                 .contains("--suite asks for TLS, but http://localhost/ is plain HTTP")
         );
         let resumption = "70%".parse().unwrap();
-        assert!(
-            message(https, TlsPlan { resumption, suite: cbc, ..any() })
-                .contains("leave --resumption")
-        );
+        assert!(plan(https, TlsPlan { resumption, suite: cbc, ..any() }).check().is_ok());
         assert!(
             message("http://localhost/", TlsPlan { resumption, ..any() })
                 .contains("--resumption asks for TLS")
@@ -361,6 +437,14 @@ mod tests {
         let mut handshakes = plan("http://localhost/", any());
         handshakes.operation = Operation::Handshakes;
         assert!(handshakes.check().unwrap_err().to_string().contains("has no handshakes"));
+        handshakes = plan(https, any());
+        handshakes.objects = "1KiB 90%, 1MiB 10%".parse().ok();
+        assert!(handshakes.check().is_ok() && handshakes.is_random());
+        assert_eq!(handshakes.paths().collect::<Vec<_>>(), ["/bytes/1KiB", "/bytes/1MiB"]);
+        let both = Plan { url: "https://localhost/x".parse().unwrap(), ..handshakes.clone() };
+        assert!(both.check().unwrap_err().to_string().contains("leave the URL's path out"));
+        handshakes.operation = Operation::Handshakes;
+        assert!(handshakes.check().unwrap_err().to_string().contains("handshakes ask for nothing"));
         let mut hasty = plan(https, any());
         hasty.arrival = Arrival::Paced { every: Nanos(0) };
         assert!(

@@ -15,11 +15,13 @@ pub(crate) struct Times {
     /// When it began.
     pub(crate) start: u64,
     pub(crate) first_byte: Option<u64>,
+    /// Which of the plan's objects it asks for.
+    pub(crate) object: usize,
 }
 
 impl Times {
     pub(crate) fn new(intended: u64, start: u64) -> Self {
-        Self { intended, start, first_byte: None }
+        Self { intended, start, ..Self::default() }
     }
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct Recorder {
     failures: Failures,
     bytes: ByteCounts,
     latencies: Latencies,
+    objects: Vec<u64>,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
     lost: Vec<String>,
@@ -46,6 +49,9 @@ impl Recorder {
     /// An operation begins.
     pub(crate) fn begins(&mut self, window: &Window, times: Times) {
         self.arrivals.intended += u64::from(window.contains(times.intended));
+        // While the load shrinks, what came too late is begun all the same.
+        let is_late = window.has_seen(times.intended) && !window.has_seen(times.start);
+        self.arrivals.waiting += u64::from(is_late);
     }
 
     /// An operation that was meant to start then has not begun by the window's end.
@@ -84,7 +90,7 @@ impl Recorder {
     ) {
         self.judge_deadline(window, times.intended, Some(now));
         if !window.admits_operation(now) {
-            self.in_flight += u64::from(window.is_past(now));
+            self.in_flight += u64::from(window.is_past(now) && window.has_seen(times.start));
             return;
         }
         self.completed += 1;
@@ -96,6 +102,7 @@ impl Recorder {
             record(&mut self.latencies.service, now, times.start);
         }
         if let Some(received) = received {
+            add_object(&mut self.objects, times.object, 1);
             let is_whole = received.opened == received.body;
             self.verified.walked += u64::from(!is_whole);
             self.verified.opened += u64::from(is_whole);
@@ -116,8 +123,8 @@ impl Recorder {
         }
         if window.admits_operation(now) {
             self.failures.add(failure);
-        } else if times.is_some() {
-            self.in_flight += u64::from(window.is_past(now));
+        } else if let Some(times) = times {
+            self.in_flight += u64::from(window.is_past(now) && window.has_seen(times.start));
         }
     }
 
@@ -134,7 +141,7 @@ impl Recorder {
 
     /// An operation was under way when the window ended.
     pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
-        self.in_flight += 1;
+        self.in_flight += u64::from(window.has_seen(times.start));
         self.judge_deadline(window, times.intended, None);
     }
 
@@ -163,6 +170,9 @@ impl Recorder {
         self.bytes.unproven += other.bytes.unproven;
         self.bytes.opened += other.bytes.opened;
         self.latencies.merge(&other.latencies);
+        for (object, count) in other.objects.into_iter().enumerate() {
+            add_object(&mut self.objects, object, count);
+        }
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
@@ -188,6 +198,7 @@ impl Recorder {
             failures: self.failures,
             bytes: self.bytes,
             latencies: self.latencies,
+            objects: self.objects,
             negotiated: self.negotiated,
             verified: self.verified,
             lost: self.lost,
@@ -197,6 +208,13 @@ impl Recorder {
 
 fn record(histogram: &mut hdrhistogram::Histogram<u64>, now: u64, start: u64) {
     histogram.saturating_record(now.saturating_sub(start).max(1));
+}
+
+fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
+    if list.len() <= object {
+        list.resize(object + 1, 0);
+    }
+    list[object] += count;
 }
 
 /// There are few different ones, so a list is searched faster than a map.
@@ -216,7 +234,8 @@ mod tests {
     use units::Nanos;
 
     fn window(warmup: u64, duration: u64) -> Window {
-        Window::new(Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) })
+        let stop = Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) };
+        Window::new(stop, Nanos(0))
     }
 
     /// In a closed loop.
@@ -232,14 +251,14 @@ mod tests {
     fn only_what_ends_within_the_window_counts() {
         let window = window(100, 200);
         let mut recorder = Recorder::default();
-        for now in [50, 99, 100, 299, 300, 400] {
+        for now in [50, 99, 100, 299, 300, 310] {
             recorder.completed(&window, now, started(now - 20), None);
             recorder.failed(&window, now, Some(started(now - 20)), failure());
             recorder.failed(&window, now, None, failure());
         }
         let outcome = recorder.into_outcome(&window);
         assert_eq!((outcome.completed, outcome.failures.total()), (2, 4));
-        // Those that end at 300 and at 400 were under way at the window's end.
+        // Those that end at 300 and at 310 were under way at the window's end.
         assert_eq!(outcome.in_flight, 4);
         assert_eq!(outcome.latencies.whole.len(), 2);
         assert_eq!(outcome.window, Nanos(200));
@@ -248,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_number_of_operations_ends_the_window_with_the_last() {
-        let window = Window::new(Stop::Operations(2));
+        let window = Window::new(Stop::Operations(2), Nanos(0));
         let mut recorder = Recorder::default();
         recorder.failed(&window, 5, None, Failure::new(ErrorKind::Alert, ""));
         assert!(!window.is_over(6));
@@ -260,7 +279,7 @@ mod tests {
 
     #[test]
     fn threads_that_end_operations_at_the_same_time_count_no_more_than_asked() {
-        let window = Window::new(Stop::Operations(3));
+        let window = Window::new(Stop::Operations(3), Nanos(0));
         let mut recorders = [Recorder::default(), Recorder::default()];
         // All within the window, for no end has been noticed: their times are equal or earlier.
         for now in [9, 9, 8, 7, 6] {
@@ -307,7 +326,30 @@ mod tests {
             recorder.waits(&window, intended);
         }
         let arrivals = recorder.into_outcome(&window).arrivals;
-        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 3, deadline_misses: 0 });
+        // The third was not begun in time either.
+        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 4, deadline_misses: 0 });
+    }
+
+    #[test]
+    fn what_begins_behind_the_window_is_no_part_of_it() {
+        let stop = Stop::After { warmup: Nanos(0), duration: Nanos(200) };
+        let window = Window::new(stop, Nanos(100));
+        let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
+        // From 100 to 300; the load shrinks until 400.
+        for (intended, start, end) in
+            [(250, 260, 290), (280, 290, 350), (290, 310, 350), (320, 320, 350)]
+        {
+            let times = Times::new(intended, start);
+            recorder.begins(&window, times);
+            recorder.completed(&window, end, times, None);
+        }
+        let times = Times::new(330, 330);
+        recorder.begins(&window, times);
+        recorder.failed(&window, 360, Some(times), failure());
+        recorder.in_flight(&window, Times::new(370, 370));
+        let outcome = recorder.into_outcome(&window);
+        assert_eq!((outcome.completed, outcome.in_flight, outcome.failures.total()), (1, 1, 0));
+        assert_eq!(outcome.arrivals, ArrivalCounts { intended: 3, waiting: 1, deadline_misses: 0 });
     }
 
     #[test]

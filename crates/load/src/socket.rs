@@ -3,9 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 use socket2::{Domain, Protocol, Type};
 
+use crate::Close;
 use crate::failure::{ErrorKind, Failure};
 
 /// One end of a TCP connection that never blocks.
@@ -24,10 +26,12 @@ pub(crate) enum Moved {
 impl Socket {
     /// Starts to connect; says whether that was completed at once.
     ///
-    /// `source` spreads connections over addresses, since one has fewer than 64 Ki ports.
+    /// `source` spreads connections over addresses, since one has fewer than 64 Ki ports. With
+    /// [`Close::Rst`] the socket resets its connection when it is dropped.
     pub(crate) fn connect(
         address: SocketAddr,
         source: Option<Ipv4Addr>,
+        close: Close,
     ) -> Result<(Self, bool), Failure> {
         let failed = |error: io::Error| connect_failure(&error);
         let kind = Type::STREAM.nonblocking().cloexec();
@@ -39,6 +43,10 @@ impl Socket {
             set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
                 .map_err(failed)?;
             socket.bind(&SocketAddr::new(IpAddr::V4(source), 0).into()).map_err(failed)?;
+        }
+        if close == Close::Rst {
+            // A close that lingers for no time is a reset (socket(7), `SO_LINGER`).
+            socket.set_linger(Some(Duration::ZERO)).map_err(failed)?;
         }
         let address = address.into();
         match socket.connect(&address) {

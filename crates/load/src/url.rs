@@ -19,6 +19,12 @@ impl Url {
         Self { tls, host: address.ip().to_string(), port: address.port(), path: path.to_owned() }
     }
 
+    /// The URL of another path at the same server.
+    #[must_use]
+    pub fn with_path(&self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self.clone() }
+    }
+
     /// Whether the scheme is `https`.
     #[must_use]
     pub fn is_tls(&self) -> bool {

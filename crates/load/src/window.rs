@@ -12,19 +12,29 @@ pub(crate) struct Window {
     start: u64,
     planned_end: u64,
     end: AtomicU64,
+    /// When nothing more is begun: later than the end where the load shrinks.
+    over: AtomicU64,
     /// Operations that are still to be counted, where their number is the stop.
     operations_left: Option<AtomicU64>,
 }
 
 impl Window {
-    pub(crate) fn new(stop: Stop) -> Self {
+    /// `ramp` is how long the load grows before the warm-up and shrinks behind the window.
+    pub(crate) fn new(stop: Stop, ramp: Nanos) -> Self {
         let (start, end, operations) = match stop {
             Stop::After { warmup, duration } => {
-                (warmup.0, warmup.0.saturating_add(duration.0), None)
+                let start = ramp.0.saturating_add(warmup.0);
+                (start, start.saturating_add(duration.0), None)
             }
             Stop::Operations(count) => (0, u64::MAX, Some(AtomicU64::new(count))),
         };
-        Self { start, planned_end: end, end: AtomicU64::new(end), operations_left: operations }
+        Self {
+            start,
+            planned_end: end,
+            end: AtomicU64::new(end),
+            over: AtomicU64::new(end.saturating_add(ramp.0)),
+            operations_left: operations,
+        }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -35,14 +45,25 @@ impl Window {
         self.end.load(Relaxed)
     }
 
-    /// Whether the load is over.
-    pub(crate) fn is_over(&self, now: u64) -> bool {
-        now >= self.end()
+    /// When it is planned to end; `None` where that depends on what is done.
+    pub(crate) fn planned_end(&self) -> Option<u64> {
+        self.operations_left.is_none().then_some(self.planned_end)
     }
 
-    /// Ends the window early; an end that has come stays.
+    /// When the load is over.
+    pub(crate) fn over(&self) -> u64 {
+        self.over.load(Relaxed)
+    }
+
+    /// Whether the load is over.
+    pub(crate) fn is_over(&self, now: u64) -> bool {
+        now >= self.over()
+    }
+
+    /// Ends the load, and with it the window if that has not come to its end.
     pub(crate) fn close(&self, now: u64) {
         self.end.fetch_min(now, Relaxed);
+        self.over.fetch_min(now, Relaxed);
     }
 
     /// Whether what happens now counts.
@@ -54,6 +75,11 @@ impl Window {
     /// as well for what comes second where another's end was the window's.
     pub(crate) fn is_past(&self, now: u64) -> bool {
         now >= self.start.min(self.end())
+    }
+
+    /// Whether what began then was under way, or over, when the window ended.
+    pub(crate) fn has_seen(&self, start: u64) -> bool {
+        start < self.end()
     }
 
     /// How long it was, once over.
@@ -86,7 +112,28 @@ mod tests {
     use super::*;
 
     fn window(warmup: u64, duration: u64) -> Window {
-        Window::new(Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) })
+        with_ramp(warmup, duration, 0)
+    }
+
+    fn with_ramp(warmup: u64, duration: u64, ramp: u64) -> Window {
+        let stop = Stop::After { warmup: Nanos(warmup), duration: Nanos(duration) };
+        Window::new(stop, Nanos(ramp))
+    }
+
+    #[test]
+    fn a_load_that_shrinks_is_over_later_than_its_window() {
+        let window = with_ramp(100, 200, 1000);
+        assert_eq!((window.start(), window.end(), window.over()), (1100, 1300, 2300));
+        assert!(!window.contains(1099) && window.contains(1100) && !window.contains(1300));
+        assert!(!window.is_over(2299) && window.is_over(2300));
+        // Stopped while it shrinks, it ends at once, and the window stays whole.
+        window.close(1500);
+        assert_eq!((window.over(), window.length()), (1500, Nanos(200)));
+        assert!(!window.is_interrupted());
+        // Stopped before, it does not shrink.
+        let window = with_ramp(100, 200, 1000);
+        window.close(1200);
+        assert!(window.is_over(1200) && window.is_interrupted());
     }
 
     #[test]

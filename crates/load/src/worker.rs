@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use crate::connection::{After, Connection};
-use crate::context::{Context, request};
+use crate::context::Context;
 use crate::handshake::Client;
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
@@ -57,9 +56,8 @@ pub(crate) struct Share<'a> {
 /// Runs a thread's share of the load until the window is over.
 pub(crate) fn run(share: &Share<'_>, client: Option<&dyn Client>) -> io::Result<Recorder> {
     let Share { plan, window, base, part, counters } = *share;
-    let request = request(plan);
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let context = Context::new(plan, window, client, part.thread, base, &request, &mut scratch)?;
+    let context = Context::new(plan, window, client, part.thread, base, &mut scratch)?;
     if plan.arrival != Arrival::CLOSED {
         // Starts are late by up to 50 µs otherwise. A kernel that refuses makes them late.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -75,7 +73,10 @@ struct Worker<'a> {
     context: Context<'a>,
     slots: Vec<Connection>,
     schedule: Schedule,
-    ramp: Ramp,
+    part: Part,
+    joining: Joining,
+    /// The first slot that has not left the load as it shrinks.
+    leaving: usize,
     /// Slots that are free at this time or later; back-offs are equal, so the queue is in order.
     resting: VecDeque<(u64, usize)>,
     next_tick: u64,
@@ -83,10 +84,13 @@ struct Worker<'a> {
     next_check: usize,
 }
 
-/// Connections that are opened ahead of their first operation, some at a time: as fast as the
-/// server can, and no faster.
-struct Ramp {
-    left: Range<usize>,
+/// The slots that have not come into the load yet. Where their connections are opened ahead of their
+/// first operations, that is done for some at a time: as fast as the server can, and no faster.
+struct Joining {
+    next: usize,
+    slots: usize,
+    is_ahead: bool,
+    /// Connections that are being opened ahead.
     under_way: usize,
 }
 
@@ -96,13 +100,14 @@ impl<'a> Worker<'a> {
         // closed loop that never rests the first operation opens its connection.
         let plan = context.plan;
         let is_ahead = plan.operation == Operation::Requests && plan.arrival != Arrival::CLOSED;
-        let (ahead, at_once) = if is_ahead { (part.slots, 0) } else { (0, part.slots) };
         Self {
             slots: std::iter::repeat_with(Connection::default).take(part.slots).collect(),
             schedule: Schedule::new(plan.arrival, part),
             context,
-            ramp: Ramp { left: 0..ahead, under_way: 0 },
-            resting: (0..at_once).map(|slot| (0, slot)).collect(),
+            part,
+            joining: Joining { next: 0, slots: part.slots, is_ahead, under_way: 0 },
+            leaving: 0,
+            resting: VecDeque::new(),
             next_tick: TICK,
             next_check: 0,
         }
@@ -114,8 +119,9 @@ impl<'a> Worker<'a> {
             if self.context.window.is_over(self.context.now()) {
                 return Ok(());
             }
-            self.open_ahead();
+            self.join_due();
             self.begin_due();
+            self.leave_due();
             self.context.wait(&mut events, self.wake_at())?;
             // Nothing else is begun before all are told: an event is of the connection that the
             // slot had when it came.
@@ -132,12 +138,40 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn open_ahead(&mut self) {
+    /// Lets those slots into the load whose time has come.
+    fn join_due(&mut self) {
         for _ in 0..BEGUN_AT_ONCE {
-            let Some(slot) = self.ramp.next() else { return };
-            let after = self.slots[slot].open_ahead(&mut self.context, slot);
+            let now = self.context.now();
+            if self.context.window.is_over(now) || self.joins_at().is_none_or(|at| at > now) {
+                return;
+            }
+            let slot = self.joining.take();
+            let after = match self.joining.is_ahead {
+                true => self.slots[slot].open_ahead(&mut self.context, slot),
+                false => After::Free,
+            };
             self.follow(slot, after);
         }
+    }
+
+    /// When the next slot comes into the load, if one can.
+    fn joins_at(&self) -> Option<u64> {
+        self.joining.next().map(|slot| self.part.joins(slot))
+    }
+
+    /// Lets those slots go whose time has come as the load shrinks.
+    fn leave_due(&mut self) {
+        let now = self.context.now();
+        while self.leaves_at().is_some_and(|at| at <= now) {
+            self.slots[self.leaving].close_kept(&mut self.context);
+            self.leaving += 1;
+        }
+    }
+
+    /// When the next slot goes out of the load, if one does.
+    fn leaves_at(&self) -> Option<u64> {
+        let is_left = self.schedule.shrinks_by_slot() && self.leaving < self.part.slots;
+        is_left.then(|| self.part.leaves(self.leaving))?
     }
 
     /// Begins what is due by now.
@@ -151,6 +185,13 @@ impl<'a> Worker<'a> {
                 let Some((_, slot)) = self.resting.pop_front() else { return };
                 self.follow(slot, After::Free);
             } else if let Some(due) = self.schedule.next(now) {
+                if due.slot < self.leaving {
+                    // Its time had come before the window's end, and this thread was too late.
+                    if self.context.window.has_seen(due.intended) {
+                        self.context.recorder.waits(self.context.window, due.intended);
+                    }
+                    continue;
+                }
                 let after = self.begin(due.slot, Times::new(due.intended, now));
                 self.follow(due.slot, after);
             } else {
@@ -173,13 +214,16 @@ impl<'a> Worker<'a> {
                     return self.resting.push_back((self.context.now() + BACK_OFF, slot));
                 }
                 After::Opened => {
-                    self.ramp.under_way -= 1;
+                    self.joining.under_way -= 1;
                     self.context.now()
                 }
                 After::Free => self.context.now(),
             };
             if self.context.window.is_over(now) {
                 return;
+            }
+            if slot < self.leaving {
+                return self.slots[slot].close_kept(&mut self.context);
             }
             let Some(intended) = self.schedule.freed(slot, now) else { return };
             after = self.begin(slot, Times::new(intended, now));
@@ -188,15 +232,12 @@ impl<'a> Worker<'a> {
 
     /// When there may be something to do, if no socket says so before.
     fn wake_at(&self) -> u64 {
-        if self.ramp.has_next() {
-            return 0;
-        }
         let resting = self.resting.front().map(|(at, _)| *at);
-        [resting, self.schedule.wake_at(), Some(self.next_tick), Some(self.context.window.end())]
+        let ends = self.next_tick.min(self.context.window.over());
+        [resting, self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
             .into_iter()
             .flatten()
-            .min()
-            .unwrap_or(0)
+            .fold(ends, u64::min)
     }
 
     /// Looks for what has taken too long.
@@ -237,18 +278,17 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Ramp {
-    fn has_next(&self) -> bool {
-        !self.left.is_empty() && self.under_way < OPENING_AT_ONCE
+impl Joining {
+    /// The slot that comes into the load next, unless too many are on their way.
+    fn next(&self) -> Option<usize> {
+        (self.next < self.slots && self.under_way < OPENING_AT_ONCE).then_some(self.next)
     }
 
-    /// The slot whose connection is opened next; [`After::Opened`] is its end.
-    fn next(&mut self) -> Option<usize> {
-        if !self.has_next() {
-            return None;
-        }
-        self.under_way += 1;
-        self.left.next()
+    /// Takes that slot out; where it is opened ahead, [`After::Opened`] is its end.
+    fn take(&mut self) -> usize {
+        self.under_way += usize::from(self.is_ahead);
+        self.next += 1;
+        self.next - 1
     }
 }
 
@@ -264,16 +304,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ramp_opens_each_connection_once_and_few_at_a_time() {
-        let mut ramp = Ramp { left: 0..200, under_way: 0 };
+    fn each_connection_is_opened_once_and_few_at_a_time() {
+        let mut joining = Joining { next: 0, slots: 200, is_ahead: true, under_way: 0 };
         let mut opened = Vec::new();
-        while ramp.has_next() {
-            opened.extend(std::iter::from_fn(|| ramp.next()));
-            assert!(ramp.under_way <= OPENING_AT_ONCE);
+        while joining.next().is_some() {
+            while let Some(next) = joining.next() {
+                assert_eq!(joining.take(), next);
+                opened.push(next);
+            }
+            assert!(joining.under_way <= OPENING_AT_ONCE);
             // All but one are still on their way.
-            ramp.under_way -= 1;
+            joining.under_way -= 1;
         }
         assert_eq!(opened, (0..200).collect::<Vec<_>>());
-        assert_eq!(ramp.next(), None);
+        assert_eq!(joining.next(), None);
+    }
+
+    #[test]
+    fn what_is_not_opened_ahead_comes_at_once() {
+        let mut joining = Joining { next: 0, slots: 200, is_ahead: false, under_way: 0 };
+        let joined: Vec<_> =
+            std::iter::from_fn(|| joining.next().map(|_| joining.take())).collect();
+        assert_eq!(joined, (0..200).collect::<Vec<_>>());
     }
 }

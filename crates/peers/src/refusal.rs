@@ -1,6 +1,6 @@
 //! What no peer can do, or not all: a plan that asks for it is refused, not changed in silence.
 
-use load::{Arrival, KeyExchangeMode, Operation, Percent, Plan, Stop};
+use load::{Arrival, Close, KeyExchangeMode, Operation, Percent, Plan, Stop};
 use units::Nanos;
 
 use crate::{Peer, PeerError};
@@ -58,6 +58,15 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
             "{peer} has one thread, which makes no use of {} CPUs; give one with --cpus",
             plan.cpus.len()
         ));
+    }
+    if plan.ramp != Nanos(0) {
+        return refuse(format!("{peer} opens all its connections at once; leave the ramp out"));
+    }
+    if let Some(objects) = &plan.objects {
+        return refuse(format!("{peer} asks for one object; leave --object {objects} out"));
+    }
+    if plan.close != Close::Fin {
+        return refuse(format!("{peer} closes in its own way; leave --close {} out", plan.close));
     }
     if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
         return refuse(format!("{peer} makes fresh keys; leave --key-exchange fixed out"));

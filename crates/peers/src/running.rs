@@ -158,6 +158,7 @@ impl Load for PeerLoad {
             failures: Failures::default(),
             bytes: ByteCounts::default(),
             latencies: Latencies::default(),
+            objects: Vec::new(),
             negotiated: Vec::new(),
             verified: Verified::default(),
             lost: Vec::new(),

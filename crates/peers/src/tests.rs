@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use cpus::CpuList;
-use load::{Arrival, ErrorKind, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan};
+use load::{
+    Arrival, Close, ErrorKind, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan,
+};
 use proptest::prelude::*;
 use tls::{Group, Suite, Version};
 use units::Nanos;
@@ -33,6 +35,10 @@ fn plan(path: &str) -> Plan {
         receive: Receive::Walk,
         verify: OneIn(NonZeroU32::MIN),
         timeout: Nanos(10_000_000_000),
+        objects: None,
+        ramp: Nanos(0),
+        close: Close::Fin,
+        seed: 0,
     }
 }
 
@@ -94,7 +100,7 @@ fn each_program_is_told_the_plan_in_its_words() {
 #[test]
 fn what_a_program_cannot_do_is_refused_in_one_line() {
     type Change = fn(&mut Plan);
-    let all: [(Peer, Change, &str); 18] = [
+    let all: [(Peer, Change, &str); 21] = [
         (Peer::Wrk, |p| p.connections = 0, "0 connections load nothing"),
         (Peer::Wrk, |p| p.stop = Stop::Operations(9), "runs for a time"),
         (
@@ -135,6 +141,9 @@ fn what_a_program_cannot_do_is_refused_in_one_line() {
         (Peer::Wrk, |p| p.tls.version = Some(Version::Tls13), "told --tls 1.3"),
         (Peer::Ab, |p| p.tls.suite = suite("TLS_AES_128_GCM_SHA256"), "told --suite TLS_AES"),
         (Peer::Ab, |p| p.tls.group = Some(Group::X25519), "told --group x25519"),
+        (Peer::Ab, |p| p.ramp = Nanos(1), "leave the ramp out"),
+        (Peer::Wrk, |p| p.close = Close::Rst, "leave --close rst out"),
+        (Peer::Ab, |p| p.objects = "1KiB".parse().ok(), "leave --object 1KiB out"),
         (Peer::STime, |p| p.operation = Operation::Handshakes, "add --connections 1"),
     ];
     for (peer, change, expected) in all {

@@ -6,6 +6,7 @@
 //! key exchange that RSA signs.
 
 use cpus::CpuList;
+use load::Mix;
 use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
 use units::Bytes;
 
@@ -57,7 +58,7 @@ fn words(key: &str, value: &str) -> Option<String> {
             Group::X25519 => "X25519".to_owned(),
             group => group.openssl_name().to_owned(),
         },
-        "object" => format!("{} objects", size(value.parse().ok()?)),
+        "object" => objects(&value.parse().ok()?)?,
         "connections" if value == "1" => "1 connection".to_owned(),
         "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
         "operation" => value.replace('-', " "),
@@ -84,6 +85,21 @@ pub(crate) fn cpus(list: &CpuList) -> String {
 }
 
 /// `1 MiB`.
+/// `1 MiB objects`, or `objects of 1 KiB (90%) and 1 MiB (10%)`.
+fn objects(mix: &Mix) -> Option<String> {
+    let sizes = mix.sizes()?;
+    if let [only] = sizes[..] {
+        return Some(format!("{} objects", size(only)));
+    }
+    let shares = mix.portions().iter().map(|portion| portion.share() * 100.0);
+    let words: Vec<String> = sizes
+        .into_iter()
+        .zip(shares)
+        .map(|(bytes, share)| format!("{} ({share}%)", size(bytes)))
+        .collect();
+    Some(format!("objects of {}", words.join(" and ")))
+}
+
 fn size(bytes: Bytes) -> String {
     let text = bytes.to_string();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -161,6 +177,11 @@ mod tests {
             ("load.connections", "5000", "5,000 connections"),
             ("load.object", "1MiB", "1 MiB objects"),
             ("target.object", "1024KiB", "1 MiB objects"),
+            (
+                "target.object",
+                "1KiB 89.5%, 1MiB 10.5%",
+                "objects of 1 KiB (89.5%) and 1 MiB (10.5%)",
+            ),
             ("load.operation", "one-request-per-connection", "one request per connection"),
             ("load.encrypt-then-mac", "false", "MAC-then-encrypt"),
             ("load.key-exchange", "fresh", "fresh key exchange"),

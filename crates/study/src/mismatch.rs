@@ -8,7 +8,7 @@ use std::fmt;
 use load::{Negotiated, Operation, Outcome, Percent, Plan, Receive};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
-use tls::KeyExchange;
+use tls::{KeyExchange, Version};
 use units::{percent, thousands};
 
 use crate::receipt::{Asked, Obtained};
@@ -52,6 +52,7 @@ pub(crate) fn mismatches(
         compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(plan, outcome, &mut mismatch);
     }
+    compare_objects(plan, outcome, &mut mismatch);
     compare_verification(plan, outcome, &mut mismatch);
     mismatch
 }
@@ -65,14 +66,14 @@ pub(crate) fn compare_names(
     mismatch: &mut Vec<Mismatch>,
 ) {
     let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
-    let all = count(|_| true);
-    // With static RSA there is no group.
-    let with_group = count(|kind| kind.suite.key_exchange != KeyExchange::Rsa);
-    for (what, asked, obtained, handshakes) in [
-        ("tls", &asked.tls, &obtained.tls, all),
-        ("suite", &asked.suite, &obtained.suite, all),
-        ("group", &asked.group, &obtained.group, with_group),
-        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, all),
+    let without_group = count(|kind| has_group(kind) && kind.group.is_none());
+    // Who resumes shows no certificate.
+    let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
+    for (what, asked, obtained, nameless) in [
+        ("tls", &asked.tls, &obtained.tls, 0),
+        ("suite", &asked.suite, &obtained.suite, 0),
+        ("group", &asked.group, &obtained.group, without_group),
+        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, without_key),
     ] {
         let Some(asked) = asked else { continue };
         let mut differs = |name: &str, count: u64| {
@@ -85,7 +86,6 @@ pub(crate) fn compare_names(
         for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
             differs(name, *count);
         }
-        let nameless = handshakes.saturating_sub(obtained.values().sum());
         if nameless > 0 {
             differs("none that toll knows", nameless);
         }
@@ -122,6 +122,11 @@ pub(crate) fn compare_kernel_tls(
             }
         }
     }
+}
+
+/// Whether there was a key exchange by group: not with static RSA, nor where TLS 1.2 resumes.
+fn has_group(kind: &Negotiated) -> bool {
+    kind.suite.key_exchange != KeyExchange::Rsa && !(kind.resumed && kind.version == Version::Tls12)
 }
 
 fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
@@ -191,6 +196,26 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     }
 }
 
+/// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
+/// standard deviations is one trial in 500 million. The window cuts off what is under way at either
+/// end, where large objects are more often found than small ones: a connection's worth each.
+fn compare_objects(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    const STANDARD_DEVIATIONS: f64 = 6.0;
+    let Some(mix) = &plan.objects else { return };
+    let all = outcome.objects.iter().sum::<u64>() as f64;
+    for (i, portion) in mix.portions().iter().enumerate() {
+        let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
+        let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
+        if (count as f64 - all * share).abs() > room + plan.connections as f64 {
+            mismatch.push(Mismatch {
+                what: "objects".to_owned(),
+                asked: format!("{} of {}", percent(share), portion.path),
+                obtained: format!("{} of {all} responses", percent(count as f64 / all)),
+            });
+        }
+    }
+}
+
 /// What must have been verified, given how much was done.
 fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let Outcome { completed, verified, .. } = outcome;
@@ -236,7 +261,7 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
             );
         }
     }
-    let is_generated = objects::size_of(plan.url.path()).is_some();
+    let is_generated = plan.paths().all(|path| objects::size_of(path).is_some());
     if has_requests && is_generated && sample_expected && verified.compared == 0 {
         differs(
             "verify",
@@ -343,6 +368,55 @@ mod tests {
                 kind.group = None;
             })
             .is_empty()
+        );
+    }
+
+    #[test]
+    fn objects_that_have_another_share_are_a_mismatch() {
+        let with = |small, large| {
+            mismatches(|plan, outcome| {
+                plan.url = "https://localhost/".parse().unwrap();
+                plan.objects = Some("1KiB 90%, 1MiB 10%".parse().unwrap());
+                outcome.objects = vec![small, large];
+            })
+        };
+        assert!(with(9_000, 1_000).is_empty());
+        // Six standard deviations are 180, and 64 connections may have been cut off.
+        assert!(with(8_760, 1_240).is_empty());
+        assert_eq!(
+            with(8_700, 1_300),
+            [
+                "objects: asked 90.0% of /bytes/1KiB, got 87.0% of 10000 responses",
+                "objects: asked 10.0% of /bytes/1MiB, got 13.0% of 10000 responses"
+            ]
+        );
+        assert_eq!(with(10_000, 0).len(), 2);
+        assert!(with(0, 0).is_empty());
+    }
+
+    #[test]
+    fn a_resumed_handshake_shows_no_certificate_and_in_tls12_no_group() {
+        let resumed = |change: fn(&mut Negotiated)| {
+            mismatches(|plan, outcome| {
+                plan.tls.resumption = "50%".parse().unwrap();
+                plan.tls.version = Some(Version::Tls12);
+                plan.tls.suite = Some(suite("ECDHE-RSA-AES128-GCM-SHA256"));
+                let full = Negotiated {
+                    version: Version::Tls12,
+                    suite: suite("ECDHE-RSA-AES128-GCM-SHA256"),
+                    ..negotiated()
+                };
+                let mut again =
+                    Negotiated { resumed: true, certificate_key: None, group: None, ..full };
+                change(&mut again);
+                outcome.negotiated = vec![(full, 10), (again, 10)];
+            })
+        };
+        assert!(resumed(|_| {}).is_empty());
+        assert_eq!(resumed(|again| again.resumed = false).len(), 2);
+        assert_eq!(
+            resumed(|again| again.group = Some(Group::Secp256r1)),
+            ["group: asked x25519, got secp256r1 in 10 handshakes"]
         );
     }
 

@@ -18,6 +18,14 @@ pub(crate) fn interleaved(cells: usize, rounds: u32, seed: u64) -> Vec<Vec<usize
         .collect()
 }
 
+/// What a trial's random arrivals and objects follow from: its study's seed, its cell and its round,
+/// so that no two trials of a study are alike, and each can be had again. It has 53 bits, which any
+/// reader of a journal's JSON keeps.
+pub(crate) fn trial_seed(study: u64, cell: &str, round: u32) -> u64 {
+    let words = cell.bytes().map(u64::from).chain([u64::from(round)]);
+    words.fold(study, |seed, word| SplitMix64(seed ^ word).next()) >> 11
+}
+
 /// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
 struct SplitMix64(u64);
 
@@ -51,6 +59,21 @@ mod tests {
         assert_ne!(interleaved(6, 5, 7), interleaved(6, 5, 8));
         let rounds = interleaved(6, 20, 7);
         assert!(rounds.iter().any(|round| *round != rounds[0]));
+    }
+
+    #[test]
+    fn every_trial_has_a_seed_of_its_own() {
+        let mut seeds = std::collections::BTreeSet::new();
+        for study in [0, 7, 8] {
+            for cell in ["bulk-0001", "bulk-0010", "bulk-0002"] {
+                for round in 0..20 {
+                    let seed = trial_seed(study, cell, round);
+                    assert!(seed < 1 << 53);
+                    assert!(seeds.insert(seed), "{study} {cell} {round}");
+                    assert_eq!(trial_seed(study, cell, round), seed);
+                }
+            }
+        }
     }
 
     #[test]

@@ -60,9 +60,15 @@ pub struct Asked {
     /// When operations are meant to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<String>,
+    /// How long the load grew before the warm-up, in nanoseconds, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ramp_ns: Option<u64>,
     /// What to ask the server for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The objects and their shares, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<String>,
     /// How many connections are open at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
@@ -72,6 +78,12 @@ pub struct Asked {
     /// The share of responses and signatures to verify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
+    /// How the client ends connections, `fin` or `rst`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub close: Option<String>,
+    /// What the random part of the load follows from, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The CPUs of the load threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
@@ -110,6 +122,9 @@ pub struct Obtained {
     /// As in `--certificate-key`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub certificate_key: BTreeMap<String, u64>,
+    /// Completed responses by path, where several objects are asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub objects: BTreeMap<String, u64>,
     /// Whether any handshake negotiated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
@@ -203,6 +218,7 @@ impl Receipt {
             key_exchange: plan.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
             encrypt_then_mac: None,
             verify: None,
+            close: None,
             ..Asked::of(plan, None)
         };
         let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt.to_string()), ..asked };
@@ -232,10 +248,14 @@ impl Asked {
             key_exchange: is_tls.then(|| tls.effective_key_exchange().to_string()),
             operation: Some(plan.operation.to_string()),
             arrival: Some(plan.arrival.to_string()),
+            ramp_ns: (plan.ramp.0 > 0).then_some(plan.ramp.0),
             url: Some(plan.url.to_string()),
+            objects: plan.objects.as_ref().map(ToString::to_string),
             connections: Some(plan.connections),
             receive: has_requests.then(|| plan.receive.to_string()),
             verify: Some(plan.verify.to_string()),
+            close: Some(plan.close.to_string()),
+            seed: plan.is_random().then_some(plan.seed),
             client_cpus: Some(plan.cpus.to_string()),
             library_path: None,
             environment: None,
@@ -247,8 +267,13 @@ impl Obtained {
     fn of(plan: &Plan, outcome: &Outcome) -> Self {
         let has_requests = plan.operation != Operation::Handshakes;
         let verified = outcome.verified;
-        let mut obtained =
-            Self { bodies_compared: has_requests.then_some(verified.compared), ..Self::default() };
+        let objects = plan.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
+        let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
+        let mut obtained = Self {
+            bodies_compared: has_requests.then_some(verified.compared),
+            objects: objects.zip(counts).collect(),
+            ..Self::default()
+        };
         if !plan.url.is_tls() {
             return obtained;
         }

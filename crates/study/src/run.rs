@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::journal::{Journal, JournalError};
 use crate::latency_log::latency_log;
 use crate::line::{Line, Place, Role};
-use crate::order::interleaved;
+use crate::order::{interleaved, trial_seed};
 use crate::results::{Results, ResultsError};
 use crate::study::{Cell, IfMissing, Server, Study, TargetSpec};
 use crate::target_record::TargetRecord;
@@ -25,7 +25,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why it does not.
-    fn start(&mut self, spec: &TargetSpec) -> Result<Self::Target, StartError>;
+    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<Self::Target, StartError>;
 
     /// Its name in this run, unique.
     fn name(&self, target: &Self::Target) -> String;
@@ -39,7 +39,7 @@ pub trait Bench {
     /// Why the server cannot be loaded in that way.
     fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), String>;
 
-    /// Runs one trial.
+    /// Runs one trial, in which what is random follows from the seed.
     ///
     /// # Errors
     /// Why it could not begin. What fails later is told in the line.
@@ -47,6 +47,7 @@ pub trait Bench {
         &mut self,
         target: &mut Self::Target,
         cell: &Cell,
+        seed: u64,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String>;
@@ -179,7 +180,8 @@ pub fn run<B: Bench>(
             return Ok(Ended::Interrupted);
         }
         let Some(target) = servers.of_cell(index) else { continue };
-        let at = At { cell: &study.cells[index], round, order };
+        let cell = &study.cells[index];
+        let at = At { cell, seed: trial_seed(study.seed, &cell.name, round), round, order };
         if run.trial(bench, target, &at)? == Ended::Interrupted {
             return Ok(Ended::Interrupted);
         }
@@ -233,6 +235,8 @@ impl<T> Servers<T> {
             if !trials.iter().any(|(_, cell)| cells.contains(cell)) {
                 continue;
             }
+            let loads = cells.iter().map(|cell| study.cells[*cell].load.connections);
+            let connections = loads.max().unwrap_or(0);
             let mut record = TargetRecord {
                 name: spec.server.to_string(),
                 server: spec.server.to_string(),
@@ -241,7 +245,7 @@ impl<T> Servers<T> {
                 skipped: None,
                 cells: names,
             };
-            match bench.start(spec) {
+            match bench.start(spec, connections) {
                 Ok(target) => {
                     record.name = bench.name(&target);
                     record.version = Some(bench.version(&target));
@@ -333,6 +337,7 @@ struct Run<'a, 'b> {
 /// Which trial of the study it is.
 struct At<'a> {
     cell: &'a Cell,
+    seed: u64,
     round: u32,
     order: u32,
 }
@@ -344,11 +349,11 @@ impl Run<'_, '_> {
         target: &mut B::Target,
         at: &At<'_>,
     ) -> Result<Ended, RunError> {
-        let At { cell, round, order } = *at;
+        let At { cell, seed, round, order } = *at;
         let tell = &mut *self.tell;
         let mut progress = |moment| tell(Event::Progress { cell, moment });
         let Measured { mut line, latencies } = bench
-            .trial(target, cell, self.interrupt, &mut progress)
+            .trial(target, cell, seed, self.interrupt, &mut progress)
             .map_err(|why| RunError::Trial { cell: cell.name.clone(), why })?;
         if line.load_error.is_some() {
             // The load ended by itself, which is no interrupt: the trial is kept, as not valid.

@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use cpus::CpuList;
-use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive, Url};
+use load::{Arrival, Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Receive, Url};
 use serde::{Deserialize, Serialize};
 use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use crate::reference::Published;
 
@@ -20,7 +20,7 @@ pub struct Study {
     pub name: String,
     /// What it asks, one sentence.
     pub question: String,
-    /// What the order of the trials follows from.
+    /// What the order of the trials follows from, and what is random within them.
     pub seed: u64,
     /// How often each cell is measured, at least once.
     pub trials: u32,
@@ -114,8 +114,8 @@ pub struct LoadSpec {
     pub operation: Operation,
     /// When operations are meant to start.
     pub arrival: Arrival,
-    /// The size of the objects that are asked for; not used by handshakes.
-    pub object: Bytes,
+    /// The generated objects that are asked for; not used by handshakes.
+    pub object: Mix,
     /// How many connections are open at once.
     pub connections: usize,
     /// What is spoken on them.
@@ -124,12 +124,16 @@ pub struct LoadSpec {
     pub receive: Receive,
     /// The share that is verified.
     pub verify: OneIn,
+    /// How long the load grows before the warm-up, and shrinks behind the window.
+    pub ramp: Nanos,
     /// Loaded and not counted.
     pub warmup: Nanos,
     /// The measured window.
     pub duration: Nanos,
     /// An operation without progress for so long has failed.
     pub timeout: Nanos,
+    /// How connections are ended.
+    pub close: Close,
     /// A PEM file of certificates to trust, in the place of the one that the server was given.
     pub ca: Option<PathBuf>,
     /// Whether any certificate will do.
@@ -243,6 +247,15 @@ impl Metric {
             Self::GoodputPerServerCpu => "goodput-per-server-cpu",
             Self::TlsTax => "tls-tax",
         }
+    }
+}
+
+impl LoadSpec {
+    /// The objects, where a load asks for more than one.
+    #[must_use]
+    pub fn mixed_objects(&self) -> Option<Mix> {
+        let is_mixed = self.operation != Operation::Handshakes && self.object.only().is_none();
+        is_mixed.then(|| self.object.clone())
     }
 }
 

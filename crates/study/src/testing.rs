@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use cpus::CpuList;
 use load::{
-    Arrival, ByteCounts, Failures, Latencies, Negotiated, OneIn, Operation, Outcome, Percent, Plan,
-    Receive, Stop, TlsPlan, Verified,
+    Arrival, ByteCounts, Close, Failures, Latencies, Mix, Negotiated, OneIn, Operation, Outcome,
+    Percent, Plan, Receive, Stop, TlsPlan, Verified,
 };
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
@@ -26,6 +26,10 @@ pub(crate) fn plan(url: &str) -> Plan {
         receive: Receive::Walk,
         verify: OneIn(NonZeroU32::new(64).unwrap()),
         timeout: Nanos(1_000_000_000),
+        objects: None,
+        ramp: Nanos(0),
+        close: Close::Fin,
+        seed: 0,
     }
 }
 
@@ -53,6 +57,7 @@ pub(crate) fn outcome(completed: u64) -> Outcome {
         bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
         latencies: Latencies::default(),
         negotiated: vec![(negotiated(), 64)],
+        objects: vec![completed],
         verified: Verified {
             signatures: 1,
             walked: completed - completed / 64,
@@ -84,7 +89,7 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             cpus: CpuList::from(1),
             operation: Operation::Requests,
             arrival: Arrival::CLOSED,
-            object: Bytes(1 << 20),
+            object: Mix::of_size(Bytes(1 << 20)),
             connections: 64,
             protocol: Protocol::Tls {
                 version: Some(Version::Tls13),
@@ -96,9 +101,11 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             },
             receive: Receive::Walk,
             verify: OneIn(NonZeroU32::MIN),
+            ramp: Nanos(0),
             warmup: Nanos(0),
             duration: Nanos(1_000_000_000),
             timeout: Nanos(10_000_000_000),
+            close: Close::Fin,
             ca: None,
             insecure: false,
         },

@@ -51,8 +51,9 @@ impl ThisBench {
     /// There is no room for them, or the system refuses.
     pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
         let is_started = |cell: &&Cell| !matches!(cell.target.server, Server::Address(_));
+        let cells = study.cells.iter().filter(is_started);
         let sizes: Vec<Bytes> =
-            study.cells.iter().filter(is_started).map(|cell| cell.load.object).collect();
+            cells.filter_map(|cell| cell.load.object.sizes()).flatten().collect();
         let objects = match sizes.is_empty() {
             true => None,
             false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
@@ -102,8 +103,8 @@ fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
 impl Bench for ThisBench {
     type Target = ThisTarget;
 
-    fn start(&mut self, spec: &TargetSpec) -> Result<ThisTarget, StartError> {
-        let settings = settings(spec);
+    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<ThisTarget, StartError> {
+        let settings = Settings { connections, ..settings(spec) };
         let kind = match &spec.server {
             Server::Address(address) => return self.find(address),
             Server::Haproxy => Kind::Haproxy(Haproxy {
@@ -142,11 +143,12 @@ impl Bench for ThisBench {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
-        let mut plan = plan(cell, target);
+        let mut plan = plan(cell, target, 0);
         // All objects are there; a large one would take minutes to tell what a small one does.
         if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
             let path = objects::path(made.sizes()[0]);
             plan.url = Url::at(plan.url.is_tls(), plan.address, &path);
+            plan.objects = None;
         }
         load::probe(&plan).map(|_| ()).map_err(|error| error.to_string())
     }
@@ -155,13 +157,14 @@ impl Bench for ThisBench {
         &mut self,
         target: &mut ThisTarget,
         cell: &Cell,
+        seed: u64,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         target.check_alive()?;
         let server_cpus = target.cpus();
         let trial = Trial {
-            plan: plan(cell, target),
+            plan: plan(cell, target, seed),
             certificate_key: target.certificate_key(cell),
             neighbours: server_cpus
                 .as_ref()
@@ -296,16 +299,17 @@ fn settings(spec: &TargetSpec) -> Settings {
     }
 }
 
-fn plan(cell: &Cell, target: &ThisTarget) -> Plan {
+fn plan(cell: &Cell, target: &ThisTarget, seed: u64) -> Plan {
     let load = &cell.load;
     let is_tls = load.protocol.is_tls();
-    let (address, url, known) = match &target.0 {
+    let (address, url, objects, known) = match &target.0 {
         Life::Started(running) => {
             let address = if is_tls { running.https() } else { running.http() };
-            let url = Url::at(is_tls, address, &objects::path(load.object));
-            (address, url, Trust::File(running.certificate().to_owned()))
+            let url = Url::at(is_tls, address, load.object.only().unwrap_or("/"));
+            let trust = Trust::File(running.certificate().to_owned());
+            (address, url, load.mixed_objects(), trust)
         }
-        Life::Elsewhere(found) => (found.address, found.url.clone(), Trust::System),
+        Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
     };
     let trust = match (&load.ca, load.insecure) {
         (_, true) => Trust::Anyone,
@@ -328,6 +332,7 @@ fn plan(cell: &Cell, target: &ThisTarget) -> Plan {
     };
     Plan {
         url,
+        objects,
         address,
         tls,
         operation: load.operation,
@@ -338,5 +343,8 @@ fn plan(cell: &Cell, target: &ThisTarget) -> Plan {
         receive: load.receive,
         verify: load.verify,
         timeout: load.timeout,
+        ramp: load.ramp,
+        close: load.close,
+        seed,
     }
 }

@@ -146,12 +146,15 @@ impl Trial {
         wait_until(window.1, window, &load, machine, hooks, &mut read);
         read(machine);
         let ended = machine.now();
-        load.stop();
         let server_change = machine.server_change();
         if server_change.is_some() {
             readings.forget_server();
         }
 
+        // The load shrinks, which is not counted.
+        let over = window.1 + Duration::from(self.plan.ramp);
+        wait_until(over, window, &load, machine, hooks, &mut |_| {});
+        load.stop();
         let (outcome, peer) = load.join();
         let series = machine.take_series();
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
@@ -380,13 +383,14 @@ mod tests {
         target: Option<&'static str>,
         server_change: Option<ProcessesChanged>,
         lost: &'static [&'static str],
+        ramp: Nanos,
         has_no_series: bool,
     }
 
     fn run(trouble: &Trouble) -> (Line, Stage) {
         let stage = Stage::new();
         let trial = Trial {
-            plan: plan("https://localhost/bytes/1MiB"),
+            plan: Plan { ramp: trouble.ramp, ..plan("https://localhost/bytes/1MiB") },
             certificate_key: None,
             backend_cpus: None,
             server_cpus: Some(CpuList::from(0)),
@@ -434,8 +438,8 @@ mod tests {
                 (0, "frequency"),
                 (0, "series"),
                 (200, "find"),
-                (800, "stop"),
                 (800, "find again"),
+                (800, "stop"),
                 (800, "join"),
                 (800, "frequency"),
             ]
@@ -448,6 +452,25 @@ mod tests {
         // CPU 2 is neither the server's nor the client's.
         let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
         assert_eq!((cpus, line.cpu_share[0].user.len()), (vec![0, 1], 6));
+    }
+
+    #[test]
+    fn a_load_that_shrinks_is_waited_for_and_not_counted() {
+        let ramp = Nanos(1_000_000_000);
+        let (line, stage) = run(&Trouble { ramp, ..Trouble::default() });
+        let at = |stage: &Stage, what| {
+            stage.log.borrow().iter().rev().find(|(_, done)| *done == what).map(|(at, _)| *at)
+        };
+        assert_eq!((at(&stage, "read"), at(&stage, "stop")), (Some(800), Some(1800)));
+        assert!(line.valid && !line.interrupted);
+        assert_eq!((line.window_ns, line.rate_per_s), (600_000_000, 1000.0));
+        assert_eq!(line.cpu_ns.server, Some(594_000_000));
+        // An interrupt of the window ends the load with it, one of the ramp the ramp.
+        let (line, stage) = run(&Trouble { ramp, interrupt_at: Some(500), ..Trouble::default() });
+        assert_eq!((at(&stage, "stop"), line.interrupted), (Some(500), true));
+        let (line, stage) = run(&Trouble { ramp, interrupt_at: Some(900), ..Trouble::default() });
+        assert_eq!((at(&stage, "stop"), line.interrupted), (Some(900), false));
+        assert_eq!(line.window_ns, 600_000_000);
     }
 
     #[test]

@@ -10,9 +10,13 @@ use tls::{CertificateKey, Suite, Version};
 
 use crate::{Settings, TargetError};
 
-/// Descriptors of a worker, where the system allows as many: a connection and a file for each of
-/// 8192 connections, and room.
+/// Descriptors of a worker at least, where the system allows as many: a connection and a file for
+/// each of 8192 connections, and room.
 const DESCRIPTORS: u64 = 65_536;
+/// Connections of a worker, as in published configurations; more where more are asked for.
+const CONNECTIONS: u64 = 8192;
+/// Connections and descriptors that a worker needs beside those of its clients.
+const SPARE: u64 = 64;
 /// Connections that the kernel keeps until a worker accepts them; it takes no more than
 /// `net.core.somaxconn`.
 const BACKLOG: u32 = 65_535;
@@ -41,13 +45,14 @@ impl Configuration<'_> {
     /// # Errors
     /// A path that nginx cannot be told.
     pub(crate) fn render(&self) -> Result<String, TargetError> {
-        let mut text = self.main()?;
+        let (connections, descriptors) = self.room()?;
+        let mut text = self.main(descriptors)?;
         write!(
             text,
             "\
 events {{
     use epoll;
-    worker_connections 8192;
+    worker_connections {connections};
     multi_accept on;
 }}
 
@@ -78,7 +83,27 @@ http {{
         Ok(text)
     }
 
-    fn main(&self) -> Result<String, TargetError> {
+    /// How many connections and descriptors a worker may have. Each has room for all connections of
+    /// the load where the system lets it, else for its part of them.
+    fn room(&self) -> Result<(u64, u64), TargetError> {
+        let most = self.most_descriptors.unwrap_or(u64::MAX);
+        let (all, workers) = (self.settings.connections as u64, self.settings.cpus.len() as u64);
+        // The kernel spreads connections over the workers' sockets by chance, not evenly.
+        let part = if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
+        if part + SPARE > most {
+            return Err(TargetError::Settings(format!(
+                "nginx needs {} descriptors in a worker for {all} connections, but a process may \
+                 have {most} here; lower the connections, give the server more CPUs, or raise the \
+                 limit (ulimit -Hn)",
+                part + SPARE
+            )));
+        }
+        // Those of a worker include its own, such as the listening ones.
+        let connections = (all + SPARE).max(CONNECTIONS);
+        Ok((connections.min(most.max(CONNECTIONS)), (2 * connections).max(DESCRIPTORS).min(most)))
+    }
+
+    fn main(&self, descriptors: u64) -> Result<String, TargetError> {
         let cpus = self.settings.cpus.as_slice();
         let masks: Vec<String> = cpus.iter().map(|&cpu| mask(cpu)).collect();
         let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
@@ -95,7 +120,6 @@ error_log {error_log} notice;
 ",
             workers = cpus.len(),
             masks = masks.join(" "),
-            descriptors = self.most_descriptors.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)),
             pid = quoted(&self.folder.join("nginx.pid"))?,
             error_log = quoted(self.error_log)?,
         ))
@@ -201,8 +225,12 @@ mod tests {
         Settings::new("0,2".parse().unwrap())
     }
 
-    fn render(settings: &Settings, user: Option<&str>) -> String {
-        let configuration = Configuration {
+    fn configuration<'a>(
+        settings: &'a Settings,
+        user: Option<&'a str>,
+        most_descriptors: Option<u64>,
+    ) -> Configuration<'a> {
+        Configuration {
             settings,
             root: Path::new("/o"),
             folder: Path::new("/r/targets/nginx"),
@@ -212,9 +240,12 @@ mod tests {
             https: "127.0.0.1:4443".parse().unwrap(),
             http: "127.0.0.1:8080".parse().unwrap(),
             user,
-            most_descriptors: Some(20_000),
-        };
-        configuration.render().unwrap()
+            most_descriptors,
+        }
+    }
+
+    fn render(settings: &Settings, user: Option<&str>) -> String {
+        configuration(settings, user, Some(20_000)).render().unwrap()
     }
 
     #[test]
@@ -280,6 +311,36 @@ http {
 }
 "#;
         assert_eq!(render(&settings, Some("root")), expected);
+    }
+
+    #[test]
+    fn there_is_room_for_all_connections_or_a_refusal() {
+        let rendered = |connections, cpus: &str, most_descriptors| {
+            let settings = Settings { connections, ..Settings::new(cpus.parse().unwrap()) };
+            configuration(&settings, None, most_descriptors).render()
+        };
+        let has = |text: String, connections: &str, descriptors: &str| {
+            assert!(text.contains(&format!("worker_connections {connections};")), "{text}");
+            assert!(text.contains(&format!("worker_rlimit_nofile {descriptors};")), "{text}");
+        };
+        has(rendered(64, "0", None).unwrap(), "8192", "65536");
+        has(rendered(50_000, "0", None).unwrap(), "50064", "100128");
+        has(rendered(50_000, "0", Some(60_000)).unwrap(), "50064", "60000");
+        // Four workers share them, with some room each.
+        has(rendered(50_000, "0-3", Some(20_000)).unwrap(), "20000", "20000");
+        has(rendered(64, "0", Some(1024)).unwrap(), "8192", "1024");
+        for (connections, cpus, most) in
+            [(50_000, "0", 20_000), (50_000, "0-2", 20_000), (1000, "0", 1024)]
+        {
+            let error = rendered(connections, cpus, Some(most)).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!(
+                    "for {connections} connections, but a process may have {most}"
+                )),
+                "{error}"
+            );
+            assert!(error.contains("ulimit -Hn") && error.lines().count() == 1, "{error}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Settings {
     pub suites: Vec<&'static Suite>,
     /// The groups that it takes, in its order of preference; empty for its own default.
     pub groups: Vec<Group>,
+    /// How many connections clients will hold at once, over all its workers.
+    pub connections: usize,
     /// The kind of key in its certificate.
     pub certificate_key: CertificateKey,
     /// Session tickets (RFC 5077), and in TLS 1.3 every NewSessionTicket (RFC 8446, section 4.6.1):
@@ -42,6 +44,7 @@ impl Settings {
             versions: vec![Version::Tls12, Version::Tls13],
             suites: Vec::new(),
             groups: Vec::new(),
+            connections: 64,
             certificate_key: CertificateKey::Rsa(2048),
             tickets: true,
             session_cache: true,

@@ -12,11 +12,15 @@ pub enum Group {
     Secp256r1,
     /// NIST P-384.
     Secp384r1,
+    /// ML-KEM-768 (FIPS 203) and Curve25519 together, which stays secret as long as one of them
+    /// holds (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
+    X25519MlKem768,
 }
 
 impl Group {
     /// All groups that toll knows.
-    pub const ALL: [Self; 3] = [Self::X25519, Self::Secp256r1, Self::Secp384r1];
+    pub const ALL: [Self; 4] =
+        [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::X25519MlKem768];
 
     /// The IANA name.
     #[must_use]
@@ -25,6 +29,7 @@ impl Group {
             Self::X25519 => "x25519",
             Self::Secp256r1 => "secp256r1",
             Self::Secp384r1 => "secp384r1",
+            Self::X25519MlKem768 => "X25519MLKEM768",
         }
     }
 
@@ -35,7 +40,14 @@ impl Group {
             Self::X25519 => 29,
             Self::Secp256r1 => 23,
             Self::Secp384r1 => 24,
+            Self::X25519MlKem768 => 4588,
         }
+    }
+
+    /// Whether TLS 1.2 has no such group.
+    #[must_use]
+    pub fn is_of_tls13_only(self) -> bool {
+        self == Self::X25519MlKem768
     }
 
     /// OpenSSL's name, as in a list of groups.
@@ -45,6 +57,7 @@ impl Group {
             Self::X25519 => "X25519",
             Self::Secp256r1 => "P-256",
             Self::Secp384r1 => "P-384",
+            Self::X25519MlKem768 => "X25519MLKEM768",
         }
     }
 }
@@ -59,7 +72,7 @@ impl FromStr for Group {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        const NAMES: [(&str, Group); 8] = [
+        const NAMES: [(&str, Group); 9] = [
             ("x25519", Group::X25519),
             ("secp256r1", Group::Secp256r1),
             ("p-256", Group::Secp256r1),
@@ -68,6 +81,7 @@ impl FromStr for Group {
             ("secp384r1", Group::Secp384r1),
             ("p-384", Group::Secp384r1),
             ("p384", Group::Secp384r1),
+            ("x25519mlkem768", Group::X25519MlKem768),
         ];
         let lower = text.to_ascii_lowercase();
         if let Some((_, group)) = NAMES.iter().find(|(name, _)| *name == lower) {
@@ -76,7 +90,8 @@ impl FromStr for Group {
         let hint = did_you_mean(text, NAMES.iter().map(|(name, _)| *name))
             .map_or_else(String::new, |name| format!("did you mean {name}? "));
         Err(NameError(format!(
-            "`{text}` is no group that toll knows; {hint}it knows x25519, secp256r1 and secp384r1"
+            "`{text}` is no group that toll knows; {hint}it knows x25519, secp256r1, \
+             secp384r1 and X25519MLKEM768"
         )))
     }
 }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::load::{
-    Arrival, Engine, KeyExchangeMode, OneIn, Operation, Percent, Plan, Receive, Stop, TlsPlan,
-    Trust, Url,
+    Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Stop,
+    TlsPlan, Trust, Url,
 };
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
@@ -29,6 +29,11 @@ pub(crate) struct Arguments {
     /// What to ask for, such as https://127.0.0.1:8443/bytes/1MiB
     url: Url,
 
+    /// Several objects to ask for in place of the URL's path, with their shares of the requests:
+    /// '1KiB 90%, 1MiB 10%' (generated ones, /bytes/SIZE) or '/a.html 99.5%, /b.iso 0.5%'
+    #[arg(long, value_name = "LIST")]
+    object: Option<Mix>,
+
     /// Connections that are open at once
     #[arg(short, long, value_name = "N", default_value_t = 64)]
     connections: usize,
@@ -42,6 +47,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME")]
     warmup: Option<Nanos>,
 
+    /// How long the load grows before the warm-up, connection by connection (an open loop: in its
+    /// rate), and shrinks again behind the window
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    ramp: Nanos,
+
     /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
     /// kept connections)
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests)]
@@ -53,7 +63,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED)]
     arrival: Arrival,
 
-    /// The share of connections that resume a session, such as 70%. The server must give tickets
+    /// The share of connections that resume a session, such as 70%. The server must give tickets,
+    /// or in TLS 1.2 keep sessions
     #[arg(long, value_name = "PERCENT", default_value_t = Percent::default())]
     resumption: Percent,
 
@@ -65,7 +76,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SUITE")]
     suite: Option<&'static Suite>,
 
-    /// The only group to offer for the key exchange: x25519, secp256r1 or secp384r1
+    /// The only group to offer for the key exchange: x25519, secp256r1, secp384r1 or
+    /// X25519MLKEM768 [default: one of the first three]
     #[arg(long, value_name = "GROUP")]
     group: Option<Group>,
 
@@ -104,6 +116,16 @@ pub(crate) struct Arguments {
     /// An operation that makes no progress for this long has failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     timeout: Nanos,
+
+    /// How to end connections: fin, or rst (a reset, which leaves no TIME-WAIT at either side; with
+    /// one-request-per-connection the server is not asked to close then)
+    #[arg(long, value_name = "HOW", default_value_t = Close::Fin)]
+    close: Close,
+
+    /// What everything random follows from, such as the arrivals of poisson; loads with equal seeds
+    /// are alike
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
 
     /// Have another program make the load: wrk, ab, h2load or s_time (openssl s_time -new, for
     /// handshakes). Both sides are accounted for as ever, but what the program counts is its own
@@ -172,6 +194,7 @@ impl Arguments {
         })?;
         let plan = Plan {
             url: self.url.clone(),
+            objects: self.object.clone(),
             address: self.address()?,
             tls: TlsPlan {
                 version: self.tls,
@@ -195,6 +218,9 @@ impl Arguments {
             receive: self.receive,
             verify: self.verify,
             timeout: self.timeout,
+            ramp: self.ramp,
+            close: self.close,
+            seed: self.seed,
         };
         plan.check().map_err(Failure::request)?;
         self.check_listener(plan.address)?;

@@ -197,6 +197,7 @@ fn asked(line: &Line) -> String {
     };
     add("", asked.operation.clone());
     add("", asked.url.clone());
+    add("", asked.objects.clone());
     add("", asked.connections.map(|count| format!("{count} connections")));
     add("CPU ", asked.client_cpus.clone());
     add("", asked.tls.as_deref().map(version));
@@ -208,6 +209,9 @@ fn asked(line: &Line) -> String {
     let resumption = asked.resumption_percent.filter(|percent| *percent > 0);
     add("resumption ", resumption.map(|percent| format!("{percent}%")));
     add("arrival ", asked.arrival.clone().filter(|arrival| arrival != "closed"));
+    add("ramp ", asked.ramp_ns.map(|ramp| Nanos(ramp).to_string()));
+    add("close ", asked.close.clone().filter(|close| close != "fin"));
+    add("seed ", asked.seed.map(|seed| seed.to_string()));
     add("key exchange ", asked.key_exchange.clone());
     add("receive ", asked.receive.clone());
     add("verify ", asked.verify.clone());
@@ -229,6 +233,7 @@ fn got(line: &Line) -> String {
         ("", &got.group),
         ("", &got.certificate_key),
         ("", &got.signature_scheme),
+        ("", &got.objects),
     ] {
         parts.extend((!counts.is_empty()).then(|| names(prefix, counts)));
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use load::{Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Close, Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
 use targets::{Embedded, Kind, Nginx, Objects, Running, Settings};
 use tempfile::TempDir;
 use tls::{CertificateKey, Suite, Version};
@@ -51,6 +51,10 @@ fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Re
         receive,
         verify: OneIn(NonZeroU32::new(8).unwrap()),
         timeout: Nanos(20_000_000_000),
+        objects: None,
+        ramp: Nanos(0),
+        close: Close::Fin,
+        seed: 0,
     }
 }
 

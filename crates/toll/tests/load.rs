@@ -552,3 +552,30 @@ fn sessions_are_resumed_where_that_is_asked_and_the_server_gives_tickets() {
         }
     }
 }
+
+#[test]
+fn several_objects_a_seed_and_a_way_to_close_are_in_the_receipt() {
+    let server = Server::start(&[]);
+    let mut command = server.load("");
+    command.args(["--object", "1KiB 75%, 64KiB 25%", "--seed", "5", "--close", "rst"]);
+    command.args(["--operation", "one-request-per-connection", "-c", "4", "-d", "500ms"]);
+    let line = line(&mut command);
+    assert!(line.valid, "{:?}", line.receipt.mismatch);
+    let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
+    assert_eq!(asked.objects.as_deref(), Some("1KiB 75%, 64KiB 25%"));
+    assert_eq!((asked.seed, asked.close.as_deref()), (Some(5), Some("rst")));
+    let paths: Vec<&str> = obtained.objects.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["/bytes/1KiB", "/bytes/64KiB"]);
+    assert_eq!(obtained.objects.values().sum::<u64>(), line.operations.completed);
+}
+
+#[test]
+fn an_object_that_is_not_there_is_named_before_the_load() {
+    let server = Server::start(&[]);
+    let output = server.load("").args(["--object", "1KiB 75%, /missing 25%"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("/missing"), "{}", stderr(&output));
+    let both = server.load("bytes/1KiB").args(["--object", "1KiB"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+    assert!(stderr(&both).contains("leave the URL's path out"), "{}", stderr(&both));
+}

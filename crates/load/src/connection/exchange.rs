@@ -8,7 +8,7 @@ use crate::receive::{Completed, Given, Want};
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
-use crate::{Operation, Receive};
+use crate::{Close, Operation, Receive};
 
 /// The most that one connection takes in one turn, so that others get theirs.
 const LONGEST_TURN: u64 = 8 << 20;
@@ -49,17 +49,23 @@ impl Open {
     /// Sends a request and expects its response, which is opened whole where it is sampled.
     pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
+        let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
+        let object = context.asks.next();
+        if let Some(times) = &mut self.operation {
+            times.object = object;
+        }
+        let ask = &context.asks[object];
         match sealer {
-            None => self.unsent.extend_from_slice(context.request),
+            None => self.unsent.extend_from_slice(&ask.request),
             Some(sealer) => sealer
-                .seal(content_type::APPLICATION_DATA, context.request, &mut self.unsent)
+                .seal(content_type::APPLICATION_DATA, &ask.request, &mut self.unsent)
                 .ok_or_else(unsealed)?,
         }
-        let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
-        reception.expect(context.expectation, is_whole);
+        let expectation = ask.expectation;
+        reception.expect(expectation, is_whole);
         self.counted = Counted::default();
         self.progress = now;
-        let mark = match context.mark_of_whole() {
+        let mark = match context.mark_of_whole(expectation) {
             Some(mark) if !is_whole && reception.is_steady() && !context.draw_timed() => mark,
             _ => 1,
         };
@@ -228,7 +234,11 @@ impl Open {
                 self.phase = Phase::Closing { reception, ending };
             }
             // The server's close is often there already.
-            return self.receive(context);
+            let next = self.receive(context)?;
+            return Ok(match context.plan.close {
+                Close::Rst if next == Next::Wait => self.closed(context),
+                _ => next,
+            });
         }
         self.prove(context);
         self.record(context, now, Some(completed));

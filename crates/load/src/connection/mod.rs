@@ -118,6 +118,13 @@ impl Connection {
         self.connect(context, slot, None)
     }
 
+    /// Closes the connection if it is kept for the next operation.
+    pub(crate) fn close_kept(&mut self, context: &mut Context<'_>) {
+        if self.open.as_ref().is_some_and(|open| matches!(open.role(), Role::Kept)) {
+            self.close(context);
+        }
+    }
+
     /// Goes on after the socket became ready.
     pub(crate) fn ready(&mut self, context: &mut Context<'_>, slot: usize) -> After {
         let Some(open) = &mut self.open else { return After::Wait };

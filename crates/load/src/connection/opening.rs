@@ -12,7 +12,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
-use crate::{Operation, Receive};
+use crate::{Close, Operation, Receive};
 
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.
@@ -24,10 +24,11 @@ impl Connection {
     ) -> After {
         let role = operation.map_or(Role::Ahead, Role::Operating);
         let now = operation.map_or_else(|| context.now(), |times| times.start);
-        let (socket, is_connected) = match Socket::connect(context.plan.address, context.source()) {
-            Ok(connected) => connected,
-            Err(failure) => return self.finish(role, Err(failure), context, slot),
-        };
+        let (socket, is_connected) =
+            match Socket::connect(context.plan.address, context.source(), context.plan.close) {
+                Ok(connected) => connected,
+                Err(failure) => return self.finish(role, Err(failure), context, slot),
+            };
         let interest = if is_connected { EventFlags::IN } else { EventFlags::OUT };
         if let Err(error) = context.watch(&socket, slot, interest) {
             let failure = Failure::new(ErrorKind::Descriptors, error.to_string());
@@ -127,7 +128,10 @@ impl Open {
             sealer
                 .seal(content_type::ALERT, &CLOSE_NOTIFY, &mut self.unsent)
                 .ok_or_else(unsealed)?;
-            self.flush_and_end(context)?;
+            match context.plan.close {
+                Close::Fin => self.flush_and_end(context)?,
+                Close::Rst => self.flush(context)?,
+            }
             self.phase = Phase::Closing { reception, ending: Ending::Handshake };
             return if self.received.is_empty() { Ok(Next::Wait) } else { self.receive(context) };
         }

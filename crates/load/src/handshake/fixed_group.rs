@@ -8,6 +8,8 @@ use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use tls::Group;
 
+use super::fixed_hybrid::FixedHybrid;
+
 /// One group with its base point as the client's share.
 #[derive(Debug)]
 pub(super) struct FixedGroup {
@@ -55,6 +57,7 @@ pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
         Group::X25519 => &X25519,
         Group::Secp256r1 => &SECP256R1,
         Group::Secp384r1 => &SECP384R1,
+        Group::X25519MlKem768 => &FixedHybrid,
     }
 }
 
@@ -123,7 +126,7 @@ mod tests {
     /// A server that answers the fixed share with a fresh key must come to the same secret.
     #[test]
     fn an_honest_server_derives_the_same_secret() {
-        let honest = rustls::crypto::ring::default_provider().kx_groups;
+        let honest = rustls::crypto::aws_lc_rs::default_provider().kx_groups;
         for group in Group::ALL {
             let fixed = fixed(group);
             let server = honest.iter().find(|kx| kx.name() == fixed.name()).unwrap();

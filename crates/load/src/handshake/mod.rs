@@ -2,6 +2,7 @@
 
 mod dial;
 mod fixed_group;
+mod fixed_hybrid;
 mod openssl;
 mod randomness;
 mod rustls;

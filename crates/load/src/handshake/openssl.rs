@@ -2,21 +2,26 @@
 //!
 //! OpenSSL makes the handshake over buffers in memory; then the traffic keys are derived from its
 //! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped.
+//!
+//! Where sessions are to be resumed, the last one is kept, with its ticket (RFC 5077) if the server
+//! gave one, else with its identifier (RFC 5246, section 7.3).
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{
-    ErrorCode, Ssl, SslContext, SslMethod, SslOptions, SslSessionCacheMode, SslStream,
-    SslVerifyMode, SslVersion,
+    ErrorCode, ShutdownState, Ssl, SslContext, SslMethod, SslOptions, SslSession,
+    SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::verify::X509VerifyFlags;
 use openssl::x509::{X509, X509VerifyResult};
 use tls::{CertificateKey, Group, Suite, Version};
 
+use super::dial::Dial;
 use super::server_flight::Sniffer;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
@@ -24,7 +29,12 @@ use crate::plan::{PlanError, TlsPlan, Trust};
 use crate::record::{Opener, Sealer, Side, tls12_keys};
 
 pub(super) struct OpenSslClient {
-    context: SslContext,
+    /// Resumes nothing.
+    full: SslContext,
+    resuming: SslContext,
+    dial: Dial,
+    /// The newest session of `resuming`.
+    session: Arc<Mutex<Option<SslSession>>>,
     host: String,
     is_anyone_trusted: bool,
 }
@@ -38,15 +48,30 @@ impl OpenSslClient {
             Trust::File(path) => read_certificates(path)?,
             Trust::System | Trust::Anyone => Vec::new(),
         };
-        let context = context(plan, suite, roots).map_err(|error| {
-            PlanError(format!("OpenSSL here cannot offer {suite}: {error}; ask for another suite"))
-        })?;
+        let context = |resumes| {
+            context(plan, suite, &roots, resumes).map_err(|error| {
+                PlanError(format!(
+                    "OpenSSL here cannot offer {suite}: {error}; ask for another suite"
+                ))
+            })
+        };
         let is_anyone_trusted = plan.trust == Trust::Anyone;
-        Ok(Self { context, host: host.to_owned(), is_anyone_trusted })
+        Ok(Self {
+            full: context(false)?,
+            resuming: context(true)?,
+            dial: Dial::new(plan.resumption),
+            session: Arc::default(),
+            host: host.to_owned(),
+            is_anyone_trusted,
+        })
     }
 
-    fn ssl(&self) -> Result<Ssl, ErrorStack> {
-        let mut ssl = Ssl::new(&self.context)?;
+    fn ssl(&self, resumes: bool) -> Result<Ssl, ErrorStack> {
+        let mut ssl = Ssl::new(if resumes { &self.resuming } else { &self.full })?;
+        if resumes && let Some(session) = &*lock(&self.session) {
+            // SAFETY: the session is one of the same `SslContext`, `resuming`.
+            unsafe { ssl.set_session(session)? };
+        }
         let address = self.host.parse::<IpAddr>();
         if address.is_err() {
             ssl.set_hostname(&self.host)?;
@@ -61,7 +86,17 @@ impl OpenSslClient {
     }
 }
 
-fn context(plan: &TlsPlan, suite: &Suite, roots: Vec<X509>) -> Result<SslContext, ErrorStack> {
+/// Each thread has a client of its own, so nobody ever waits.
+fn lock(session: &Mutex<Option<SslSession>>) -> MutexGuard<'_, Option<SslSession>> {
+    session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn context(
+    plan: &TlsPlan,
+    suite: &Suite,
+    roots: &[X509],
+    resumes: bool,
+) -> Result<SslContext, ErrorStack> {
     let mut builder = SslContext::builder(SslMethod::tls_client())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
     builder.set_max_proto_version(Some(SslVersion::TLS1_2))?;
@@ -70,8 +105,10 @@ fn context(plan: &TlsPlan, suite: &Suite, roots: Vec<X509>) -> Result<SslContext
     if let Some(group) = plan.group {
         builder.set_groups_list(group.openssl_name())?;
     }
-    // A ticket or a session of this client would make the next handshake a resumed one.
-    builder.set_options(SslOptions::NO_TICKET);
+    if !resumes {
+        builder.set_options(SslOptions::NO_TICKET);
+    }
+    // OpenSSL's own cache would resume by itself.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     if plan.encrypt_then_mac != Some(true) {
         builder.set_options(tls::NO_ENCRYPT_THEN_MAC);
@@ -87,7 +124,7 @@ fn context(plan: &TlsPlan, suite: &Suite, roots: Vec<X509>) -> Result<SslContext
             let mut store = X509StoreBuilder::new()?;
             store.set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
             for certificate in roots {
-                store.add_cert(certificate)?;
+                store.add_cert(certificate.clone())?;
             }
             builder.set_cert_store(store.build());
         }
@@ -109,14 +146,16 @@ fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
 
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        let resumes = self.dial.next();
         let stream = self
-            .ssl()
+            .ssl(resumes)
             .and_then(|ssl| SslStream::new(ssl, Wire::default()))
             .map_err(|error| Failure::new(ErrorKind::Handshake, format!("OpenSSL: {error}")))?;
         Ok(Box::new(OpenSslHandshake {
             stream,
             sniffer: Sniffer::default(),
             is_anyone_trusted: self.is_anyone_trusted,
+            kept: resumes.then(|| self.session.clone()),
         }))
     }
 }
@@ -155,6 +194,8 @@ struct OpenSslHandshake {
     stream: SslStream<Wire>,
     sniffer: Sniffer,
     is_anyone_trusted: bool,
+    /// Where the session is kept, if a later handshake is to resume it.
+    kept: Option<Arc<Mutex<Option<SslSession>>>>,
 }
 
 impl Handshake for OpenSslHandshake {
@@ -171,7 +212,9 @@ impl Handshake for OpenSslHandshake {
             Ok(()) => {
                 // What OpenSSL did not read belongs to the records behind the handshake.
                 received.append(&mut self.stream.get_mut().incoming);
-                self.established().map(Some)
+                let established = self.established()?;
+                self.keep_session();
+                Ok(Some(established))
             }
             Err(error) if error.code() == ErrorCode::WANT_READ => Ok(None),
             Err(error) => Err(self.failure(&error)),
@@ -226,6 +269,14 @@ impl OpenSslHandshake {
             is_signature_verified: flight.key_exchange.is_some(),
             tickets: None,
         })
+    }
+
+    fn keep_session(&mut self) {
+        let Some(kept) = &self.kept else { return };
+        *lock(kept) = self.stream.ssl().session().map(ToOwned::to_owned);
+        // To OpenSSL a session whose connection ends without a close is not to be resumed. The close
+        // of this connection is made elsewhere.
+        self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 
     fn failure(&self, error: &openssl::ssl::Error) -> Failure {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
 use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::crypto::ring::default_provider;
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
@@ -88,14 +89,21 @@ fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
             return Err(PlanError(format!("rustls has no {suite}; ask for another suite")));
         }
     }
-    let wanted = |group: &Group| plan.group.is_none_or(|asked| asked == *group);
+    // The hybrid's shares are thirty times as long: it is offered where it is asked for.
+    let wanted = |group: &Group| match plan.group {
+        None => *group != Group::X25519MlKem768,
+        Some(asked) => asked == *group,
+    };
     match plan.effective_key_exchange() {
         KeyExchangeMode::Fixed => {
             provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
         }
-        KeyExchangeMode::Fresh => provider
-            .kx_groups
-            .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group))),
+        KeyExchangeMode::Fresh => {
+            provider.kx_groups.push(X25519MLKEM768);
+            provider
+                .kx_groups
+                .retain(|theirs| group(theirs.name()).is_some_and(|group| wanted(&group)));
+        }
     }
     Ok(provider)
 }
@@ -104,7 +112,7 @@ static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
 static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
 fn versions(plan: &TlsPlan) -> &'static [&'static SupportedProtocolVersion] {
-    match plan.version.or(plan.suite.map(Suite::version)) {
+    match plan.only_version() {
         None => rustls::ALL_VERSIONS,
         Some(Version::Tls12) => TLS12,
         Some(Version::Tls13) => TLS13,

@@ -8,11 +8,12 @@
 mod closed;
 mod open;
 mod paced;
-mod random;
+mod ramp;
 
 use closed::Closed;
 use open::Open;
 use paced::Paced;
+pub(crate) use ramp::Ramp;
 
 use crate::Arrival;
 
@@ -37,6 +38,24 @@ pub(crate) struct Part {
     pub(crate) window_start: u64,
     /// The load's; equal seeds give equal arrivals.
     pub(crate) seed: u64,
+    pub(crate) ramp: Ramp,
+}
+
+impl Part {
+    /// When a slot comes into the load: those of all threads take turns.
+    pub(crate) fn joins(&self, slot: usize) -> u64 {
+        self.ramp.joins(self.number(slot), self.connections)
+    }
+
+    /// When a slot goes out of the load, if before its end.
+    pub(crate) fn leaves(&self, slot: usize) -> Option<u64> {
+        self.ramp.leaves(self.number(slot), self.connections)
+    }
+
+    /// A slot's number among those of the whole load.
+    fn number(&self, slot: usize) -> usize {
+        slot * self.threads + self.thread
+    }
 }
 
 /// An operation that is to begin now.
@@ -84,6 +103,12 @@ impl Schedule {
             Self::Open(open) => open.wake_at(),
             Self::Paced(paced) => paced.wake_at(),
         }
+    }
+
+    /// Whether slots go out of the load one by one as it shrinks; in an open loop fewer operations
+    /// come instead.
+    pub(crate) fn shrinks_by_slot(&self) -> bool {
+        !matches!(self, Self::Open(_))
     }
 
     /// Takes out the intended starts before `end` that were not begun.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::random::Random;
-use super::{Due, Part};
+use super::{Due, Part, Ramp};
+use crate::random::Random;
 use crate::{Distribution, Rate};
 
 /// The queue of arrivals that wait is the part of the sequence of starts that has come and was not
@@ -11,6 +11,7 @@ use crate::{Distribution, Rate};
 #[derive(Debug)]
 pub(crate) struct Open {
     starts: Starts,
+    ramp: Ramp,
     /// Slots without an operation, the one that has been free for longest first: so all
     /// connections are used alike, and none idles into the server's time limit.
     free: VecDeque<usize>,
@@ -18,37 +19,54 @@ pub(crate) struct Open {
 
 impl Open {
     pub(super) fn new(rate: Rate, distribution: Distribution, part: &Part) -> Self {
-        Self { starts: Starts::new(rate, distribution, part), free: VecDeque::new() }
+        let starts = Starts::new(rate, distribution, part);
+        Self { starts, ramp: part.ramp, free: VecDeque::new() }
+    }
+
+    /// The first start that was not taken.
+    fn first(&self) -> u64 {
+        match self.ramp.is_none() {
+            true => self.starts.first(),
+            // Beyond the ramp down no more comes.
+            false => self.ramp.at(self.starts.first() as f64).map_or(u64::MAX, |at| at as u64),
+        }
+    }
+
+    fn take(&mut self) -> u64 {
+        let first = self.first();
+        self.starts.take();
+        first
     }
 
     pub(super) fn freed(&mut self, slot: usize, now: u64) -> Option<u64> {
-        if self.free.is_empty() && self.starts.first() <= now {
-            return Some(self.starts.take());
+        if self.free.is_empty() && self.first() <= now {
+            return Some(self.take());
         }
         self.free.push_back(slot);
         None
     }
 
     pub(super) fn next(&mut self, now: u64) -> Option<Due> {
-        if self.starts.first() > now {
+        if self.first() > now {
             return None;
         }
         let slot = self.free.pop_front()?;
-        Some(Due { slot, intended: self.starts.take() })
+        Some(Due { slot, intended: self.take() })
     }
 
     pub(super) fn wake_at(&self) -> Option<u64> {
-        (!self.free.is_empty()).then(|| self.starts.first())
+        (!self.free.is_empty()).then(|| self.first())
     }
 
     pub(super) fn leave(&mut self, end: u64, mut each: impl FnMut(u64)) {
-        while self.starts.first() < end {
-            each(self.starts.take());
+        while self.first() < end {
+            each(self.take());
         }
     }
 }
 
-/// One thread's part of the starts of a load, in order, in ns since the load's start.
+/// One thread's part of the starts of a load, in order, in ns since the load's start, at the full
+/// rate from there on.
 #[derive(Debug)]
 enum Starts {
     /// Of the load's starts at equal distances, every `step`th. The time follows from the number,
@@ -84,12 +102,10 @@ impl Starts {
         }
     }
 
-    fn take(&mut self) -> u64 {
-        let first = self.first();
+    fn take(&mut self) {
         match self {
             Self::Uniform { number, step, .. } => *number += *step,
             Self::Poisson { mean_gap, at, random } => *at += random.exponential() * *mean_gap,
         }
-        first
     }
 }

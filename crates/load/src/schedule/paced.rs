@@ -110,7 +110,7 @@ impl Paced {
 
     /// The slots of the load's threads take turns, so that each thread is busy all the time.
     fn phase(&self, slot: usize) -> u64 {
-        let number = slot * self.part.threads + self.part.thread;
+        let number = self.part.number(slot);
         (u128::from(self.every) * number as u128 / self.part.connections as u128) as u64
     }
 }

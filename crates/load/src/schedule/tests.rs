@@ -11,7 +11,15 @@ use crate::{Distribution, Rate};
 const SECOND: u64 = 1_000_000_000;
 
 fn part(slots: usize) -> Part {
-    Part { thread: 0, threads: 1, slots, connections: slots, window_start: 0, seed: 1 }
+    Part {
+        thread: 0,
+        threads: 1,
+        slots,
+        connections: slots,
+        window_start: 0,
+        seed: 1,
+        ramp: Ramp::NONE,
+    }
 }
 
 fn open(rate: u64, distribution: Distribution) -> Arrival {
@@ -85,7 +93,7 @@ fn all_starts(arrival: Arrival, part: Part, end: u64) -> Vec<u64> {
 fn parts(threads: usize, connections: usize, seed: u64) -> impl Iterator<Item = Part> {
     (0..threads).map(move |thread| {
         let slots = connections / threads + usize::from(thread < connections % threads);
-        Part { thread, threads, slots, connections, window_start: 0, seed }
+        Part { thread, threads, slots, connections, window_start: 0, seed, ramp: Ramp::NONE }
     })
 }
 
@@ -348,4 +356,54 @@ fn without_think_time_a_free_slot_begins_at_once() {
     assert_eq!(schedule.freed(1, 7), Some(7));
     assert_eq!(schedule.freed(1, 8), Some(8));
     schedule.leave(100, |at| panic!("{at} was intended"));
+}
+
+proptest! {
+    /// As a load grows and shrinks, each thread's starts stay in order and within the load, and all
+    /// together bring what the hold and one ramp bring at the full rate.
+    #[test]
+    fn an_open_loop_with_a_ramp_brings_what_its_area_is(
+        rate in 100u64..5_000,
+        distribution in distribution(),
+        length in 0u64..5 * SECOND,
+        hold in SECOND..5 * SECOND,
+        threads in 1usize..4,
+        seed: u64,
+    ) {
+        let ramp = Ramp::new(length, Some(length + hold));
+        let end = 2 * length + hold;
+        let mut count = 0;
+        let mut within_hold = 0;
+        for part in parts(threads, 8, seed) {
+            let starts = {
+                let mut starts = Vec::new();
+                Schedule::new(open(rate, distribution), Part { ramp, ..part })
+                    .leave(end, |at| starts.push(at));
+                starts
+            };
+            prop_assert!(starts.is_sorted());
+            count += starts.len();
+            within_hold +=
+                starts.iter().filter(|at| (length..length + hold).contains(at)).count();
+        }
+        let expected = |nanos: u64| rate as f64 * nanos as f64 / SECOND as f64;
+        for (count, nanos) in [(count, length + hold), (within_hold, hold)] {
+            let room = match distribution {
+                Distribution::Uniform => 2.0,
+                // Six standard deviations.
+                Distribution::Poisson => 6.0 * expected(nanos).sqrt() + 2.0,
+            };
+            let expected = expected(nanos);
+            prop_assert!((count as f64 - expected).abs() <= room, "{count} of {expected}");
+        }
+    }
+}
+
+#[test]
+fn slots_of_all_threads_come_and_go_in_turn() {
+    let ramp = Ramp::new(60, Some(100));
+    let parts: Vec<Part> = parts(2, 6, 1).map(|part| Part { ramp, ..part }).collect();
+    let joins = |part: &Part| (0..3).map(|slot| part.joins(slot)).collect::<Vec<_>>();
+    assert_eq!((joins(&parts[0]), joins(&parts[1])), (vec![0, 20, 40], vec![10, 30, 50]));
+    assert_eq!((parts[0].leaves(2), parts[1].leaves(2)), (Some(140), Some(150)));
 }

@@ -1,14 +1,17 @@
 //! The load engine against servers of every behaviour, through its public calls: what is honest
 //! counts, what is not ends as its kind of error, and all of it ends.
 
+mod closing;
 mod habits;
 mod handshakes;
 mod honest;
 mod patterns;
+mod ramps;
 mod records;
 mod responses;
 mod resumption;
 mod scripted_server;
+mod several_objects;
 mod tcp;
 mod wire;
 
@@ -18,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{
-    Arrival, Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url,
+    Arrival, Close, Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan,
+    Trust, Url,
 };
 use units::Nanos;
 
@@ -44,6 +48,7 @@ fn http(address: SocketAddr, path: &str) -> Plan {
 
 fn plan(url: Url, address: SocketAddr) -> Plan {
     Plan {
+        objects: None,
         url,
         address,
         tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
@@ -55,6 +60,9 @@ fn plan(url: Url, address: SocketAddr) -> Plan {
         receive: Receive::Walk,
         verify: one_in(1000),
         timeout: Nanos(8000 * MILLISECOND),
+        ramp: Nanos(0),
+        close: Close::Fin,
+        seed: 0,
     }
 }
 

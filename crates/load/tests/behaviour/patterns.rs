@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, Engine, ErrorKind, Operation, Outcome, Plan, Stop};
+use load::{ArrivalCounts, ErrorKind, Operation, Outcome, Plan, Stop};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
@@ -183,7 +183,7 @@ fn equal_seeds_make_equal_arrivals() {
     let server = answering(at_once);
     let intended = |seed| {
         let plan = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
-        Engine::start_seeded(plan, seed).unwrap().join().arrivals.intended
+        run(Plan { seed, ..plan }).arrivals.intended
     };
     let first = intended(1);
     assert_eq!(intended(1), first);

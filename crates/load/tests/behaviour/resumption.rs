@@ -7,9 +7,11 @@ use load::{Operation, Outcome, Plan, Stop};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
-use tls::{Group, Version};
+use tls::{Group, Suite, Version};
 
-use crate::scripted_server::{Secure, Server, Session, config_of, ecdsa};
+use crate::scripted_server::{
+    Gives, Legacy, Secure, Server, Session, config_of, ecdsa, resuming_acceptor, rsa,
+};
 use crate::{assert_completes, https, kinds, one_in, run};
 
 /// Answers one request, if one comes, and closes.
@@ -121,6 +123,94 @@ fn a_server_that_resumes_nothing_is_told() {
         assert_eq!((outcome.completed, told(&outcome).1), (40, 0), "{version}");
     }
     assert_eq!(resumed.load(SeqCst), 0);
+}
+
+/// A server of OpenSSL with one suite that gives this to resume by; it answers a request, if one
+/// comes, and closes. With how many handshakes it resumed.
+fn legacy(suite: &str, gives: Gives) -> (Server, Arc<AtomicU64>) {
+    let acceptor = resuming_acceptor(rsa(), Suite::parse(suite).unwrap(), gives);
+    let resumed = Arc::new(AtomicU64::new(0));
+    let counted = resumed.clone();
+    let server = Server::start(move |stream| {
+        let mut https = Legacy::accept(stream, &acceptor)?;
+        counted.fetch_add(https.is_resumed().into(), SeqCst);
+        if https.request().is_ok() {
+            https.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")?;
+        }
+        https.finish()
+    });
+    (server, resumed)
+}
+
+const LEGACY: [&str; 4] =
+    ["AES128-SHA", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384"];
+
+fn legacy_plan(server: &Server, suite: &str, operation: Operation, resumption: &str) -> Plan {
+    let mut plan = plan(server, Version::Tls12, operation, resumption);
+    plan.tls.suite = Some(Suite::parse(suite).unwrap());
+    plan
+}
+
+#[test]
+fn cbc_and_static_rsa_resume_by_ticket_and_by_session_id() {
+    for suite in LEGACY {
+        for gives in [Gives::Tickets, Gives::SessionIds] {
+            let (server, resumed) = legacy(suite, gives);
+            for operation in OPERATIONS {
+                let before = resumed.load(SeqCst);
+                let outcome = run(legacy_plan(&server, suite, operation, "100%"));
+                assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{suite} {gives:?}");
+                let (full, again) = told(&outcome);
+                assert!(full == 1 && (39..=40).contains(&again), "{suite} {gives:?} {again}");
+                assert!((39..=40).contains(&(resumed.load(SeqCst) - before)));
+                assert_eq!(outcome.latencies.connect_full().len(), 1);
+                // Who resumes makes no key exchange.
+                let mut again = outcome.negotiated.iter().filter(|(told, _)| told.resumed);
+                assert!(again.all(|(told, _)| told.group.is_none()));
+            }
+        }
+    }
+}
+
+#[test]
+fn with_openssl_too_the_share_that_is_asked_for_resumes() {
+    let (server, _) = legacy("AES128-SHA", Gives::Tickets);
+    for (resumption, expected) in [("0%", 0..=0), ("50%", 18..=21), ("70%", 26..=29)] {
+        let outcome = run(legacy_plan(&server, "AES128-SHA", Operation::Handshakes, resumption));
+        assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
+        let (_, again) = told(&outcome);
+        assert!(expected.contains(&again), "{again} of {resumption}");
+    }
+}
+
+#[test]
+fn a_server_of_openssl_that_resumes_nothing_is_told() {
+    let (server, resumed) = legacy("AES128-SHA", Gives::Nothing);
+    for operation in OPERATIONS {
+        let outcome = run(legacy_plan(&server, "AES128-SHA", operation, "100%"));
+        assert_eq!((outcome.completed, told(&outcome).1), (40, 0));
+    }
+    assert_eq!(resumed.load(SeqCst), 0);
+}
+
+/// rustls's servers by one way each; [`server`] gives session identifiers.
+#[test]
+fn tls12_resumes_by_ticket_where_the_server_keeps_no_sessions() {
+    let resumed = Arc::new(AtomicU64::new(0));
+    let mut config = config_of(ecdsa(), &[&TLS12]);
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+    let (config, counted) = (Arc::new(config), resumed.clone());
+    let server = Server::start(move |stream| {
+        let mut https = Secure::accept(stream, &config)?;
+        counted.fetch_add((https.handshake_kind() == Some(HandshakeKind::Resumed)).into(), SeqCst);
+        // The client's close comes first.
+        assert!(https.request().is_err());
+        https.finish()
+    });
+    let outcome = run(plan(&server, Version::Tls12, Operation::Handshakes, "100%"));
+    assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
+    assert!((39..=40).contains(&told(&outcome).1) && (39..=40).contains(&resumed.load(SeqCst)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use cpus::CpuList;
-use load::{Arrival, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Arrival, Close, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
 use peers::Peer;
 use targets::Settings;
 use tls::{CertificateKey, Suite, Version};
@@ -202,6 +202,10 @@ impl Row {
             receive: Receive::Walk,
             verify: OneIn(NonZeroU32::MIN.saturating_add(63)),
             timeout: TIMEOUT,
+            objects: None,
+            ramp: Nanos(0),
+            close: Close::Fin,
+            seed: 0,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use load::Operation;
 use tls::Suite;
+use units::Bytes;
 
 use crate::line::tests::example;
 use crate::line::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
@@ -100,9 +101,10 @@ impl Scene {
     /// A trial of a second in which the server used all of its CPU.
     fn line(&self, index: usize, round: u32, figure: f64) -> Line {
         let cell = &self.study.cells[index];
+        let Bytes(object) = cell.load.object.sizes().unwrap()[0];
         let (completed, body) = match cell.load.operation {
             Operation::Handshakes => (figure as u64, 0),
-            _ => ((figure / 8.0 / cell.load.object.0 as f64) as u64, (figure / 8.0) as u64),
+            _ => ((figure / 8.0 / object as f64) as u64, (figure / 8.0) as u64),
         };
         let mut line = Line {
             place: Some(Place {

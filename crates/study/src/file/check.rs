@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use cpus::CpuList;
 use load::{Operation, Percent, Plan, Stop, TlsPlan, Trust, Url};
-use tls::{CertificateKey, KeyExchange};
+use tls::{CertificateKey, KeyExchange, Version};
 
 use super::draft::{Draft, Origin, Said};
 use super::error::Flaw;
@@ -82,8 +82,10 @@ fn check_encrypt_then_mac(draft: &Draft, target: &TargetSpec, load: &LoadSpec) -
 
 fn check_resumption(draft: &Draft, target: &TargetSpec, load: &LoadSpec) -> Result<(), Flaw> {
     match load.protocol {
-        Protocol::Tls { resumption, .. }
-            if resumption != Percent::default() && !target.tickets && !target.session_cache =>
+        Protocol::Tls { version, resumption, .. }
+            if resumption != Percent::default()
+                && !target.tickets
+                && !(target.session_cache && version != Some(Version::Tls13)) =>
         {
             Err(origin(&draft.resumption).flaw(format!(
                 "load.resumption = {resumption}, but the server gives nothing to resume; write \
@@ -99,7 +101,8 @@ fn plan(load: &LoadSpec) -> Plan {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let tls = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
     Plan {
-        url: Url::at(load.protocol.is_tls(), nowhere, &objects::path(load.object)),
+        url: Url::at(load.protocol.is_tls(), nowhere, load.object.only().unwrap_or("/")),
+        objects: load.mixed_objects(),
         address: nowhere,
         tls: match load.protocol {
             Protocol::Plain => tls,
@@ -115,6 +118,9 @@ fn plan(load: &LoadSpec) -> Plan {
         receive: load.receive,
         verify: load.verify,
         timeout: load.timeout,
+        ramp: load.ramp,
+        close: load.close,
+        seed: 0,
     }
 }
 

@@ -1,16 +1,14 @@
 //! A cell in the making: what is said of it, where, and how near to it.
 
 use cpus::CpuList;
-use load::{Arrival, KeyExchangeMode, OneIn, Operation, Percent, Receive, Url};
+use load::{Arrival, Close, KeyExchangeMode, OneIn, Operation, Percent, Receive, Url};
 use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
-use units::Bytes;
 
 use super::error::Flaw;
 use super::keys::{KEYS, Otherwise};
-use super::protocol::{self, can_be_fixed};
-use super::server;
-use super::words::{FilePath, Secured, ServerName, Time};
+use super::words::{FilePath, Objects, Secured, ServerName, Time};
+use super::{protocol, server};
 use crate::study::{Cell, IfMissing, LoadSpec, Protocol, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
@@ -20,7 +18,7 @@ pub(super) struct Draft {
     pub(super) if_missing: Option<Said<IfMissing>>,
     pub(super) target_cpus: Option<Said<CpuList>>,
     pub(super) certificate_key: Option<Said<CertificateKey>>,
-    pub(super) object: Option<Said<Bytes>>,
+    pub(super) object: Option<Said<Objects>>,
     pub(super) tickets: Option<Said<bool>>,
     pub(super) session_cache: Option<Said<bool>>,
     pub(super) target_encrypt_then_mac: Option<Said<bool>>,
@@ -42,9 +40,11 @@ pub(super) struct Draft {
     pub(super) receive: Option<Said<Receive>>,
     pub(super) verify: Option<Said<OneIn>>,
     pub(super) arrival: Option<Said<Arrival>>,
+    pub(super) ramp: Option<Said<Time>>,
     pub(super) warmup: Option<Said<Time>>,
     pub(super) duration: Option<Said<Time>>,
     pub(super) timeout: Option<Said<Time>>,
+    pub(super) close: Option<Said<Close>>,
     pub(super) ca: Option<Said<FilePath>>,
     pub(super) insecure: Option<Said<bool>>,
 }
@@ -135,14 +135,16 @@ impl Draft {
             cpus: need(&self.load_cpus, "load.cpus")?,
             operation: need(&self.operation, "load.operation")?,
             arrival: need(&self.arrival, "load.arrival")?,
-            object: need(&self.object, "target.object")?,
+            object: need(&self.object, "target.object")?.0,
             connections: need(&self.connections, "load.connections")?,
             protocol: protocol::of(self)?,
             receive: need(&self.receive, "load.receive")?,
             verify: need(&self.verify, "load.verify")?,
+            ramp: need(&self.ramp, "load.ramp")?.0,
             warmup: need(&self.warmup, "load.warmup")?.0,
             duration: need(&self.duration, "load.duration")?.0,
             timeout: need(&self.timeout, "load.timeout")?.0,
+            close: need(&self.close, "load.close")?,
             ca: self.ca.as_ref().map(|said| said.value.0.clone()),
             insecure: need(&self.insecure, "load.insecure")?,
         };
@@ -164,7 +166,7 @@ impl From<&Cell> for Draft {
             if_missing: said(target.if_missing),
             target_cpus: said(target.cpus.clone()),
             certificate_key: said(target.certificate_key),
-            object: said(load.object),
+            object: said(Objects(load.object.clone())),
             tickets: said(target.tickets),
             session_cache: said(target.session_cache),
             target_encrypt_then_mac: said(target.encrypt_then_mac),
@@ -176,9 +178,11 @@ impl From<&Cell> for Draft {
             receive: said(load.receive),
             verify: said(load.verify),
             arrival: said(load.arrival),
+            ramp: said(Time(load.ramp)),
             warmup: said(Time(load.warmup)),
             duration: said(Time(load.duration)),
             timeout: said(Time(load.timeout)),
+            close: said(load.close),
             ca: load.ca.clone().map(FilePath).and_then(said),
             insecure: said(load.insecure),
             tls: said(Secured::Plain),
@@ -192,8 +196,7 @@ impl From<&Cell> for Draft {
             draft.group = group.and_then(said);
             draft.encrypt_then_mac = encrypt_then_mac.and_then(said);
             draft.key_exchange = key_exchange.and_then(said);
-            // Of a suite that cannot resume, none is not what was said but what follows from it.
-            draft.resumption = said(resumption).filter(|_| can_be_fixed(suite));
+            draft.resumption = said(resumption);
         }
         server::tell(&target.server, &mut draft);
         draft

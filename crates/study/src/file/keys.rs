@@ -102,9 +102,11 @@ keys! {
     Load "load.receive" Text Value("walk") => receive;
     Load "load.verify" Text Value("1/64") => verify;
     Load "load.arrival" Text Value("closed") => arrival;
+    Load "load.ramp" Time Value("0s") => ramp;
     Load "load.warmup" Time Value("1s") => warmup;
     Load "load.duration" Time Value("10s") => duration;
     Load "load.timeout" Time Value("10s") => timeout;
+    Load "load.close" Text Value("fin") => close;
     Load "load.ca" Text Open => ca;
     Load "load.insecure" Flag Value("false") => insecure;
 }

@@ -72,11 +72,13 @@ impl Study {
         read(file, text, allowed).map_err(|flaw| flaw.in_file(file))
     }
 
-    /// How long the warm-ups and windows of all trials last together.
+    /// How long the ramps, warm-ups and windows of all trials last together.
     #[must_use]
     pub fn measuring_time(&self) -> Nanos {
         let once = self.cells.iter().fold(0u64, |sum, cell| {
-            sum.saturating_add(cell.load.warmup.0).saturating_add(cell.load.duration.0)
+            let load = &cell.load;
+            let ramps = load.ramp.0.saturating_mul(2);
+            sum.saturating_add(ramps).saturating_add(load.warmup.0).saturating_add(load.duration.0)
         });
         Nanos(once.saturating_mul(self.trials.into()))
     }

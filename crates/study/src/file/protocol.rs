@@ -73,12 +73,18 @@ fn tls(draft: &Draft) -> Result<Protocol, Flaw> {
         origin: said.map_or(Origin::UNSAID, |said| said.origin),
     };
     let is_static_rsa = suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
+    let no_group = match is_static_rsa {
+        true => "has no key exchange by group",
+        false => "is of TLS 1.2, which has no such group",
+    };
+    let is_tls12 = suite.is_some_and(|suite| suite.version() == Version::Tls12);
     let is_cbc = suite.is_some_and(is_cbc);
     Ok(Protocol::Tls {
         version: version(draft, suite)?,
         suite,
-        group: cause("has no key exchange by group")
-            .useful(&draft.group, "load.group", |_| !is_static_rsa)?,
+        group: cause(no_group).useful(&draft.group, "load.group", |group| {
+            !(is_static_rsa || is_tls12 && group.is_of_tls13_only())
+        })?,
         encrypt_then_mac: cause("has no encrypt-then-MAC (only CBC suites have)").useful(
             &draft.encrypt_then_mac,
             "load.encrypt-then-mac",
@@ -89,11 +95,7 @@ fn tls(draft: &Draft) -> Result<Protocol, Flaw> {
             "load.key-exchange",
             |mode| mode == KeyExchangeMode::Fresh || can_be_fixed(suite),
         )?,
-        resumption: cause("goes through OpenSSL, where toll resumes no session")
-            .useful(&draft.resumption, "load.resumption", |share| {
-                share == Percent::default() || can_be_fixed(suite)
-            })?
-            .unwrap_or_default(),
+        resumption: draft.resumption.as_ref().map_or_else(Percent::default, |said| said.value),
     })
 }
 
@@ -120,7 +122,7 @@ fn is_cbc(suite: &Suite) -> bool {
 }
 
 /// Whether the client library of this suite can make fixed key exchanges.
-pub(super) fn can_be_fixed(suite: Option<&'static Suite>) -> bool {
+fn can_be_fixed(suite: Option<&'static Suite>) -> bool {
     let plan = TlsPlan { suite, ..TlsPlan::any() };
     plan.effective_key_exchange() == KeyExchangeMode::Fixed
 }

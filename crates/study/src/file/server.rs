@@ -5,6 +5,7 @@
 //! contradicts it.
 
 use cpus::CpuList;
+use load::Mix;
 use tls::CertificateKey;
 use units::Bytes;
 
@@ -84,7 +85,9 @@ pub(super) fn without_useless(target: TargetSpec, load: LoadSpec) -> (TargetSpec
     match target.server {
         Server::Embedded | Server::Nginx | Server::Haproxy => (target, load),
         Server::Command(_) => (own(target), load),
-        Server::Address(_) => (of_nobody(own(target)), LoadSpec { object: Bytes(1 << 20), ..load }),
+        Server::Address(_) => {
+            (of_nobody(own(target)), LoadSpec { object: Mix::of_size(Bytes(1 << 20)), ..load })
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use load::Mix;
 use tls::{Suite, Version};
 use units::{Nanos, ParseError};
 
@@ -27,6 +28,10 @@ pub(super) enum ServerName {
 /// A file on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FilePath(pub(super) PathBuf);
+
+/// Generated objects: those that a server which a study starts has.
+#[derive(Debug, Clone)]
+pub(super) struct Objects(pub(super) Mix);
 
 /// A version or a suite of TLS, or `none`, which is plain HTTP.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +57,24 @@ impl fmt::Display for Time {
             .find(|(factor, _)| nanos.is_multiple_of(*factor))
             .unwrap_or((1, "ns"));
         write!(f, "{}{unit}", nanos / factor)
+    }
+}
+
+impl FromStr for Objects {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mix: Mix = text.parse()?;
+        match mix.sizes() {
+            Some(_) => Ok(Self(mix)),
+            None => Err(format!("`{text}` names a path, where a study has sizes such as 1MiB")),
+        }
+    }
+}
+
+impl fmt::Display for Objects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -40,6 +40,7 @@ struct Stage {
     load_lost_in: Option<usize>,
     version: &'static str,
     log: Vec<String>,
+    seeds: std::collections::BTreeSet<u64>,
     trials: usize,
     running: std::rc::Rc<std::cell::Cell<usize>>,
 }
@@ -56,7 +57,8 @@ impl Drop for Running {
 impl Bench for Stage {
     type Target = Running;
 
-    fn start(&mut self, spec: &TargetSpec) -> Result<Running, StartError> {
+    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<Running, StartError> {
+        assert_eq!(connections, 64);
         self.log.push(format!("start {}", spec.server));
         if self.missing == Some(spec.server.clone()) {
             return Err(StartError::Missing(format!("{} is not installed", spec.server)));
@@ -87,6 +89,7 @@ impl Bench for Stage {
         &mut self,
         target: &mut Running,
         cell: &Cell,
+        seed: u64,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -94,6 +97,7 @@ impl Bench for Stage {
         let number = self.trials;
         self.trials += 1;
         self.log.push(cell.name.clone());
+        self.seeds.insert(seed);
         progress(Moment {
             elapsed: std::time::Duration::ZERO,
             window: std::time::Duration::from_secs(1),
@@ -178,6 +182,15 @@ fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
     assert_eq!(desk.told[3..].len(), 12);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
+}
+
+#[test]
+fn each_trial_has_a_seed_that_a_second_run_has_again() {
+    let mut stages = [Stage::default(), Stage::default()];
+    for stage in &mut stages {
+        Desk::new().run(stage).unwrap();
+    }
+    assert_eq!((stages[0].seeds.len(), &stages[0].seeds), (12, &stages[1].seeds));
 }
 
 #[test]

@@ -76,6 +76,10 @@ fn shake_hands(address: SocketAddr, group: Group, mode: KeyExchangeMode, handsha
         stop: Stop::Operations(handshakes),
         receive: Receive::Walk,
         verify: OneIn(NonZeroU32::MIN),
+        objects: None,
+        ramp: Nanos(0),
+        close: load::Close::Fin,
+        seed: 0,
         timeout: Nanos(180_000_000_000),
     };
     let outcome = Engine::start(plan).unwrap().join();

@@ -4,18 +4,40 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use openssl::pkey::PKey;
-use openssl::ssl::{Ssl, SslContext, SslMethod, SslOptions, SslStream, SslVersion};
+use openssl::ssl::{
+    Ssl, SslContext, SslMethod, SslOptions, SslSessionCacheMode, SslStream, SslVersion,
+};
 use openssl::x509::X509;
 use tls::{Identity, Suite};
 
 use super::{Session, split};
 
-/// A server of one suite of TLS 1.2.
+/// What a server gives its clients to resume by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gives {
+    Nothing,
+    Tickets,
+    SessionIds,
+}
+
+/// A server of one suite of TLS 1.2 that resumes nothing.
 pub fn legacy_acceptor(identity: &Identity, suite: &Suite) -> SslContext {
+    resuming_acceptor(identity, suite, Gives::Nothing)
+}
+
+/// A server of one suite of TLS 1.2.
+pub fn resuming_acceptor(identity: &Identity, suite: &Suite, gives: Gives) -> SslContext {
     let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
     builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
     builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name)).unwrap();
-    builder.set_options(SslOptions::NO_TICKET);
+    if gives != Gives::Tickets {
+        builder.set_options(SslOptions::NO_TICKET);
+    }
+    builder.set_session_cache_mode(match gives {
+        Gives::SessionIds => SslSessionCacheMode::SERVER,
+        Gives::Nothing | Gives::Tickets => SslSessionCacheMode::OFF,
+    });
+    builder.set_session_id_context(b"toll").unwrap();
     builder.set_certificate(&X509::from_pem(&identity.certificate_pem).unwrap()).unwrap();
     builder.set_private_key(&PKey::private_key_from_pem(&identity.key_pem).unwrap()).unwrap();
     builder.build()
@@ -30,6 +52,11 @@ impl Legacy {
         let mut stream = SslStream::new(ssl, Tap { stream, held: None })?;
         stream.accept().map_err(io::Error::other)?;
         Ok(Self(stream))
+    }
+
+    /// Whether it resumed a session.
+    pub fn is_resumed(&self) -> bool {
+        self.0.ssl().session_reused()
     }
 
     /// What OpenSSL sends while `write` runs.

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
-pub use legacy::{Legacy, legacy_acceptor};
+pub use legacy::{Gives, Legacy, legacy_acceptor, resuming_acceptor};
 pub use secure::{Secure, config, config_of, ecdsa, forged, rsa};
 pub use stacks::{Accept, stacks};
 

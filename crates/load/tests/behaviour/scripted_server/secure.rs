@@ -49,7 +49,9 @@ pub fn forged(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
 }
 
 fn with_key(versions: &[&'static SupportedProtocolVersion], key: CertifiedKey) -> ServerConfig {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    let mut provider = default_provider();
+    provider.kx_groups.push(rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(versions)
         .unwrap()
         .with_no_client_auth()

@@ -1,4 +1,4 @@
-use load::{KeyExchangeMode, OneIn, Operation, Percent, Receive};
+use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Receive};
 use tls::{CertificateKey, Group, Version};
 use units::{Bytes, Nanos};
 
@@ -66,13 +66,13 @@ fn every_key_arrives() {
     assert!(!target.tickets && !target.session_cache && !target.encrypt_then_mac);
     assert_eq!(load.cpus, CpuList::from(1));
     assert_eq!(load.operation, Operation::Requests);
-    assert_eq!(load.object, Bytes(16 << 20));
+    assert_eq!(load.object, Mix::of_size(Bytes(16 << 20)));
     assert_eq!(load.connections, 64);
     assert_eq!(load.receive, Receive::Walk);
     assert_eq!(load.verify, OneIn(32.try_into().unwrap()));
     assert_eq!(load.warmup, Nanos(150_000_000));
     assert_eq!(load.duration, Nanos(600_000_000));
-    assert_eq!(load.timeout, Nanos(10_000_000_000));
+    assert_eq!((load.timeout, load.close), (Nanos(10_000_000_000), Close::Fin));
     let answer = &study.answers[0];
     assert_eq!(answer.metric, Metric::GoodputPerServerCpu);
     assert_eq!(answer.baseline, "TLS_RSA_WITH_AES_128_CBC_SHA", "the IANA name of AES128-SHA");
@@ -121,7 +121,7 @@ fn what_is_not_said_has_a_value() {
     assert_eq!((study.cells.len(), name.as_str(), params.len()), (1, "bulk-0001", 0));
     assert_eq!(target.if_missing, IfMissing::Skip);
     assert_eq!((&target.cpus, &load.cpus), (&CpuList::from(0), &CpuList::from(1)));
-    assert_eq!(load.object, Bytes(1 << 20));
+    assert_eq!(load.object, Mix::of_size(Bytes(1 << 20)));
     assert_eq!((load.connections, load.receive), (64, Receive::Walk));
     assert_eq!((load.warmup, load.duration), (Nanos(1_000_000_000), Nanos(10_000_000_000)));
     assert_eq!(
@@ -166,6 +166,16 @@ fn a_sweep_over_suites_has_plain_http_as_its_baseline() {
 }
 
 #[test]
+fn a_group_of_tls_13_is_left_out_of_cells_of_tls_12() {
+    let study = parse(&with(
+        &["group = \"X25519MLKEM768\""],
+        &["sweep.\"load.suite\" = [\"TLS_AES_128_GCM_SHA256\", \"ECDHE-RSA-AES128-GCM-SHA256\"]"],
+    ));
+    assert_eq!(protocol(&study.cells[0]).2, Some(Group::X25519MlKem768));
+    assert_eq!(protocol(&study.cells[1]).2, None);
+}
+
+#[test]
 fn a_swept_none_makes_what_the_case_says_of_tls_useless() {
     let study = parse(&with(
         &["suite = \"TLS_AES_128_GCM_SHA256\""],
@@ -190,8 +200,8 @@ fn a_case_goes_its_own_way_and_no_other_does() {
     );
     let study = parse(&text);
     let [first, second] = &study.cells[..] else { panic!("{:?}", study.cells) };
-    assert_eq!((first.load.connections, first.load.object), (9, Bytes(2048)));
-    assert_eq!((second.load.connections, second.load.object), (5, Bytes(1 << 20)));
+    assert_eq!((first.load.connections, &first.load.object), (9, &Mix::of_size(Bytes(2048))));
+    assert_eq!((second.load.connections, &second.load.object), (5, &Mix::of_size(Bytes(1 << 20))));
     let Protocol::Tls { encrypt_then_mac, .. } = first.load.protocol else { panic!() };
     assert_eq!(encrypt_then_mac, Some(true));
     let Protocol::Tls { encrypt_then_mac, key_exchange, .. } = second.load.protocol else {
@@ -207,10 +217,14 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
         parse(&with(&[], &[&line])).cells[0].params[key].clone()
     };
     assert_eq!(sweep("target.object", "\"1024KiB\""), "1MiB");
+    let mix = "\"1024B 90%, 1024KiB 10.0%\"";
+    assert_eq!(sweep("target.object", mix), "1KiB 90%, 1MiB 10%");
     assert_eq!(sweep("target.tickets", "true"), "true");
     assert_eq!(sweep("target.cpus", "\"1,0\""), "0-1");
     assert_eq!(sweep("load.connections", "0x10"), "16");
     assert_eq!(sweep("load.group", "\"P-256\""), "secp256r1");
+    assert_eq!(sweep("load.group", "\"x25519mlkem768\""), "X25519MLKEM768");
+    assert_eq!(sweep("load.close", "\"rst\""), "rst");
     assert_eq!(sweep("load.duration", "\"1.5s\""), "1500ms");
     assert_eq!(sweep("load.tls", "\"1.2\""), "1.2");
     assert_eq!(sweep("load.arrival", "\"poisson 2000/s\""), "poisson 2000/s");
@@ -219,4 +233,8 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
 #[test]
 fn the_time_is_that_of_all_warm_ups_and_windows() {
     assert_eq!(parse(EXAMPLE).measuring_time(), Nanos(4 * 8 * 750_000_000));
+    let ramped = parse(&with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]));
+    assert_eq!(ramped.cells[0].load.ramp, Nanos(2_000_000_000));
+    let trials = ramped.trials as u64 * ramped.cells.len() as u64;
+    assert_eq!(ramped.measuring_time(), Nanos(trials * 8_000_000_000));
 }

@@ -293,9 +293,9 @@ fn contradictions_within_a_case_are_refused() {
              write target.tickets = true too",
         ),
         (
-            &["load.suite = \"AES128-SHA\"", "load.resumption = \"70%\""],
-            "line 11: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA goes through OpenSSL, \
-             where toll resumes no session, which contradicts load.resumption = 70%; leave one out",
+            &["load.tls = \"1.3\"", "load.resumption = \"70%\"", "target.session-cache = true"],
+            "line 11: case bulk: load.resumption = 70%, but the server gives nothing to resume; \
+             write target.tickets = true too",
         ),
     ] {
         assert_eq!(case(lines), message);

@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine and in every version.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
-/// 2014): 64 bits of state, which is plenty for arrival times. Not for secrets.
+/// 2014): 64 bits of state, which is plenty for arrivals and objects. Not for secrets.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -15,6 +15,11 @@ impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
+    }
+
+    /// Below `bound`, each number as likely as the others; the remainder's bias is below 2^-32.
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        (self.next() % u64::from(bound)) as u32
     }
 
     /// Exponentially distributed, with a mean of 1.

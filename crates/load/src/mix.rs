@@ -1,0 +1,210 @@
+//! Several objects, and how often each is asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use units::Bytes;
+
+/// Objects with their shares of the requests. Written `1KiB 90%, /index.html 9.5%, 16MiB 0.5%`: a
+/// size stands for the generated object of that size, and one object alone needs no share.
+///
+/// Each request draws its object by itself, as users do who know nothing of each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mix(Vec<Portion>);
+
+/// One object of a mix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Portion {
+    /// What is asked for.
+    pub path: String,
+    /// Its share of the requests, in thousandths of a percent; not 0.
+    share: u32,
+}
+
+/// All requests, in thousandths of a percent.
+pub(crate) const WHOLE: u32 = 100_000;
+
+/// No list of objects is longer; whoever needs more has a log to replay.
+const MOST_OBJECTS: usize = 1000;
+
+impl Mix {
+    /// One generated object.
+    #[must_use]
+    pub fn of_size(size: Bytes) -> Self {
+        Self(vec![Portion { path: objects::path(size), share: WHOLE }])
+    }
+
+    /// All objects; at least one.
+    #[must_use]
+    pub fn portions(&self) -> &[Portion] {
+        &self.0
+    }
+
+    /// The sizes of its objects, where all are generated ones.
+    #[must_use]
+    pub fn sizes(&self) -> Option<Vec<Bytes>> {
+        self.0.iter().map(|portion| objects::size_of(&portion.path)).collect()
+    }
+
+    /// The path of its object, where there is one alone.
+    #[must_use]
+    pub fn only(&self) -> Option<&str> {
+        match &self.0[..] {
+            [portion] => Some(&portion.path),
+            _ => None,
+        }
+    }
+}
+
+impl Portion {
+    /// Its share of the requests, above 0 and at most 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        f64::from(self.share) / f64::from(WHOLE)
+    }
+
+    pub(crate) fn thousandths(&self) -> u32 {
+        self.share
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: String| {
+            Err(format!("`{text}` {why}; write an object such as 1MiB, or 1KiB 90%, 1MiB 10%"))
+        };
+        let items: Vec<&str> = text.split(',').map(str::trim).collect();
+        if items.len() > MOST_OBJECTS {
+            return wrong(format!("has more than {MOST_OBJECTS} objects"));
+        }
+        let mut portions: Vec<Portion> = Vec::with_capacity(items.len());
+        for item in &items {
+            let (name, share) = match item.split_once(char::is_whitespace) {
+                Some((name, share)) => (name, thousandths(share.trim())),
+                None if items.len() == 1 => (*item, Some(WHOLE)),
+                None => return wrong(format!("gives `{item}` no share")),
+            };
+            let path = match (name.parse::<Bytes>(), is_path(name)) {
+                (Ok(size), _) => objects::path(size),
+                (Err(_), true) => name.to_owned(),
+                (Err(error), false) => {
+                    return wrong(format!(
+                        "has `{name}`, which is neither a path nor a size ({error})"
+                    ));
+                }
+            };
+            let Some(share) = share.filter(|share| *share > 0) else {
+                return wrong(format!("gives `{name}` a share that is none"));
+            };
+            if portions.iter().any(|other| other.path == path) {
+                return wrong(format!("has `{name}` twice"));
+            }
+            portions.push(Portion { path, share });
+        }
+        match portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>() {
+            sum if sum == u64::from(WHOLE) => Ok(Self(portions)),
+            sum => wrong(format!("has shares of {} in all, not of 100%", in_percent(sum))),
+        }
+    }
+}
+
+/// A path as a request carries it (RFC 9112, section 3.2.1): visible ASCII.
+fn is_path(text: &str) -> bool {
+    text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A percentage with up to three decimals.
+fn thousandths(text: &str) -> Option<u32> {
+    let digits = text.strip_suffix('%')?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(fraction) || fraction.len() > 3 {
+        return None;
+    }
+    let thousandths = format!("{whole}{fraction:0<3}").parse().ok()?;
+    (thousandths <= WHOLE).then_some(thousandths)
+}
+
+fn in_percent(thousandths: u64) -> String {
+    let text = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+impl fmt::Display for Mix {
+    /// As it is read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |portion: &Portion| match objects::size_of(&portion.path) {
+            Some(size) if objects::path(size) == portion.path => size.to_string(),
+            _ => portion.path.clone(),
+        };
+        match &self.0[..] {
+            [portion] => f.write_str(&name(portion)),
+            portions => {
+                let words: Vec<String> = portions
+                    .iter()
+                    .map(|portion| {
+                        format!("{} {}", name(portion), in_percent(portion.share.into()))
+                    })
+                    .collect();
+                f.write_str(&words.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn mixes_are_read_and_written_alike() {
+        for text in ["1MiB", "/index.html?x=1", "1KiB 90%, 1MiB 10%", "/a 99.999%, 77B 0.001%"] {
+            assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
+        }
+        let mix: Mix = "1024B  12.5% ,/bytes/1MiB 87.50%".parse().unwrap();
+        assert_eq!(mix.to_string(), "1KiB 12.5%, 1MiB 87.5%");
+        assert_eq!(mix.sizes(), Some(vec![Bytes(1024), Bytes(1 << 20)]));
+        assert_eq!(
+            (mix.portions()[0].path.as_str(), mix.portions()[1].share()),
+            ("/bytes/1KiB", 0.875)
+        );
+        assert_eq!(mix.only(), None);
+        assert_eq!(Mix::of_size(Bytes(5)), "5B 100%".parse().unwrap());
+        assert_eq!(Mix::of_size(Bytes(5)).only(), Some("/bytes/5B"));
+        assert_eq!("/a 50%, 1KiB 50%".parse::<Mix>().unwrap().sizes(), None);
+    }
+
+    #[test]
+    fn what_is_no_mix_says_why() {
+        for (text, why) in [
+            ("", "neither a path nor a size"),
+            ("1KiB, 1MiB", "gives `1KiB` no share"),
+            ("1KiB 90%, 1MiB 9%", "has shares of 99% in all, not of 100%"),
+            ("1KiB 90%, 1MiB 10.001%", "has shares of 100.001% in all"),
+            ("1KiB 50%, 1024B 50%", "has `1024B` twice"),
+            ("1KiB 100%, 1MiB 0%", "gives `1MiB` a share that is none"),
+            ("1KiB 9e1%, 1MiB 10%", "gives `1KiB` a share that is none"),
+            ("1KiB 101%", "gives `1KiB` a share that is none"),
+            ("1KiB x9, 1MiB x1", "gives `1KiB` a share that is none"),
+            ("a 50%, /b 50%", "neither a path nor a size"),
+            ("/\u{e9} 50%, /b 50%", "neither a path nor a size"),
+            ("1024", "neither a path nor a size"),
+        ] {
+            let message = text.parse::<Mix>().unwrap_err();
+            assert!(message.contains(why), "{text}: {message}");
+            assert!(message.ends_with("such as 1MiB, or 1KiB 90%, 1MiB 10%"), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[ -~]{0,60}") {
+            if let Ok(mix) = text.parse::<Mix>() {
+                prop_assert_eq!(mix.to_string().parse::<Mix>(), Ok(mix));
+            }
+        }
+    }
+}

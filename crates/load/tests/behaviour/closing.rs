@@ -1,0 +1,166 @@
+//! How connections end: by FIN or by RST, as the server sees it.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use load::{Close, ErrorKind, Operation, Plan};
+
+use crate::scripted_server::{Plain, Secure, Server, Session, config};
+use crate::{assert_fails, http, https, kinds, run};
+
+/// What servers saw of their connections' ends.
+#[derive(Default)]
+struct Seen {
+    ends: AtomicU64,
+    resets: AtomicU64,
+    requests: Mutex<Vec<String>>,
+}
+
+impl Seen {
+    /// Reads until the client's end.
+    fn end(&self, stream: &mut TcpStream) -> io::Result<()> {
+        match io::copy(stream, &mut io::sink()) {
+            Ok(_) => self.ends.fetch_add(1, SeqCst),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                self.resets.fetch_add(1, SeqCst)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(())
+    }
+
+    /// Waits until so many connections have ended, and says how many did so by FIN and by RST.
+    fn told(&self, connections: u64) -> (u64, u64) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let told = (self.ends.load(SeqCst), self.resets.load(SeqCst));
+            if told.0 + told.1 >= connections || Instant::now() > deadline {
+                return told;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn server(run: impl Fn(TcpStream, &Seen) -> io::Result<()> + Send + Sync + 'static) -> Ended {
+    let seen = Arc::new(Seen::default());
+    let server = Server::start({
+        let seen = seen.clone();
+        move |stream| run(stream, &seen)
+    });
+    Ended { server, seen }
+}
+
+struct Ended {
+    server: Server,
+    seen: Arc<Seen>,
+}
+
+impl Ended {
+    /// All connections of three operations end by FIN, or all by RST.
+    #[track_caller]
+    fn assert_all_end(&self, plan: Plan, close: Close) {
+        let before = self.server.connections();
+        let told = self.seen.told(before);
+        let outcome = run(Plan { close, ..plan });
+        assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{close}");
+        let connections = self.server.connections();
+        assert!(connections - before >= 3);
+        let (ends, resets) = self.seen.told(connections);
+        let (ends, resets) = (ends - told.0, resets - told.1);
+        match close {
+            // A connection that was begun and not finished when the load ended may end anyhow.
+            Close::Fin => assert!(ends >= 3 && resets <= 1, "{ends} ends, {resets} resets"),
+            Close::Rst => assert!(resets >= 3 && ends == 0, "{ends} ends, {resets} resets"),
+        }
+    }
+}
+
+#[test]
+fn handshakes_end_as_asked() {
+    let config = config();
+    let ended = server(move |stream, seen| {
+        let mut https = Secure::accept(stream, &config)?;
+        // The close_notify of the client.
+        assert!(https.request().is_err());
+        let last = https.close_notify()?;
+        io::Write::write_all(https.stream(), &last)?;
+        // A reset may be there by now: close_notify is answer enough.
+        let _ = https.stream().shutdown(std::net::Shutdown::Write);
+        seen.end(https.stream())
+    });
+    for close in [Close::Fin, Close::Rst] {
+        let plan = https(ended.server.address(), "/");
+        ended.assert_all_end(Plan { operation: Operation::Handshakes, ..plan }, close);
+    }
+}
+
+#[test]
+fn a_handshake_that_the_server_does_not_answer_counts_with_neither() {
+    // It resets without having read the client's Finished.
+    let server = Server::start(|mut stream| {
+        let mut hello = [0; 5];
+        stream.read_exact(&mut hello)?;
+        crate::scripted_server::reset(&stream)
+    });
+    for close in [Close::Fin, Close::Rst] {
+        let plan = https(server.address(), "/");
+        let plan = Plan { operation: Operation::Handshakes, close, ..plan };
+        assert_fails(plan, ErrorKind::Reset);
+    }
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Answers one request, and closes where it is asked to.
+fn answer(http: &mut dyn Session, seen: &Seen) -> io::Result<()> {
+    let request = http.request()?;
+    let is_last = request.contains("Connection: close");
+    seen.requests.lock().unwrap().push(request);
+    http.send(OK.as_bytes())?;
+    if is_last {
+        let last = http.close_notify()?;
+        io::Write::write_all(http.stream(), &last)?;
+        http.stream().shutdown(std::net::Shutdown::Write)?;
+    }
+    seen.end(http.stream())
+}
+
+#[test]
+fn connections_of_one_request_end_as_asked() {
+    let config = config();
+    let secure = server(move |stream, seen| answer(&mut Secure::accept(stream, &config)?, seen));
+    let plain = server(|stream, seen| answer(&mut Plain(stream), seen));
+    for (ended, plan) in [
+        (&secure, https(secure.server.address(), "/")),
+        (&plain, http(plain.server.address(), "/")),
+    ] {
+        let plan = Plan { operation: Operation::OneRequestPerConnection, ..plan };
+        for close in [Close::Fin, Close::Rst] {
+            ended.seen.requests.lock().unwrap().clear();
+            ended.assert_all_end(plan.clone(), close);
+            // Only a server that is waited for is asked to close.
+            let requests = ended.seen.requests.lock().unwrap();
+            let asked = requests.iter().filter(|text| text.contains("Connection: close")).count();
+            assert_eq!(asked, if close == Close::Fin { requests.len() } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_only_response_are_too_much_with_either() {
+    let plain = server(|stream, seen| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(format!("{OK}!").as_bytes())?;
+        seen.end(http.stream())
+    });
+    for close in [Close::Fin, Close::Rst] {
+        let plan = http(plain.server.address(), "/");
+        let plan = Plan { operation: Operation::OneRequestPerConnection, close, ..plan };
+        assert_fails(plan, ErrorKind::LongBody);
+    }
+}

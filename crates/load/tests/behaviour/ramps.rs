@@ -1,0 +1,118 @@
+//! Loads that grow and shrink: who comes when, and what counts. Times are compared with earliest
+//! ones only, which hold on the slowest of machines.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use load::{Operation, Outcome, Plan, Stop};
+use units::Nanos;
+
+use crate::scripted_server::{Plain, Server, Session};
+use crate::{MILLISECOND, http, kinds, run, told};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// When connections began and ended.
+#[derive(Default)]
+struct Lives {
+    begins: Vec<Instant>,
+    ends: Vec<Instant>,
+}
+
+fn server() -> (Server, Arc<Mutex<Lives>>) {
+    let lives = Arc::new(Mutex::new(Lives::default()));
+    let noted = lives.clone();
+    let server = Server::start(move |stream| {
+        noted.lock().unwrap().begins.push(Instant::now());
+        let mut http = Plain(stream);
+        let served = (|| -> io::Result<()> {
+            loop {
+                http.request()?;
+                http.send(OK)?;
+            }
+        })();
+        noted.lock().unwrap().ends.push(Instant::now());
+        served
+    });
+    (server, lives)
+}
+
+fn ramped(server: &Server, arrival: &str, connections: usize) -> Plan {
+    Plan {
+        arrival: arrival.parse().unwrap(),
+        connections,
+        ramp: Nanos(800 * MILLISECOND),
+        stop: Stop::After { warmup: Nanos(50 * MILLISECOND), duration: Nanos(150 * MILLISECOND) },
+        ..http(server.address(), "/")
+    }
+}
+
+/// Whatever was meant for the window is somewhere; what came before it may have ended in it too.
+#[track_caller]
+fn assert_all_known(outcome: &Outcome) {
+    let known = outcome.completed + outcome.failures.total() + outcome.in_flight;
+    assert!(outcome.arrivals.intended <= known + outcome.arrivals.waiting, "{}", told(outcome));
+}
+
+#[test]
+fn connections_come_in_turn_and_go_in_turn() {
+    const CONNECTIONS: u32 = 4;
+    let step = Duration::from_millis(200);
+    for arrival in ["closed, think 10ms", "paced 20ms"] {
+        let (server, lives) = server();
+        let start = Instant::now();
+        let outcome = run(ramped(&server, arrival, CONNECTIONS as usize));
+        assert_eq!(kinds(&outcome), [], "{arrival}");
+        assert_eq!((outcome.window, outcome.interrupted), (Nanos(150 * MILLISECOND), false));
+        assert_all_known(&outcome);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while lives.lock().unwrap().ends.len() < CONNECTIONS as usize && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut lives = lives.lock().unwrap();
+        assert_eq!((lives.begins.len(), lives.ends.len()), (4, 4), "{arrival}");
+        lives.begins.sort();
+        lives.ends.sort();
+        let end = start + Duration::from_millis(1000);
+        for number in 0..CONNECTIONS {
+            assert!(lives.begins[number as usize] >= start + step * number, "{arrival} {number}");
+            assert!(lives.ends[number as usize] >= end + step * number, "{arrival} {number}");
+        }
+    }
+}
+
+#[test]
+fn only_the_window_counts_whatever_the_pattern() {
+    let (server, _) = server();
+    for operation in [Operation::Requests, Operation::OneRequestPerConnection] {
+        for arrival in
+            ["closed", "closed, think 5ms", "uniform 400/s", "poisson 400/s", "paced 50ms"]
+        {
+            let plan = ramped(&server, arrival, 8);
+            let plan = Plan { operation, cpus: CpuList::allowed().unwrap(), ..plan };
+            let outcome = run(Plan { ramp: Nanos(100 * MILLISECOND), ..plan });
+            assert_eq!(outcome.window, Nanos(150 * MILLISECOND));
+            match arrival {
+                "uniform 400/s" => assert!((59..=61).contains(&outcome.arrivals.intended)),
+                // Three ticks of each lie in three periods.
+                "paced 50ms" => assert_eq!(outcome.arrivals.intended, 24),
+                _ => {}
+            }
+            assert_all_known(&outcome);
+            assert_eq!(outcome.completed, outcome.latencies.whole.len());
+        }
+    }
+}
+
+#[test]
+fn a_rate_grows_and_shrinks() {
+    let (server, _) = server();
+    // All that is begun, counted or not, is half of what the full rate would bring in the ramps.
+    let plan = ramped(&server, "uniform 200/s", 4);
+    let stop = Stop::After { warmup: Nanos(0), duration: Nanos(400 * MILLISECOND) };
+    let outcome = run(Plan { stop, ..plan });
+    assert!((79..=81).contains(&outcome.arrivals.intended), "{}", told(&outcome));
+    assert_all_known(&outcome);
+}

@@ -1,0 +1,125 @@
+//! Loads of several objects: each has its share, is compared with what it should be, and is counted.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use load::{ErrorKind, Outcome, Plan, ProbeError, Receive, Stop, probe};
+use units::Bytes;
+
+use crate::scripted_server::{Plain, Secure, Server, Session, config};
+use crate::{http, https, kinds, one_in, run, told};
+
+/// Which paths were asked for, in order.
+type Paths = Arc<Mutex<Vec<String>>>;
+
+/// Sends the generated object that `of` names for a path, noting the path.
+fn serve(session: &mut dyn Session, paths: &Paths, of: fn(&str) -> &str) -> io::Result<()> {
+    loop {
+        let request = session.request()?;
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        paths.lock().unwrap().push(path.to_owned());
+        let Some(size) = objects::size_of(of(path)) else {
+            session.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")?;
+            continue;
+        };
+        let mut response =
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", size.0).into_bytes();
+        objects::write_to(&mut response, size)?;
+        session.send(&response)?;
+    }
+}
+
+fn secure(of: fn(&str) -> &str) -> (Server, Paths) {
+    let (config, paths) = (config(), Paths::default());
+    let noted = paths.clone();
+    let server =
+        Server::start(move |stream| serve(&mut Secure::accept(stream, &config)?, &noted, of));
+    (server, paths)
+}
+
+fn asking(plan: Plan, objects: &str, operations: u64, seed: u64) -> Plan {
+    let objects = Some(objects.parse().unwrap());
+    Plan { objects, stop: Stop::Operations(operations), seed, ..plan }
+}
+
+fn honest(path: &str) -> &str {
+    path
+}
+
+const MIX: &str = "1KiB 75%, 64KiB 25%";
+
+#[test]
+fn each_object_has_its_share_and_every_byte_of_it_is_compared() {
+    let (server, paths) = secure(honest);
+    for receive in [Receive::Walk, Receive::Decrypt] {
+        paths.lock().unwrap().clear();
+        let plan = asking(https(server.address(), "/"), MIX, 400, 1);
+        let outcome = run(Plan { receive, verify: one_in(1), connections: 4, ..plan });
+        assert_eq!((outcome.completed, kinds(&outcome)), (400, vec![]), "{}", told(&outcome));
+        let [small, large] = outcome.objects[..] else { panic!("{:?}", outcome.objects) };
+        assert_eq!(small + large, 400);
+        // Five standard deviations of a binomial count are 43.
+        assert!((257..=343).contains(&small), "{small}");
+        assert_eq!(outcome.verified.compared, 400);
+        // What was under way when the last operation ended may have brought bytes too.
+        let body = small * Bytes(1 << 10).0 + large * Bytes(64 << 10).0;
+        assert!((body..=body + 3 * (64 << 10)).contains(&outcome.bytes.body), "{}", told(&outcome));
+        // The server was asked for no less, and for no more than one more on each connection.
+        let asked = paths.lock().unwrap();
+        for (path, count) in [("/bytes/1KiB", small), ("/bytes/64KiB", large)] {
+            let asked = asked.iter().filter(|asked| *asked == path).count() as u64;
+            assert!((count..=count + 4).contains(&asked), "{asked} of {path}, {count} counted");
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_ask_alike() {
+    let paths = Paths::default();
+    let noted = paths.clone();
+    let server = Server::start(move |stream| serve(&mut Plain(stream), &noted, honest));
+    let asked = |seed| {
+        paths.lock().unwrap().clear();
+        let outcome = run(asking(http(server.address(), "/"), MIX, 100, seed));
+        assert_eq!((outcome.completed, kinds(&outcome)), (100, vec![]));
+        paths.lock().unwrap()[..100].to_vec()
+    };
+    let first = asked(1);
+    assert_eq!(asked(1), first);
+    assert_ne!(asked(2), first);
+}
+
+fn failed(of: fn(&str) -> &str, plan: impl Fn(&Server) -> Plan) -> Outcome {
+    let (server, _) = secure(of);
+    run(plan(&server))
+}
+
+#[test]
+fn an_object_in_anothers_place_is_found_out() {
+    let swapped = |path: &str| match path {
+        "/bytes/1KiB" => "/bytes/64KiB",
+        _ => "/bytes/1KiB",
+    };
+    let outcome = failed(swapped, |server| asking(https(server.address(), "/"), MIX, 40, 1));
+    let kinds = kinds(&outcome);
+    let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+    assert_eq!((outcome.completed, all), (0, 40), "{}", told(&outcome));
+    assert!(kinds.iter().all(|(kind, _)| {
+        matches!(kind, ErrorKind::LongBody | ErrorKind::ShortBody | ErrorKind::Content)
+    }));
+}
+
+#[test]
+fn an_object_that_the_server_lacks_is_told_before_and_counted_as_failed() {
+    let mix = "1KiB 50%, /missing 50%";
+    let (server, _) = secure(honest);
+    let plan = asking(https(server.address(), "/"), mix, 40, 1);
+    let Err(ProbeError::Failed { url, kind, .. }) = probe(&plan) else { panic!("it is not there") };
+    assert!(url.ends_with("/missing"), "{url}");
+    assert_eq!(kind, ErrorKind::Status);
+    let outcome = run(plan);
+    assert_eq!(outcome.completed, outcome.objects[0]);
+    assert_eq!(kinds(&outcome), [(ErrorKind::Status, 40 - outcome.completed)]);
+    // Five standard deviations of a fair coin.
+    assert!((5..=35).contains(&outcome.completed), "{}", outcome.completed);
+}
