@@ -25,7 +25,7 @@ lint:
 bench-client:
 	./scripts/needs build
 	./scripts/needs test
-	cargo run --release --locked --package peers --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),1)
+	cargo run --release --locked --package study --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),1)
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

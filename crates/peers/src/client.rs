@@ -5,16 +5,37 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use load::Plan;
+use tls::{Suite, Version};
 use units::Nanos;
 
 use crate::program;
 use crate::{Peer, PeerError, PeerLoad, ab, h2load, refusal, s_time, wrk};
+
+/// What a server leaves to its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// Anything: the client must be told what the plan asks for.
+    Anything,
+    /// Only the version, the suite and the group that the plan asks for, so that a program which
+    /// cannot be told them gets nothing else.
+    AsPlanned,
+}
+
+/// Refuses what a program cannot do at such a server, wherever the program is.
+///
+/// # Errors
+/// The first thing that it cannot do.
+pub fn check(peer: Peer, plan: &Plan, offer: Offer) -> Result<(), PeerError> {
+    let duration = refusal::check(peer, plan)?;
+    arguments(peer, &told(peer, plan, offer), duration, Path::new("script")).map(drop)
+}
 
 /// A program that is there and can carry out a plan.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) peer: Peer,
     pub(crate) plan: Plan,
+    offer: Offer,
     pub(crate) duration: Nanos,
     pub(crate) program: PathBuf,
     /// Its name and version, such as `wrk 4.1.0`.
@@ -29,13 +50,13 @@ impl Client {
     ///
     /// # Errors
     /// It is not installed, or cannot do that. Nothing has been sent then.
-    pub fn prepare(peer: Peer, plan: &Plan) -> Result<Self, PeerError> {
+    pub fn prepare(peer: Peer, plan: &Plan, offer: Offer) -> Result<Self, PeerError> {
+        check(peer, plan, offer)?;
         let duration = refusal::check(peer, plan)?;
-        arguments(peer, plan, duration, Path::new("script"))?;
         let program = program::find(peer)?;
         let version = program::version(peer, &program, plan)?;
         let name = format!("{peer} {version}");
-        Ok(Self { peer, plan: plan.clone(), duration, program, name })
+        Ok(Self { peer, plan: plan.clone(), offer, duration, program, name })
     }
 
     /// Starts the program; returns when its threads are there.
@@ -47,9 +68,30 @@ impl Client {
         let script = script().map_err(failed)?;
         // The program opens it as it starts; no file is left, however toll ends.
         let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
-        let arguments = arguments(self.peer, &self.plan, self.duration, Path::new(&path))?;
+        let plan = told(self.peer, &self.plan, self.offer);
+        let arguments = arguments(self.peer, &plan, self.duration, Path::new(&path))?;
         PeerLoad::start(self, arguments, script)
     }
+}
+
+/// The plan without what the program cannot be told and need not be, at such a server.
+fn told(peer: Peer, plan: &Plan, offer: Offer) -> Plan {
+    let mut plan = plan.clone();
+    if offer == Offer::Anything {
+        return plan;
+    }
+    let tls = &mut plan.tls;
+    match peer {
+        Peer::Wrk => (tls.version, tls.suite, tls.group) = (None, None, None),
+        Peer::Ab => {
+            tls.group = None;
+            tls.version = tls.version.or(tls.suite.map(Suite::version));
+            tls.suite = tls.suite.filter(|suite| suite.version() == Version::Tls12);
+        }
+        Peer::STime => tls.group = None,
+        Peer::H2load => {}
+    }
+    plan
 }
 
 /// wrk's script in a file without a name.

@@ -1,9 +1,9 @@
 //! The field's load programs in place of toll's engine, so that anyone can check toll against them.
 //!
 //! [`Client::prepare`] turns a [`load::Plan`] into the command line of wrk, ab, h2load or `openssl
-//! s_time`, and refuses what that program cannot do; [`Client::start`] runs it as a
-//! [`study::Load`]. So a trial accounts for both sides in the same way, whoever makes the load: CPU
-//! time of server and client, the CPUs, the frequency, the verdict.
+//! s_time`, and refuses what that program cannot do; [`Client::start`] runs it. So a trial accounts for
+//! both sides in the same way, whoever makes the load: CPU time of server and client, the CPUs, the
+//! frequency, the verdict.
 //!
 //! What such a program counts is its own word: the receipt names it, and says that nothing was
 //! verified. Their latencies are left out: ab rounds them to milliseconds, h2load gives a mean and
@@ -27,7 +27,8 @@ mod tests;
 mod watch;
 mod wrk;
 
-pub use client::Client;
+pub use client::{Client, Offer, check};
 pub use error::PeerError;
 pub use peer::Peer;
+pub use report::PeerReport;
 pub use running::PeerLoad;

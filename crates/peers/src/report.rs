@@ -6,6 +6,19 @@ use load::{ErrorKind, Negotiated};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
+/// What comes beside the [`Outcome`](load::Outcome) of a load that a peer made. All of it, the
+/// outcome too, is the program's own word: toll has verified nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerReport {
+    /// The program and its version, such as `wrk 4.1.0`.
+    pub client: String,
+    /// Failed operations: the kind nearest to what the program counts, how many, and its own words.
+    /// They stand in place of the outcome's failures.
+    pub failures: Vec<(ErrorKind, u64, String)>,
+    /// What to keep in mind when its figures are read.
+    pub caution: String,
+}
+
 /// What a peer counted, by its own word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use load::{ByteCounts, Failures, Latencies, Outcome, Plan, Progress, Verified};
 use rustix::process::{Pid, Signal, kill_process};
-use study::{Load, PeerReport};
 use targets::Process;
 use units::Nanos;
 
 use crate::program::{Spoken, written};
-use crate::report::Report;
+use crate::report::{PeerReport, Report};
 use crate::watch::Watch;
 use crate::{Client, Peer, PeerError};
 
@@ -46,7 +45,7 @@ impl PeerLoad {
         arguments: Vec<OsString>,
         script: File,
     ) -> Result<Self, PeerError> {
-        let Client { peer, plan, duration, program, name } = client;
+        let Client { peer, plan, duration, program, name, .. } = client;
         let duration = Duration::from(*duration);
         let spawned = Instant::now();
         let Spoken { process, stdout, stderr } = Spoken::start(program, arguments, plan)?;
@@ -104,26 +103,33 @@ impl PeerLoad {
     }
 }
 
-impl Load for PeerLoad {
-    fn window(&self) -> (Instant, Instant) {
+impl PeerLoad {
+    /// When it began, and when it is planned to end.
+    #[must_use]
+    pub fn window(&self) -> (Instant, Instant) {
         self.window
     }
 
-    fn thread_ids(&self) -> Vec<i32> {
+    /// The kernel's ids of its threads.
+    #[must_use]
+    pub fn thread_ids(&self) -> Vec<i32> {
         self.threads.clone()
     }
 
-    /// Peers tell nothing before their end.
-    fn progress(&self) -> Progress {
+    /// Nothing: peers tell nothing before their end.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
         Progress::default()
     }
 
-    fn is_finished(&self) -> bool {
+    /// Whether it has ended by itself.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
         self.watch.ended().is_some()
     }
 
     /// Interrupts the program, unless its time is over and it is about to end by itself.
-    fn stop(&self) {
+    pub fn stop(&self) {
         if Instant::now() >= self.window.1 || self.is_interrupted.get() || self.is_finished() {
             return;
         }
@@ -135,7 +141,9 @@ impl Load for PeerLoad {
         }
     }
 
-    fn join(self) -> (Outcome, Option<PeerReport>) {
+    /// Waits for its end: what it did, by its own word.
+    #[must_use]
+    pub fn join(self) -> (Outcome, PeerReport) {
         let limit = if self.is_interrupted.get() {
             GRACE
         } else {
@@ -175,7 +183,7 @@ impl Load for PeerLoad {
             Err(why) => outcome.lost.push(why),
         }
         let caution = self.peer.caution(&self.plan).to_owned();
-        (outcome, Some(PeerReport { client: self.name.clone(), failures, caution }))
+        (outcome, PeerReport { client: self.name.clone(), failures, caution })
     }
 }
 

@@ -12,7 +12,7 @@ use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::report::Report;
-use crate::{Peer, PeerError, ab, h2load, refusal, s_time, wrk};
+use crate::{Offer, Peer, PeerError, ab, check, h2load, refusal, s_time, wrk};
 
 const SECOND: Nanos = Nanos(1_000_000_000);
 
@@ -289,4 +289,19 @@ proptest! {
         let report = wrk::read(&line, &plan("/bytes/64KiB")).unwrap();
         prop_assert!(report.completed <= numbers[1] && report.body <= numbers[2]);
     }
+}
+
+/// What cannot be told is refused, unless the server offers nothing else.
+#[test]
+fn a_server_that_offers_only_what_is_planned_spares_the_telling() {
+    let mut plan = plan("/bytes/1KiB");
+    (plan.tls.suite, plan.tls.group) = (suite("TLS_AES_128_GCM_SHA256"), Some(Group::X25519));
+    for peer in [Peer::Wrk, Peer::Ab] {
+        assert!(check(peer, &plan, Offer::Anything).is_err(), "{peer}");
+        assert!(check(peer, &plan, Offer::AsPlanned).is_ok(), "{peer}");
+    }
+    // What has nothing to do with the server is refused all the same.
+    plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) };
+    let message = check(Peer::Wrk, &plan, Offer::AsPlanned).unwrap_err().to_string();
+    assert!(message.contains("whole seconds"), "{message}");
 }

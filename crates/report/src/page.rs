@@ -24,12 +24,13 @@ use crate::{Run, mark, when};
 #[error("report.html cannot be made from its templates: {0}; this is a fault of toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("print.css", include_str!("../templates/print.css")),
     ("report.js", include_str!("../templates/report.js")),
     ("answers.html", include_str!("../templates/answers.html")),
+    ("cross_checks.html", include_str!("../templates/cross_checks.html")),
     ("chart.html", include_str!("../templates/chart.html")),
     ("cells.html", include_str!("../templates/cells.html")),
     ("trials.html", include_str!("../templates/trials.html")),
@@ -60,6 +61,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         notice => notice(analysis),
         figures => answers.iter().map(|answer| answer.charts.len()).sum::<usize>(),
         answers,
+        cross_checks => &analysis.cross_checks,
         projections => &analysis.projections,
         splits => cpu_splits(&analysis.cells),
         marks => marks(analysis),

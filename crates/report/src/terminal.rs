@@ -6,7 +6,7 @@ mod wrap;
 
 use std::fmt::Write;
 
-use study::analysis::{Answer, CellSummary, Mark, Repeated};
+use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Mark, Repeated};
 
 use crate::figures::coverages;
 use crate::text::{on_one_line, trials};
@@ -42,6 +42,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.blank();
         page.paragraph("Projected: ", &projection.sentences.join(" "), Look::Usual);
     }
+    page.cross_checks(&run.analysis.cross_checks);
     page.tables(&run.analysis.cells);
     page.intervals(run);
     page.left_out(run);
@@ -103,6 +104,19 @@ impl Page {
         }
         for caveat in &answer.caveats {
             self.paragraph("  But: ", caveat, Look::Warning);
+        }
+    }
+
+    fn cross_checks(&mut self, checks: &[CrossCheck]) {
+        if !checks.is_empty() {
+            self.heading("Checked with other clients");
+        }
+        for check in checks {
+            let look = match check.agreement {
+                Agreement::Agrees => Look::Usual,
+                _ => Look::Warning,
+            };
+            self.paragraph("  - ", &check.sentence, look);
         }
     }
 

@@ -23,6 +23,9 @@ fn what_a_server_says_never_becomes_markup() {
         answer.caveats = vec![HOSTILE.to_owned()];
         answer.bars[0].label = HOSTILE.to_owned();
     }
+    for check in &mut run.analysis.cross_checks {
+        check.sentence = HOSTILE.to_owned();
+    }
     for cell in &mut run.analysis.cells {
         cell.label = HOSTILE.to_owned();
         cell.params.insert("target.server".to_owned(), HOSTILE.to_owned());
@@ -135,4 +138,17 @@ fn no_figure_is_not_a_number() {
             assert!(!page.contains(wrong), "{wrong}");
         }
     }
+}
+
+#[test]
+fn what_another_client_found_has_its_place_only_where_it_was_asked() {
+    let mut run = fabricated::whole();
+    let title = "Checked with other clients";
+    let checked = page(&run);
+    assert_eq!((count(&checked, title), count(&checked, "wrk cannot check")), (1, 1));
+    let words = report::terminal(&run.run(), 100, report::Style::Plain);
+    assert_eq!((count(&words, title), count(&words, "wrk cannot check")), (1, 1));
+    run.analysis.cross_checks.clear();
+    assert_eq!(count(&page(&run), title), 0);
+    assert_eq!(count(&report::terminal(&run.run(), 100, report::Style::Plain), title), 0);
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::{ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
+use peers::PeerReport;
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
 };
-use crate::peer::PeerReport;
 use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};

@@ -6,6 +6,7 @@ mod answer;
 mod caveats;
 mod compared;
 mod comparison;
+mod cross_check;
 mod figure;
 mod library;
 mod limits;
@@ -23,6 +24,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use cross_check::{Agreement, CrossCheck};
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
@@ -52,6 +54,8 @@ pub struct Analysis {
     pub answers: Vec<Answer>,
     /// What more cores would do, where the study asks.
     pub projections: Vec<Projection>,
+    /// Each pair of cells that differ in who makes the load, toll or another program.
+    pub cross_checks: Vec<CrossCheck>,
     /// All cells of the study, also those that were not measured, in the study's order.
     pub cells: Vec<CellSummary>,
     /// Each kind of warning once, most frequent first.
@@ -252,6 +256,7 @@ impl Analysis {
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
             answers: answer::answers(&study.answers, &trials, targets, machine),
+            cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),

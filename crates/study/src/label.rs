@@ -70,6 +70,8 @@ fn words(key: &str, value: &str) -> Option<String> {
         "environment" => value.to_owned(),
         "tickets" if value == "true" => "session tickets".to_owned(),
         "tickets" if value == "false" => "no session tickets".to_owned(),
+        "client" if value == "toll" => "toll's client".to_owned(),
+        "client" => value.to_owned(),
         "key-exchange" => format!("{value} key exchange"),
         "cpus" => {
             let side = if key.starts_with("load") { "client" } else { "server" };

@@ -45,7 +45,7 @@ mod verdict;
 mod warning;
 
 pub use evidence::{Evidence, Interface, NetworkEvidence};
-pub use file::{StudyError, shipped};
+pub use file::{LeftOut, StudyError, shipped};
 pub use journal::{Journal, JournalError};
 pub use label::label;
 pub use line::{
@@ -55,7 +55,7 @@ pub use line::{
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use measure::Measure;
 pub use mismatch::Mismatch;
-pub use peer::PeerReport;
+pub use peers::PeerReport;
 pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt};
 pub use reference::{Published, PublishedUnit, Reference};
@@ -63,7 +63,8 @@ pub use results::{Lock, Results, ResultsError};
 pub use run::{Bench, Ended, Event, RunError, StartError, run};
 pub use server_cpus::server_cpus;
 pub use study::{
-    Address, AnswerRule, Cell, IfMissing, LoadSpec, Metric, Protocol, Server, Study, TargetSpec,
+    Address, AnswerRule, Cell, IfMissing, LoadClient, LoadSpec, Metric, Only, Protocol, Server,
+    Study, TargetSpec,
 };
 pub use target_record::TargetRecord;
 pub use this_bench::{ThisBench, ThisTarget, commands};

@@ -1,20 +1,38 @@
-//! What another program says of a load that it made in the engine's stead.
+//! A load that another program makes, and what that program says of it.
 
-use load::ErrorKind;
+use std::time::Instant;
+
+use load::{Outcome, Progress};
+use peers::{PeerLoad, PeerReport};
 
 use crate::line::Operations;
+use crate::trial::Load;
 
-/// What comes beside the [`Outcome`](load::Outcome) of such a load. All of it, the outcome too, is
-/// the program's own word: toll has verified nothing of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerReport {
-    /// The program and its version, such as `wrk 4.1.0`.
-    pub client: String,
-    /// Failed operations: the kind nearest to what the program counts, how many, and its own words.
-    /// They stand in place of the outcome's failures.
-    pub failures: Vec<(ErrorKind, u64, String)>,
-    /// What to keep in mind when its figures are read.
-    pub caution: String,
+impl Load for PeerLoad {
+    fn window(&self) -> (Instant, Instant) {
+        self.window()
+    }
+
+    fn thread_ids(&self) -> Vec<i32> {
+        self.thread_ids()
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
+
+    fn stop(&self) {
+        self.stop();
+    }
+
+    fn join(self) -> (Outcome, Option<PeerReport>) {
+        let (outcome, report) = self.join();
+        (outcome, Some(report))
+    }
 }
 
 impl From<&PeerReport> for Operations {
@@ -31,6 +49,8 @@ impl From<&PeerReport> for Operations {
 
 #[cfg(test)]
 mod tests {
+    use load::ErrorKind;
+
     use super::*;
 
     #[test]

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use load::{KeyExchangeMode, Negotiated, Operation, Outcome, Plan, Receive};
 use observe::{Fact, KernelTlsCounters};
+use peers::PeerReport;
 use serde::{Deserialize, Serialize};
 use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
 
 use crate::mismatch::{Mismatch, compare_kernel_tls, compare_names, mismatches};
-use crate::peer::PeerReport;
 
 /// What was asked, what was got, and where they differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -297,6 +297,7 @@ pub(crate) fn by_target(study: &Study) -> Vec<(&TargetSpec, Vec<usize>)> {
 }
 
 fn settings_in_words(spec: &TargetSpec) -> String {
+    let only = |what: Option<String>| what.map(|what| format!(", only {what}")).unwrap_or_default();
     let on = |is_on, what: &str| if is_on { format!(", {what}") } else { String::new() };
     if let Server::Address(address) = &spec.server {
         return address.url.to_string();
@@ -305,7 +306,7 @@ fn settings_in_words(spec: &TargetSpec) -> String {
     let library =
         spec.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}",
         spec.certificate_key,
         spec.cpus,
         on(spec.tickets, "tickets"),
@@ -313,6 +314,11 @@ fn settings_in_words(spec: &TargetSpec) -> String {
         on(spec.encrypt_then_mac, "encrypt-then-MAC"),
         library.unwrap_or_default(),
         on(spec.environment != Default::default(), &environment),
+        only(match (spec.only.suite, spec.only.version) {
+            (Some(suite), _) => Some(suite.to_string()),
+            (None, version) => version.map(|version| version.to_string()),
+        }),
+        only(spec.only.group.map(|group| group.to_string())),
     )
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use cpus::CpuList;
 use load::{Arrival, Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Receive, Url};
+use peers::{Offer, Peer};
 use serde::{Deserialize, Serialize};
 use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
@@ -64,10 +65,23 @@ pub struct TargetSpec {
     pub session_cache: bool,
     /// Whether it agrees to encrypt-then-MAC (RFC 7366).
     pub encrypt_then_mac: bool,
+    /// What it is not to choose itself.
+    pub only: Only,
     /// Where its TLS library comes from.
     pub library_path: LibraryPath,
     /// Variables of its environment.
     pub environment: Environment,
+}
+
+/// The one version, suite and group of TLS that a server offers; what is `None` it chooses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Only {
+    /// The version.
+    pub version: Option<Version>,
+    /// The suite.
+    pub suite: Option<&'static Suite>,
+    /// The group.
+    pub group: Option<Group>,
 }
 
 /// A server that a study can measure.
@@ -108,6 +122,8 @@ pub enum IfMissing {
 /// What the clients of a cell do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadSpec {
+    /// What makes the load.
+    pub client: LoadClient,
     /// One load thread is pinned to each.
     pub cpus: CpuList,
     /// What one operation is.
@@ -138,6 +154,15 @@ pub struct LoadSpec {
     pub ca: Option<PathBuf>,
     /// Whether any certificate will do.
     pub insecure: bool,
+}
+
+/// What makes a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadClient {
+    /// toll's own engine.
+    Toll,
+    /// Another program, whose counts are its own word.
+    Other(Peer),
 }
 
 /// What is spoken on a connection.
@@ -217,6 +242,12 @@ impl Server {
     pub fn is_configured(&self) -> bool {
         matches!(self, Self::Embedded | Self::Nginx | Self::Haproxy)
     }
+
+    /// What it leaves to clients of which the study asks for a version, a suite or a group.
+    #[must_use]
+    pub fn offer(&self) -> Offer {
+        if self.is_configured() { Offer::AsPlanned } else { Offer::Anything }
+    }
 }
 
 impl TargetSpec {
@@ -231,6 +262,36 @@ impl TargetSpec {
 }
 
 impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Only {
+    /// Nothing else than what a load asks for, where toll can tell the server so.
+    #[must_use]
+    pub fn of(server: &Server, protocol: &Protocol) -> Self {
+        match *protocol {
+            Protocol::Tls { version, suite, group, .. } if server.is_configured() => {
+                Self { version, suite, group }
+            }
+            Protocol::Plain | Protocol::Tls { .. } => Self::default(),
+        }
+    }
+}
+
+impl LoadClient {
+    /// The name in study files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Toll => "toll",
+            Self::Other(peer) => peer.name(),
+        }
+    }
+}
+
+impl fmt::Display for LoadClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -11,7 +11,7 @@ use load::{
 use tls::{CertificateKey, Group, Suite, Version};
 use units::{Bytes, Nanos};
 
-use crate::study::{Cell, IfMissing, LoadSpec, Protocol, Server, TargetSpec};
+use crate::study::{Cell, IfMissing, LoadClient, LoadSpec, Only, Protocol, Server, TargetSpec};
 
 pub(crate) fn plan(url: &str) -> Plan {
     Plan {
@@ -84,8 +84,10 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             encrypt_then_mac: false,
             library_path: targets::LibraryPath::System,
             environment: targets::Environment::default(),
+            only: Only::default(),
         },
         load: LoadSpec {
+            client: LoadClient::Toll,
             cpus: CpuList::from(1),
             operation: Operation::Requests,
             arrival: Arrival::CLOSED,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use load::{Engine, Plan, Stop, TlsPlan, Trust, Url};
+use peers::{Client, Offer, Peer};
 use targets::{Haproxy, Kind, Objects, Running, Settings, TargetError};
 use tls::Version;
 use units::Bytes;
@@ -13,7 +14,7 @@ use units::Bytes;
 use crate::elsewhere::Elsewhere;
 use crate::machine::{ThisMachine, neighbours};
 use crate::run::{Bench, StartError, by_target};
-use crate::study::{Address, Cell, Protocol, Server, Study, TargetSpec};
+use crate::study::{Address, Cell, LoadClient, Only, Protocol, Server, Study, TargetSpec};
 use crate::trial::{Hooks, Measured, Moment, Trial};
 use crate::warning::{Neighbours, Warning};
 
@@ -144,6 +145,9 @@ impl Bench for ThisBench {
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
         let mut plan = plan(cell, target, 0);
+        if let LoadClient::Other(peer) = cell.load.client {
+            client(peer, &plan, cell.target.server.offer())?;
+        }
         // All objects are there; a large one would take minutes to tell what a small one does.
         if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
             let path = objects::path(made.sizes()[0]);
@@ -175,9 +179,18 @@ impl Bench for ThisBench {
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
-        let mut measured = trial
-            .run(&mut machine, &mut hooks, Engine::start)
-            .map_err(|error| target.cause(error.to_string()))?;
+        let measured = match cell.load.client {
+            LoadClient::Toll => trial
+                .run(&mut machine, &mut hooks, Engine::start)
+                .map_err(|error| error.to_string()),
+            LoadClient::Other(peer) => client(peer, &trial.plan, cell.target.server.offer())
+                .and_then(|client| {
+                    trial
+                        .run(&mut machine, &mut hooks, |_| client.start())
+                        .map_err(|error| error.to_string())
+                }),
+        };
+        let mut measured = measured.map_err(|error| target.cause(error))?;
         let line = &mut measured.line;
         line.warnings.extend(self.note().map(Warning::objects_on_disk));
         if let Life::Started(running) = &target.0 {
@@ -247,6 +260,11 @@ impl ThisTarget {
     }
 }
 
+/// Another program that can carry out this plan at a server that leaves this to it.
+fn client(peer: Peer, plan: &Plan, offer: Offer) -> Result<Client, String> {
+    Client::prepare(peer, plan, offer).map_err(|error| error.to_string())
+}
+
 /// The commands that would be started for the study's servers, in the order of starting, with the
 /// places that they would have in the result folder; `objects` stands for the folder of the objects.
 /// Where a server is not installed, that is said instead.
@@ -284,11 +302,14 @@ fn kind(server: &Server) -> Option<Kind> {
     })
 }
 
-/// All versions, suites and groups of the server's own choice: what a cell wants, its client asks
-/// for.
+/// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
+/// wants, its client asks for.
 fn settings(spec: &TargetSpec) -> Settings {
+    let Only { version, suite, group } = spec.only;
     Settings {
-        versions: vec![Version::Tls12, Version::Tls13],
+        versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
+        suites: suite.into_iter().collect(),
+        groups: group.into_iter().collect(),
         certificate_key: spec.certificate_key,
         tickets: spec.tickets,
         session_cache: spec.session_cache,

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::{Engine, Latencies, Outcome, Plan, Progress};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
+use peers::PeerReport;
 use tls::CertificateKey;
 
 use crate::account::Observed;
 use crate::line::{CoreHz, Line};
 use crate::machine::Machine;
-use crate::peer::PeerReport;
 use crate::reading::Readings;
 use crate::warning::Neighbours;
 

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use units::{Hertz, percent, thousands};
 
 use observe::ObserveError;
+use peers::PeerReport;
 
 use crate::line::{CoreHz, Operations};
-use crate::peer::PeerReport;
 use crate::reading::ProcessesChanged;
 use crate::receipt::Obtained;
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
@@ -203,7 +203,7 @@ impl Warning {
         }
     }
 
-    fn neighbours(neighbours: Neighbours) -> Option<Self> {
+    pub(crate) fn neighbours(neighbours: Neighbours) -> Option<Self> {
         match neighbours {
             Neighbours::Apart => None,
             Neighbours::Shared => Some(Self {

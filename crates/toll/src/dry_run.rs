@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cpus::CpuList;
-use study::{Cell, Protocol, Server, Study};
+use study::{Cell, LeftOut, LoadClient, Protocol, Server, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -16,7 +16,7 @@ pub(crate) const OVERHEAD: Duration = Duration::from_millis(80);
 const LEAST_TRIALS: u32 = 6;
 
 /// The cells, the commands and the time, for a person.
-pub(crate) fn in_words(study: &Study, out: &Path) -> String {
+pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
     let trials = study.cells.len() * study.trials as usize;
     let mut text = format!(
         "{}\n\n{} cells, {} trials each, {} trials in all; about {}. Nothing was started.\n\n",
@@ -30,7 +30,7 @@ pub(crate) fn in_words(study: &Study, out: &Path) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
     };
-    for note in notes(study) {
+    for note in notes(study).into_iter().chain(not_checked(unchecked)) {
         line(format!("Note: {note}."));
     }
     let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
@@ -70,6 +70,12 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
     notes
 }
 
+/// Which cells no other client checks, though one was asked to, and why.
+pub(crate) fn not_checked(unchecked: &[LeftOut]) -> Vec<String> {
+    let told = |LeftOut { cell, why }: &LeftOut| format!("{cell} is not cross-checked: {why}");
+    unchecked.iter().map(told).collect()
+}
+
 /// How long all trials take, the starting of the servers left out.
 pub(crate) fn forecast(study: &Study) -> Duration {
     let trials = study.cells.len() as u32 * study.trials;
@@ -105,6 +111,11 @@ fn load(cell: &Cell) -> String {
             words.extend(group.map(|group| group.to_string()));
         }
     }
-    words.push(format!("{} after a warm-up of {}", load.duration, load.warmup));
+    match load.client {
+        LoadClient::Toll => {
+            words.push(format!("{} after a warm-up of {}", load.duration, load.warmup));
+        }
+        LoadClient::Other(peer) => words.push(format!("{} by {peer}", load.duration)),
+    }
     words.join(", ")
 }

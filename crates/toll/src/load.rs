@@ -10,7 +10,7 @@ use ::load::{
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
-use peers::{Client, Peer};
+use peers::{Client, Offer, Peer};
 use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use tls::{Group, Suite, Version};
 use units::Nanos;
@@ -169,7 +169,10 @@ Examples:
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
     let trial = arguments.trial()?;
-    let peer = arguments.client.map(|peer| Client::prepare(peer, &trial.plan)).transpose();
+    let peer = arguments
+        .client
+        .map(|peer| Client::prepare(peer, &trial.plan, Offer::Anything))
+        .transpose();
     let peer = peer.map_err(Failure::request)?;
     ::load::probe(&trial.plan).map_err(Failure::request)?;
     let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;

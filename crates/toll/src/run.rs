@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use cpus::CpuList;
 use observe::Machine;
-use study::{Ended, Event, Line, Results, RunError, Study, ThisBench};
+use peers::Peer;
+use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
 
 use crate::findings::{self, Findings};
 use crate::progress::Progress;
@@ -32,11 +33,18 @@ pub(crate) struct Arguments {
     #[arg(long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
     continue_: Option<PathBuf>,
 
+    /// Also make the load of each cell that the answers are about with this program (wrk, ab, h2load;
+    /// handshakes with s_time), in turn with toll and in windows of the same length, and say whether
+    /// the two agree and what limited each
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "continue_")]
+    cross_check: Option<Peer>,
+
     /// Print the cells, the commands and the time that it would take, and do nothing
     #[arg(long, conflicts_with = "continue_")]
     dry_run: bool,
 
-    /// Print each trial as a line of JSON when it ends, and nothing else
+    /// Print each trial as a line of JSON when it ends, at the end each cross-check as a line too,
+    /// and nothing else
     #[arg(long)]
     json: bool,
 
@@ -54,6 +62,8 @@ Examples:
       a first look at this machine
   toll run quick --dry-run
       what that would start and do
+  toll run quick --cross-check wrk
+      the same, and whether wrk finds what toll finds
   toll run my-study.toml --out /tmp/results --json | jq .rate_per_s
       a study of your own, for a program
   toll run --continue results/2026-11-21T20-51-34Z-quick
@@ -79,9 +89,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (Study::find(name, &allowed).map_err(Failure::request)?, None)
         }
     };
+    let (study, unchecked) = match arguments.cross_check {
+        Some(peer) => study.with_cross_check(peer).map_err(Failure::request)?,
+        None => (study, Vec::new()),
+    };
     arguments.gates.check(&study)?;
     if arguments.dry_run {
-        crate::print(&dry_run::in_words(&study, &arguments.out));
+        crate::print(&dry_run::in_words(&study, &unchecked, &arguments.out));
         return Ok(ExitCode::SUCCESS);
     }
     let is_new = results.is_none();
@@ -94,7 +108,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if is_new {
         results.write_study(&study.resolved()).map_err(Failure::request)?;
     }
-    let ended = arguments.measure(&study, &results, &interrupted);
+    let ended = arguments.measure(&study, &unchecked, &results, &interrupted);
     arguments.present(&study, &results, ended)
 }
 
@@ -102,6 +116,7 @@ impl Arguments {
     fn measure(
         &self,
         study: &Study,
+        unchecked: &[LeftOut],
         results: &Results,
         interrupted: &AtomicBool,
     ) -> Result<Ended, RunError> {
@@ -111,7 +126,7 @@ impl Arguments {
             }
         };
         write_machine(study, results)?;
-        for note in dry_run::notes(study) {
+        for note in dry_run::notes(study).into_iter().chain(dry_run::not_checked(unchecked)) {
             say(format!("Note: {note}."));
         }
         let mut bench = ThisBench::new(study, results.folder().to_owned())
@@ -191,6 +206,10 @@ impl Arguments {
         let outcomes = self.gates.judge(study, &findings.analysis)?;
         let report = findings.write(results);
         if self.json {
+            for check in &findings.analysis.cross_checks {
+                let line = serde_json::json!({ "cross_check": check });
+                crate::print(&format!("{line}\n"));
+            }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());
         } else {

@@ -79,11 +79,14 @@ fn receive(
     let mut completed = Vec::new();
     let failure = loop {
         reception.expect(expectation, whole);
-        let end = line.run(&mut reception).and_then(|end| match end {
+        let end = line.run(&mut reception);
+        // Behind a close, announced or not, a connection is not used again.
+        let is_over = !matches!(end, Ok(End::Complete(_)));
+        let given = end.and_then(|end| match end {
             End::Complete(completed) => Ok(Given::Complete(completed)),
             End::Closed | End::Starved => reception.end(),
         });
-        match end {
+        match given {
             Ok(Given::Complete(response)) => {
                 assert!(response.opened <= response.body);
                 assert!(!response.compared || response.opened == response.body);
@@ -91,12 +94,12 @@ fn receive(
                     assert_eq!(response.body, size);
                 }
                 completed.push((response.body, response.closes));
-                if line.left_over() == 0 {
-                    break None;
-                }
             }
-            Ok(Given::More | Given::Closed) => break None,
+            Ok(Given::More | Given::Closed) => {}
             Err(failure) => break Some(failure.kind),
+        }
+        if is_over || line.left_over() == 0 {
+            break None;
         }
     };
     let counted: u64 = completed.iter().map(|(body, _)| body).sum();

@@ -24,9 +24,8 @@ struct Teller {
     peer: Peer,
     wire: Vec<u8>,
     unflipped: Vec<u8>,
-    /// Where the last record begins.
-    last: usize,
-    untouched: Option<usize>,
+    /// Where each record begins, and each insertion.
+    starts: Vec<usize>,
     /// Where something else than a flipped bit is wrong.
     tampered: Option<usize>,
     is_honest: bool,
@@ -41,8 +40,7 @@ impl Story {
             peer: layer.peer(),
             wire: Vec::new(),
             unflipped: Vec::new(),
-            last: 0,
-            untouched: None,
+            starts: Vec::new(),
             tampered: None,
             is_honest: true,
             sent: 0,
@@ -50,14 +48,16 @@ impl Story {
         while !input.is_empty() && teller.wire.len() < LONGEST {
             teller.step(input, size);
         }
-        let Teller { wire, mut unflipped, untouched, tampered, is_honest, .. } = teller;
-        unflipped.truncate(tampered.unwrap_or(wire.len()));
-        Self {
-            untouched: untouched.unwrap_or(wire.len()),
-            unflipped,
-            is_honest: is_honest && untouched.is_none(),
-            wire,
+        let Teller { wire, mut unflipped, starts, tampered, is_honest, .. } = teller;
+        let mut untouched = tampered.unwrap_or(wire.len());
+        // A bit that was flipped twice is as it was.
+        if let Some(flipped) = wire.iter().zip(&unflipped).position(|(is, was)| is != was) {
+            let start = starts.into_iter().rfind(|start| *start <= flipped);
+            untouched = untouched.min(start.unwrap_or(0));
         }
+        unflipped.truncate(tampered.unwrap_or(wire.len()));
+        let is_honest = is_honest && untouched == wire.len();
+        Self { wire, untouched, unflipped, is_honest }
     }
 }
 
@@ -98,7 +98,7 @@ impl Teller {
                 self.insert(bytes);
             }
             11 => {
-                let again = self.wire[self.last..].to_vec();
+                let again = self.wire[self.last()..].to_vec();
                 self.insert(&again);
             }
             12 => {
@@ -106,14 +106,18 @@ impl Teller {
                 drop(self.peer.data(counted(input)));
             }
             _ => {
-                let at = self.last + input.short();
+                let at = self.last() + input.short();
                 let bit = input.byte() % 8;
                 if let Some(byte) = self.wire.get_mut(at) {
                     *byte ^= 1 << bit;
-                    self.untouched.get_or_insert(self.last);
                 }
             }
         }
+    }
+
+    /// Where the last of them begins.
+    fn last(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
     }
 
     fn head(&mut self, text: &[u8]) {
@@ -131,13 +135,11 @@ impl Teller {
     fn record(&mut self, kind: u8, content: &[u8]) {
         self.is_honest &= kind == content_type::APPLICATION_DATA;
         let record = self.peer.record(kind, content);
-        self.last = self.wire.len();
         self.extend(&record);
     }
 
     /// From here on something else is wrong than flipped bits.
     fn tamper(&mut self) {
-        self.untouched.get_or_insert(self.wire.len());
         self.tampered.get_or_insert(self.wire.len());
     }
 
@@ -150,6 +152,7 @@ impl Teller {
     }
 
     fn extend(&mut self, bytes: &[u8]) {
+        self.starts.push(self.wire.len());
         self.wire.extend_from_slice(bytes);
         self.unflipped.extend_from_slice(bytes);
     }

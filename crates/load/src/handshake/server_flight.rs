@@ -12,10 +12,16 @@ pub(crate) struct ServerFlight {
     pub(super) key_exchange: Option<(u16, u16)>,
 }
 
-/// Collects the bytes of the flight until it is complete.
+/// Collects the messages of the flight until it is complete. Each byte is looked at once, however
+/// many pieces it all comes in.
 #[derive(Default)]
 pub(super) struct Sniffer {
-    collected: Vec<u8>,
+    /// A record that has not come whole.
+    record: Vec<u8>,
+    /// The handshake messages, without the records around them.
+    messages: Vec<u8>,
+    /// How many bytes of `messages` are whole messages that have been looked at.
+    seen: usize,
     is_over: bool,
 }
 
@@ -29,16 +35,52 @@ const SERVER_HELLO_DONE: u8 = 14;
 impl Sniffer {
     /// Takes bytes as they came from the server.
     pub(super) fn take(&mut self, bytes: &[u8]) {
+        if self.is_over {
+            return;
+        }
+        self.record.extend_from_slice(bytes);
+        let mut record = std::mem::take(&mut self.record);
+        let used = self.take_records(&record);
         if !self.is_over {
-            self.collected.extend_from_slice(bytes);
-            self.is_over = self.collected.len() > LONGEST || !self.messages().1;
+            record.drain(..used);
+            self.is_over = self.messages.len() + record.len() > LONGEST;
+            self.record = record;
+        }
+    }
+
+    /// Takes whole records; says how many bytes they have.
+    fn take_records(&mut self, bytes: &[u8]) -> usize {
+        const HANDSHAKE: u8 = 22;
+        let mut records = Reader(bytes);
+        let mut used = 0;
+        while let Some(header) = records.bytes(5) {
+            let &[HANDSHAKE, 3, _, high, low] = header else {
+                self.is_over = true;
+                break;
+            };
+            let length = u16::from_be_bytes([high, low]).into();
+            let Some(fragment) = records.bytes(length) else { break };
+            self.messages.extend_from_slice(fragment);
+            used += 5 + length;
+            self.look_for_the_end();
+            if self.is_over {
+                break;
+            }
+        }
+        used
+    }
+
+    fn look_for_the_end(&mut self) {
+        let mut messages = Reader(&self.messages[self.seen..]);
+        while let Some((kind, body)) = messages.message() {
+            self.seen += 4 + body.len();
+            self.is_over |= kind == SERVER_HELLO_DONE;
         }
     }
 
     /// What the flight said, if it began with a ServerHello.
     pub(super) fn flight(&self) -> Option<ServerFlight> {
-        let messages = self.messages().0;
-        let mut messages = Reader(&messages);
+        let mut messages = Reader(&self.messages);
         let (SERVER_HELLO, hello) = messages.message()? else { return None };
         let mut flight = server_hello(&mut Reader(hello))?;
         while let Some((kind, body)) = messages.message()
@@ -49,28 +91,6 @@ impl Sniffer {
             }
         }
         Some(flight)
-    }
-
-    /// The handshake messages so far, without the records around them, and whether more of the
-    /// flight can come.
-    fn messages(&self) -> (Vec<u8>, bool) {
-        const HANDSHAKE: u8 = 22;
-        let mut messages = Vec::new();
-        let mut records = Reader(&self.collected);
-        while let Some(&[kind, 3, _, high, low]) = records.bytes(5) {
-            if kind != HANDSHAKE {
-                return (messages, false);
-            }
-            let Some(fragment) = records.bytes(u16::from_be_bytes([high, low]).into()) else {
-                break;
-            };
-            messages.extend_from_slice(fragment);
-        }
-        let is_handshake = self.collected.first().is_none_or(|kind| *kind == HANDSHAKE);
-        let mut reader = Reader(&messages);
-        let is_done =
-            std::iter::from_fn(|| reader.message()).any(|(kind, _)| kind == SERVER_HELLO_DONE);
-        (messages, is_handshake && !is_done)
     }
 }
 
@@ -184,9 +204,9 @@ mod tests {
     fn what_follows_the_flight_is_not_kept() {
         let mut sniffer = Sniffer::default();
         sniffer.take(&flight_with(&[]));
-        let length = sniffer.collected.len();
+        let length = sniffer.messages.len();
         sniffer.take(&[23; 1000]);
-        assert_eq!(sniffer.collected.len(), length);
+        assert_eq!((sniffer.messages.len(), sniffer.record.len()), (length, 0));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use study::Metric;
-use study::analysis::{Answer, Bar, CellSummary, Mark};
+use study::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
 
 use super::figure;
 
@@ -44,6 +44,24 @@ pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
         Some("use AES-128-GCM; OpenSSL 3.0.22 does it without the wide vectors that this processor has"),
     ));
     answers
+}
+
+pub(super) fn cross_check() -> CrossCheck {
+    CrossCheck {
+        sentence:
+            "wrk cannot check toll's rate (nginx, 1 MiB objects): with wrk the client's CPU was \
+                   the limit in all 7 trials."
+                .to_owned(),
+        agreement: Agreement::NotComparable,
+        label: "nginx, 1 MiB objects".to_owned(),
+        client: "wrk".to_owned(),
+        cell: "objects-0001-wrk-0001".to_owned(),
+        other_cell: "objects-0001-wrk-0002".to_owned(),
+        rate_ratio: None,
+        server_cpu_ratio: None,
+        limits: BTreeMap::new(),
+        other_limits: BTreeMap::new(),
+    }
 }
 
 fn answer(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::study::Metric;
+use crate::study::{LoadClient, Metric};
 use crate::verdict::Limit;
 
 use super::compared::{Compared, Entry};
@@ -16,6 +16,7 @@ pub(super) const ENOUGH: usize = 6;
 /// All that there is to say, the client's limits first.
 pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     let mut caveats = other_limits(compared);
+    caveats.extend(other_clients(compared));
     caveats.extend(cells_lacking(compared));
     caveats.extend(unpaired(compared));
     caveats.extend(invalid(compared));
@@ -52,6 +53,31 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
         format!("{} {}: {remedy}.", capitalized(&trials), in_words(limit))
     });
     told.collect()
+}
+
+/// Which cells another program than toll's client made the load of.
+fn other_clients(compared: &Compared<'_>) -> Option<String> {
+    let client = |entry: &Entry<'_>| entry.trials.cell.load.client;
+    let others: Vec<_> =
+        compared.entries.iter().filter(|entry| client(entry) != LoadClient::Toll).collect();
+    let mut programs: Vec<String> = Vec::new();
+    for entry in &others {
+        let name = client(entry).to_string();
+        if !programs.contains(&name) {
+            programs.push(name);
+        }
+    }
+    if programs.is_empty() {
+        return None;
+    }
+    let programs = list(&programs);
+    Some(match compared.shared(|cell| cell.load.client) {
+        Some(_) => format!("{programs} made the load, and what it counts is its own word."),
+        None => format!(
+            "The load is not the same program's: {programs} made some of it, and what it counts is \
+             its own word, so differences may be those of the clients."
+        ),
+    })
 }
 
 /// Which cells have no figure and why; where none has one, the sentence says so.

@@ -33,6 +33,16 @@ impl Figure {
         if !ours.is_received_as(theirs) {
             return None;
         }
+        Self::ratio_of_clients(ours, theirs, metric)
+    }
+
+    /// The same, however the two were received: where it is the clients that are held against each
+    /// other.
+    pub(super) fn ratio_of_clients(
+        ours: &CellTrials<'_>,
+        theirs: &CellTrials<'_>,
+        metric: Metric,
+    ) -> Option<Self> {
         let theirs: BTreeMap<u32, f64> = theirs.samples(metric).into_iter().collect();
         let (ours, theirs): (Vec<f64>, Vec<f64>) = ours
             .samples(metric)

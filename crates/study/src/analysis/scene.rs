@@ -76,6 +76,11 @@ impl Scene {
         Self::new("bulk", servers, "load.suite", suites)
     }
 
+    /// Objects of 1 MiB from nginx, asked for by these clients, not measured yet.
+    pub(super) fn clients(clients: &[&str]) -> Self {
+        Self::new("bulk", &[Server::Nginx], "load.client", clients)
+    }
+
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
         self.study.answers.push(AnswerRule {
             case: self.study.cells[0].case.clone(),
@@ -187,6 +192,9 @@ fn set(cell: &mut Cell, key: &str, value: &str) {
         && let Ok(of_cell) = Suite::parse(value)
     {
         (*version, *suite) = (Some(of_cell.version()), Some(of_cell));
+    }
+    if key == "load.client" {
+        cell.load.client = value.parse().unwrap();
     }
     if value == "none" {
         cell.load.protocol = Protocol::Plain;

@@ -10,7 +10,7 @@ use super::draft::{Draft, Origin};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::keys::{KEYS, Key, Table};
-use crate::study::Cell;
+use crate::study::{Cell, LoadClient, Only};
 
 /// A study with more cells has a sweep too many.
 pub(super) const MOST_CELLS: usize = 10_000;
@@ -114,7 +114,11 @@ impl Case {
             key.set(&mut draft, &value.text, origin).map_err(|why| Flaw::at(value.line, why))?;
             params.insert(key.full.to_owned(), value.text.clone());
         }
-        let (target, load) = draft.finish()?;
+        let (mut target, load) = draft.finish()?;
+        // Not every program can be told what to offer. All clients of a sweep have the same server.
+        if load.client != LoadClient::Toll || params.contains_key("load.client") {
+            target.only = Only::of(&target.server, &load.protocol);
+        }
         check(&draft, &target, &load, allowed)?;
         let name = format!("{}-{:04}", self.name, index + 1);
         Ok(Cell { case: self.name.clone(), name, params, target, load })

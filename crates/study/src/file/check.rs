@@ -8,7 +8,7 @@ use tls::{CertificateKey, KeyExchange, Version};
 
 use super::draft::{Draft, Origin, Said};
 use super::error::Flaw;
-use crate::study::{LoadSpec, Protocol, Server, TargetSpec};
+use crate::study::{LoadClient, LoadSpec, Protocol, Server, TargetSpec};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
 pub(super) fn check(
@@ -30,7 +30,19 @@ pub(super) fn check(
         check_encrypt_then_mac(draft, target, load)?;
         check_resumption(draft, target, load)?;
     }
-    plan(load).check().map_err(|error| origin(&draft.duration).flaw(error.to_string()))
+    plan(load).check().map_err(|error| origin(&draft.duration).flaw(error.to_string()))?;
+    refused_by_client(target, load).map_err(|why| origin(&draft.client).flaw(why))
+}
+
+/// Refuses what another client than toll's cannot do.
+///
+/// # Errors
+/// What, and what to do.
+pub(super) fn refused_by_client(target: &TargetSpec, load: &LoadSpec) -> Result<(), String> {
+    let LoadClient::Other(peer) = load.client else { return Ok(()) };
+    let plan = Plan { cpus: load.cpus.first(load.connections), ..plan(load) };
+    peers::check(peer, &plan, target.server.offer())
+        .map_err(|error| format!("load.client = {peer}: {error}"))
 }
 
 fn check_cpus(cpus: &CpuList, name: &str, origin: Origin, allowed: &CpuList) -> Result<(), Flaw> {

@@ -5,11 +5,12 @@ use load::{Arrival, Close, KeyExchangeMode, OneIn, Operation, Percent, Receive, 
 use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
 
+use super::client;
 use super::error::Flaw;
 use super::keys::{KEYS, Otherwise};
 use super::words::{FilePath, Objects, Secured, ServerName, Time};
 use super::{protocol, server};
-use crate::study::{Cell, IfMissing, LoadSpec, Protocol, TargetSpec};
+use crate::study::{Cell, IfMissing, LoadClient, LoadSpec, Only, Protocol, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,7 @@ pub(super) struct Draft {
     pub(super) url: Option<Said<Url>>,
     pub(super) pid: Option<Said<u32>>,
     pub(super) i_operate_this_host: Option<Said<bool>>,
+    pub(super) client: Option<Said<LoadClient>>,
     pub(super) load_cpus: Option<Said<CpuList>>,
     pub(super) operation: Option<Said<Operation>>,
     pub(super) connections: Option<Said<usize>>,
@@ -120,33 +122,36 @@ impl Draft {
 
     /// The server and the load that this describes.
     pub(super) fn finish(&self) -> Result<(TargetSpec, LoadSpec), Flaw> {
+        let draft = client::fitted(self)?;
         let target = TargetSpec {
-            server: server::of(self)?,
-            if_missing: need(&self.if_missing, "target.if-missing")?,
-            cpus: need(&self.target_cpus, "target.cpus")?,
-            certificate_key: need(&self.certificate_key, "target.certificate-key")?,
-            tickets: need(&self.tickets, "target.tickets")?,
-            session_cache: need(&self.session_cache, "target.session-cache")?,
-            encrypt_then_mac: need(&self.target_encrypt_then_mac, "target.encrypt-then-mac")?,
-            library_path: need(&self.library_path, "target.library-path")?,
-            environment: need(&self.environment, "target.environment")?,
+            server: server::of(&draft)?,
+            if_missing: need(&draft.if_missing, "target.if-missing")?,
+            cpus: need(&draft.target_cpus, "target.cpus")?,
+            certificate_key: need(&draft.certificate_key, "target.certificate-key")?,
+            tickets: need(&draft.tickets, "target.tickets")?,
+            session_cache: need(&draft.session_cache, "target.session-cache")?,
+            encrypt_then_mac: need(&draft.target_encrypt_then_mac, "target.encrypt-then-mac")?,
+            only: Only::default(),
+            library_path: need(&draft.library_path, "target.library-path")?,
+            environment: need(&draft.environment, "target.environment")?,
         };
         let load = LoadSpec {
-            cpus: need(&self.load_cpus, "load.cpus")?,
-            operation: need(&self.operation, "load.operation")?,
-            arrival: need(&self.arrival, "load.arrival")?,
-            object: need(&self.object, "target.object")?.0,
-            connections: need(&self.connections, "load.connections")?,
-            protocol: protocol::of(self)?,
-            receive: need(&self.receive, "load.receive")?,
-            verify: need(&self.verify, "load.verify")?,
-            ramp: need(&self.ramp, "load.ramp")?.0,
-            warmup: need(&self.warmup, "load.warmup")?.0,
-            duration: need(&self.duration, "load.duration")?.0,
-            timeout: need(&self.timeout, "load.timeout")?.0,
-            close: need(&self.close, "load.close")?,
-            ca: self.ca.as_ref().map(|said| said.value.0.clone()),
-            insecure: need(&self.insecure, "load.insecure")?,
+            client: need(&draft.client, "load.client")?,
+            cpus: need(&draft.load_cpus, "load.cpus")?,
+            operation: need(&draft.operation, "load.operation")?,
+            arrival: need(&draft.arrival, "load.arrival")?,
+            object: need(&draft.object, "target.object")?.0,
+            connections: need(&draft.connections, "load.connections")?,
+            protocol: protocol::of(&draft)?,
+            receive: need(&draft.receive, "load.receive")?,
+            verify: need(&draft.verify, "load.verify")?,
+            ramp: need(&draft.ramp, "load.ramp")?.0,
+            warmup: need(&draft.warmup, "load.warmup")?.0,
+            duration: need(&draft.duration, "load.duration")?.0,
+            timeout: need(&draft.timeout, "load.timeout")?.0,
+            close: need(&draft.close, "load.close")?,
+            ca: draft.ca.as_ref().map(|said| said.value.0.clone()),
+            insecure: need(&draft.insecure, "load.insecure")?,
         };
         Ok(server::without_useless(target, load))
     }
@@ -172,6 +177,7 @@ impl From<&Cell> for Draft {
             target_encrypt_then_mac: said(target.encrypt_then_mac),
             library_path: said(target.library_path.clone()),
             environment: said(target.environment.clone()),
+            client: said(load.client),
             load_cpus: said(load.cpus.clone()),
             operation: said(load.operation),
             connections: said(load.connections),
@@ -199,6 +205,7 @@ impl From<&Cell> for Draft {
             draft.resumption = said(resumption);
         }
         server::tell(&target.server, &mut draft);
+        client::forget_what_follows(&mut draft);
         draft
     }
 }

@@ -58,6 +58,11 @@ impl Flaw {
         Self::at(self.line.unwrap_or(line), format!("{part}: {}", self.what))
     }
 
+    /// What is wrong, wherever it stands.
+    pub(super) fn what(self) -> String {
+        self.what
+    }
+
     pub(super) fn in_file(self, file: &str) -> StudyError {
         let file = one_line(file);
         let what = one_line(&self.what);

@@ -91,6 +91,7 @@ keys! {
     Target "target.pid" Count Open => pid;
     Target "target.i-operate-this-host" Flag Value("false") => i_operate_this_host;
     Load "load.cpus" Text SecondCpu => load_cpus;
+    Load "load.client" Text Value("toll") => client;
     Load "load.operation" Text Value("requests") => operation;
     Load "load.connections" Count Value("64") => connections;
     Load "load.tls" Text Open => tls;

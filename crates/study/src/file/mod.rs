@@ -10,6 +10,8 @@
 mod answer;
 mod case;
 mod check;
+mod client;
+mod cross_check;
 mod draft;
 mod error;
 mod fields;
@@ -28,6 +30,7 @@ use cpus::CpuList;
 use toml::de::DeTable;
 use units::Nanos;
 
+pub use cross_check::LeftOut;
 pub use error::StudyError;
 pub use shipped::shipped;
 pub(crate) use suggest::did_you_mean;

@@ -26,11 +26,11 @@ pub(super) fn of(draft: &Draft) -> Result<Protocol, Flaw> {
 }
 
 /// What makes other keys useless: `load.suite = none`.
-struct Cause<'a> {
-    words: String,
+pub(super) struct Cause<'a> {
+    pub(super) words: String,
     /// What to say of the keys.
-    because: &'a str,
-    origin: Origin,
+    pub(super) because: &'a str,
+    pub(super) origin: Origin,
 }
 
 fn plain<T>(said: &Option<Said<Secured<T>>>, name: &str) -> Option<Cause<'static>> {
@@ -129,7 +129,7 @@ fn can_be_fixed(suite: Option<&'static Suite>) -> bool {
 
 impl Cause<'_> {
     /// The key's value, or nothing where the cell has no use for a value that was said from afar.
-    fn useful<T: Copy + fmt::Display>(
+    pub(super) fn useful<T: Copy + fmt::Display>(
         &self,
         said: &Option<Said<T>>,
         name: &str,

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use load::Mix;
+use peers::Peer;
 use tls::{Suite, Version};
 use units::{Nanos, ParseError};
 
 use super::suggest::did_you_mean;
-use crate::study::{IfMissing, Metric};
+use crate::study::{IfMissing, LoadClient, Metric};
 
 /// A length of time that is written exactly, where [`Nanos`] rounds for people.
 #[derive(Debug, Clone, Copy)]
@@ -178,6 +179,16 @@ impl fmt::Display for FilePath {
     }
 }
 
+impl FromStr for LoadClient {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = std::iter::once(Self::Toll).chain(Peer::ALL.map(Self::Other));
+        let known: Vec<_> = known.map(|client| (client.name(), client)).collect();
+        named(text, "client that can make a load", &known)
+    }
+}
+
 impl FromStr for IfMissing {
     type Err = String;
 
@@ -252,6 +263,9 @@ mod tests {
         }
         for server in ServerName::ALL {
             assert_eq!(server.name().parse(), Ok(server));
+        }
+        for client in Peer::ALL.map(LoadClient::Other).into_iter().chain([LoadClient::Toll]) {
+            assert_eq!(client.name().parse(), Ok(client));
         }
         for what in [IfMissing::Skip, IfMissing::Fail] {
             assert_eq!(what.name().parse(), Ok(what));

@@ -2,6 +2,7 @@
 //! what is documented.
 
 mod cells;
+mod clients;
 mod documents;
 mod properties;
 mod refused;

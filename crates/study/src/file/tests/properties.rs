@@ -17,6 +17,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.library-path", &["\"system\"", "\"/opt/ssl\""]),
     ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),
     ("load.cpus", &["\"1\"", "\"0,1\""]),
+    ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
     ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cpus::CpuList;
 use load::Engine;
-use peers::{Client, PeerError};
+use peers::{Client, Offer, PeerError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use targets::{Kind, Nginx, Objects, Running};
@@ -168,10 +168,13 @@ fn run(
     let measured = match maker {
         Maker::Toll => trial.run(&mut machine, &mut hooks, Engine::start)?,
         Maker::Peer(peer) => {
-            let client = Client::prepare(peer, &trial.plan).map_err(|error| match error {
-                PeerError::Missing { .. } => Unmade::Missing(error.to_string()),
-                _ => error.into(),
-            })?;
+            let client =
+                Client::prepare(peer, &trial.plan, Offer::Anything).map_err(
+                    |error| match error {
+                        PeerError::Missing { .. } => Unmade::Missing(error.to_string()),
+                        _ => error.into(),
+                    },
+                )?;
             trial.run(&mut machine, &mut hooks, |_| client.start())?
         }
     };

@@ -1,0 +1,142 @@
+//! `toll run --cross-check` as a user runs it: the embedded server, toll's client, wrk and s_time.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use study::Line;
+use tempfile::TempDir;
+
+/// Three cells, a trial each.
+const STUDY: &str = r#"
+schema = 1
+question = "Does wrk find what toll finds?"
+trials = 1
+[target]
+server = "embedded"
+object = "1KiB"
+[load]
+connections = 2
+warmup = "50ms"
+duration = "300ms"
+[[case]]
+name = "keys"
+load.operation = "handshakes"
+load.tls = "1.3"
+[[case]]
+name = "bulk"
+sweep."load.suite" = ["none", "TLS_AES_128_GCM_SHA256"]
+[[answer]]
+case = "bulk"
+metric = "rate"
+compare = "load.suite"
+baseline = "none"
+"#;
+
+fn run(folder: &TempDir, study: &str, arguments: &[&str]) -> Output {
+    let file = folder.path().join("small.toml");
+    std::fs::write(&file, study).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_toll"))
+        .arg("run")
+        .arg(file)
+        .arg("--out")
+        .arg(folder.path().join("results"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn only_folder(parent: &Path) -> std::path::PathBuf {
+    let mut folders = std::fs::read_dir(parent).unwrap();
+    let folder = folders.next().unwrap().unwrap().path();
+    assert!(folders.next().is_none());
+    folder
+}
+
+#[test]
+fn each_cell_is_made_by_both_and_held_against_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    // An answer about handshakes too, so that s_time has something to check.
+    let keys = "[[answer]]\ncase = \"keys\"\nmetric = \"rate\"\ncompare = \"load.tls\"\n\
+                baseline = \"1.3\"\n";
+    let study = STUDY.replace("load.tls = \"1.3\"", "sweep.\"load.tls\" = [\"1.3\"]") + keys;
+    let output = run(&folder, &study, &["--json", "--cross-check", "wrk"]);
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}{complaint}");
+    let (checks, lines): (Vec<Value>, Vec<Value>) = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .partition(|value: &Value| value.get("cross_check").is_some());
+
+    let lines: Vec<Line> =
+        lines.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect();
+    assert_eq!(lines.len(), 9, "three cells, and a pair for each");
+    for line in &lines {
+        let place = line.place.as_ref().unwrap();
+        assert!(line.valid && line.operations.completed > 0, "{}", place.cell);
+        let by = line.receipt.obtained.client.as_deref().unwrap_or("toll");
+        let asked = place.params.get("load.client").map_or("toll", String::as_str);
+        let program = if asked == "s_time" { "s_time" } else { asked };
+        assert!(by.starts_with(program), "{}: {by}, asked {asked}", place.cell);
+        let is_told = line
+            .warnings
+            .iter()
+            .any(|warning| serde_json::to_value(warning.kind).unwrap() == "peer-client");
+        assert_eq!(is_told, asked != "toll", "{}: its counts are its own word", place.cell);
+        if let Some(suite) = place.params.get("load.suite").filter(|suite| *suite != "none") {
+            assert_eq!(line.receipt.asked.suite.as_ref(), Some(suite));
+        }
+    }
+    let cells: Vec<&str> =
+        lines.iter().map(|line| line.place.as_ref().unwrap().cell.as_str()).collect();
+    for cell in ["bulk-0001-wrk-0002", "bulk-0002-wrk-0002", "keys-0001-s-time-0002"] {
+        assert!(cells.contains(&cell), "{cells:?}");
+    }
+
+    assert_eq!(checks.len(), 3);
+    for check in checks.iter().map(|check| &check["cross_check"]) {
+        assert!(check["rate_ratio"]["median"].as_f64().unwrap() > 0.0, "{check}");
+        assert!(check["server_cpu_ratio"]["median"].as_f64().unwrap() > 0.0, "{check}");
+        for limits in ["limits", "other_limits"] {
+            let counts = check[limits].as_object().unwrap().values();
+            assert_eq!(counts.map(|count| count.as_u64().unwrap()).sum::<u64>(), 1, "{check}");
+        }
+        // One pair of trials has no interval, so it proves nothing whatever it gave.
+        let agreement = check["agreement"].as_str().unwrap();
+        assert!(["undecided", "not-comparable"].contains(&agreement), "{check}");
+    }
+
+    let folder = only_folder(&folder.path().join("results"));
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("Checked with other clients"));
+    let report =
+        Command::new(env!("CARGO_BIN_EXE_toll")).arg("report").arg(&folder).output().unwrap();
+    let report = text(&report.stdout);
+    assert!(report.contains("Checked with other clients") && report.contains("wrk"), "{report}");
+}
+
+#[test]
+fn a_dry_run_tells_who_makes_which_load_and_what_is_not_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = STUDY.replace("[[answer]]", "load.arrival = \"poisson 50/s\"\n[[answer]]");
+    let output = run(&folder, &study, &["--dry-run", "--cross-check", "wrk"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let complaint = text(&output.stderr);
+    let why = "wrk can check no cell of this study: bulk-0001: wrk asks again as soon as";
+    assert!(complaint.contains(why), "{complaint}");
+
+    let output = run(&folder, STUDY, &["--dry-run", "--cross-check", "h2load"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said.contains("bulk-0002-h2load-0002") && said.contains("1s by h2load"), "{said}");
+    assert!(!folder.path().join("results").exists());
+
+    let output = run(&folder, STUDY, &["--cross-check", "siege"]);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("write one of: wrk, ab, h2load, s_time"), "{complaint}");
+}
