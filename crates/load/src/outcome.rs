@@ -23,11 +23,17 @@ pub struct Outcome {
     pub failures: Failures,
     /// Bytes that arrived within the window.
     pub bytes: ByteCounts,
-    /// From start to end of operations that ended well within the window.
+    /// From start to end of operations that ended well within the window; of those that were under
+    /// way when it ended, the time to the first byte where that had come.
     pub latencies: Latencies,
     /// How many of the completed operations brought which object, in the order of the plan's objects;
     /// it ends with the last one that was brought.
     pub objects: Vec<u64>,
+    /// How long those had taken that were under way when the window ended, by what they still waited
+    /// for: `connect` of connections that did not stand yet, `first_byte` of operations without a
+    /// byte of their response, `whole` of all operations, those that had not even begun among the
+    /// last two. The rest is empty.
+    pub under_way: Latencies,
     /// What each successful handshake of the load negotiated, warm-up included, with its count:
     /// the requests of the window travel on connections that the warm-up opened.
     pub negotiated: Vec<(Negotiated, u64)>,

@@ -36,6 +36,7 @@ pub(crate) struct Recorder {
     bytes: ByteCounts,
     latencies: Latencies,
     objects: Vec<u64>,
+    under_way: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
     lost: Vec<String>,
@@ -59,6 +60,7 @@ impl Recorder {
         self.arrivals.intended += u64::from(window.contains(intended));
         self.arrivals.waiting += 1;
         self.judge_deadline(window, intended, None);
+        self.age(window.end(), Times::new(intended, intended));
     }
 
     /// A connection stands; `Some` what TLS agreed on.
@@ -90,7 +92,10 @@ impl Recorder {
     ) {
         self.judge_deadline(window, times.intended, Some(now));
         if !window.admits_operation(now) {
-            self.in_flight += u64::from(window.is_past(now) && window.has_seen(times.start));
+            if window.is_past(now) && window.has_seen(times.start) {
+                self.in_flight += 1;
+                self.age(now, times);
+            }
             return;
         }
         self.completed += 1;
@@ -123,8 +128,12 @@ impl Recorder {
         }
         if window.admits_operation(now) {
             self.failures.add(failure);
-        } else if let Some(times) = times {
-            self.in_flight += u64::from(window.is_past(now) && window.has_seen(times.start));
+        } else if let Some(times) = times
+            && window.is_past(now)
+            && window.has_seen(times.start)
+        {
+            self.in_flight += 1;
+            self.age(now, times);
         }
     }
 
@@ -141,8 +150,27 @@ impl Recorder {
 
     /// An operation was under way when the window ended.
     pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
-        self.in_flight += u64::from(window.has_seen(times.start));
         self.judge_deadline(window, times.intended, None);
+        if window.has_seen(times.start) {
+            self.in_flight += 1;
+            self.age(window.end(), times);
+        }
+    }
+
+    /// A connection did not stand yet when the window ended.
+    pub(crate) fn connecting(&mut self, window: &Window, start: u64) {
+        record(&mut self.under_way.connect, window.end(), start);
+    }
+
+    /// How long an operation had taken by then that had not ended.
+    fn age(&mut self, now: u64, times: Times) {
+        record(&mut self.under_way.whole, now, times.intended);
+        match times.first_byte {
+            Some(first_byte) => {
+                record(&mut self.latencies.first_byte, first_byte, times.intended);
+            }
+            None => record(&mut self.under_way.first_byte, now, times.intended),
+        }
     }
 
     /// Counts an operation that was not over by its deadline, where that lies in the window.
@@ -173,6 +201,7 @@ impl Recorder {
         for (object, count) in other.objects.into_iter().enumerate() {
             add_object(&mut self.objects, object, count);
         }
+        self.under_way.merge(&other.under_way);
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
@@ -199,6 +228,7 @@ impl Recorder {
             bytes: self.bytes,
             latencies: self.latencies,
             objects: self.objects,
+            under_way: self.under_way,
             negotiated: self.negotiated,
             verified: self.verified,
             lost: self.lost,
@@ -381,6 +411,33 @@ mod tests {
             assert_eq!(misses(&|r| r.waits(&window, intended * every)), missed);
         }
         assert_eq!(misses(&|r| r.failed(&window, 15 * every, None, failure())), 0);
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_is_told_by_its_age_and_by_what_it_waits_for() {
+        let window = window(0, 100_000_000);
+        let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
+        let begun = Times { first_byte: Some(50_000_000), ..Times::new(30_000_000, 40_000_000) };
+        recorder.in_flight(&window, begun);
+        recorder.in_flight(&window, Times::new(60_000_000, 60_000_000));
+        recorder.waits(&window, 90_000_000);
+        recorder.connecting(&window, 75_000_000);
+        // Ends just after the window, before that is noticed.
+        recorder.completed(&window, 101_000_000, Times::new(95_000_000, 95_000_000), None);
+        let mut other = Recorder::default();
+        other.failed(&window, 102_000_000, Some(Times::new(2_000_000, 2_000_000)), failure());
+        other.failed(&window, 102_000_000, None, failure());
+        recorder.merge(other);
+        let Outcome { under_way, latencies, in_flight, .. } = recorder.into_outcome(&window);
+        let ms = |histogram: &hdrhistogram::Histogram<u64>| -> Vec<u64> {
+            let values = histogram.iter_recorded();
+            values.map(|value| (value.value_iterated_to() as f64 / 1e6).round() as u64).collect()
+        };
+        assert_eq!(in_flight, 4);
+        assert_eq!(ms(&under_way.whole), [6, 10, 40, 70, 100]);
+        assert_eq!(ms(&under_way.first_byte), [6, 10, 40, 100]);
+        assert_eq!(ms(&under_way.connect), [25]);
+        assert_eq!((ms(&latencies.first_byte), latencies.whole.len()), (vec![20], 0));
     }
 
     proptest! {

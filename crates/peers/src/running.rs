@@ -167,6 +167,7 @@ impl PeerLoad {
             bytes: ByteCounts::default(),
             latencies: Latencies::default(),
             objects: Vec::new(),
+            under_way: Latencies::default(),
             negotiated: Vec::new(),
             verified: Verified::default(),
             lost: Vec::new(),

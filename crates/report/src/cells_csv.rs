@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use study::analysis::{Analysis, CellSummary, Figure};
+use study::analysis::{Analysis, CellSummary, Figure, SearchEnd};
 
 use crate::figures::FIGURES;
 
@@ -14,7 +14,8 @@ use crate::figures::FIGURES;
 ///
 /// Every swept key has a column of its own, `load.suite` as `load_suite`. Each figure has four: the
 /// median, both ends of its interval, and the probability, 0 to 1, that the interval covers the
-/// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`.
+/// median. `limits` counts trials, as in `client-cpu:1 server-cpu:6`. `search` is `found`, `infeasible`
+/// or `unfinished` where the load was searched for.
 #[must_use]
 pub fn cells_csv(analysis: &Analysis) -> String {
     let keys: BTreeSet<&str> =
@@ -35,7 +36,8 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
     let params = keys.iter().map(|key| key.replace(['.', '-'], "_"));
     let figures =
         FIGURES.iter().flat_map(|figure| ENDS.map(|end| format!("{}_{end}", figure.name)));
-    let verdicts = ["limits", "mark"].into_iter().map(str::to_owned);
+    let verdicts =
+        ["limits", "mark", "search", "search_load", "search_best"].into_iter().map(str::to_owned);
     names.chain(params).chain(COUNTS.map(str::to_owned)).chain(figures).chain(verdicts).collect()
 }
 
@@ -46,7 +48,8 @@ fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec
     let figures = FIGURES.iter().flat_map(|figure| ends((figure.of)(cell)));
     let limits: Vec<String> =
         cell.limits.iter().map(|(limit, trials)| format!("{limit}:{trials}")).collect();
-    let verdicts = [limits.join(" "), cell.mark.map(kebab).unwrap_or_default()];
+    let [search, load, best] = search(cell);
+    let verdicts = [limits.join(" "), cell.mark.map(kebab).unwrap_or_default(), search, load, best];
     names
         .into_iter()
         .chain(params)
@@ -54,6 +57,19 @@ fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec
         .chain(figures)
         .chain(verdicts)
         .collect()
+}
+
+/// What came of the search for the cell's load, the load, and the best where there is none.
+fn search(cell: &CellSummary) -> [String; 3] {
+    let Some(search) = &cell.search else { return Default::default() };
+    let none = String::new;
+    match &search.end {
+        SearchEnd::Found { load } => ["found".to_owned(), load.clone(), none()],
+        SearchEnd::Infeasible { best } => {
+            ["infeasible".to_owned(), none(), best.clone().unwrap_or_default()]
+        }
+        SearchEnd::Unfinished => ["unfinished".to_owned(), none(), none()],
+    }
 }
 
 fn ends(figure: Option<&Figure>) -> [String; 4] {

@@ -66,6 +66,8 @@ pub(crate) struct Row {
     pub(crate) label: String,
     /// The figure in words, with its unit; a part for each bar.
     pub(crate) values: Vec<Value>,
+    /// What stands there where there is no figure.
+    pub(crate) lacking: String,
     /// The mark in words.
     pub(crate) mark: Option<&'static str>,
     pub(crate) bars: Vec<Bar>,
@@ -113,6 +115,9 @@ pub(crate) struct Bar {
     /// All of it in words.
     pub(crate) title: String,
 }
+
+/// Where a row has no figure.
+const NOT_MEASURED: &str = "not measured";
 
 /// A bar's label and value stand in a line of this height above it.
 const LINE: f64 = 22.0;

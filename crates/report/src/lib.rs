@@ -16,6 +16,7 @@ mod mark;
 mod openmetrics;
 mod page;
 mod quantity;
+mod search;
 mod terminal;
 mod text;
 mod when;

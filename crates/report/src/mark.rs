@@ -3,7 +3,8 @@
 use study::analysis::Mark;
 
 /// All marks, in the order of their weight.
-pub(crate) const ALL: [Mark; 6] = [
+pub(crate) const ALL: [Mark; 7] = [
+    Mark::Infeasible,
     Mark::NotMeasured,
     Mark::ClientBound,
     Mark::NotServerBound,
@@ -15,6 +16,7 @@ pub(crate) const ALL: [Mark; 6] = [
 /// The mark in two words.
 pub(crate) fn name(mark: Mark) -> &'static str {
     match mark {
+        Mark::Infeasible => "infeasible",
         Mark::NotMeasured => "not measured",
         Mark::ClientBound => "client-bound",
         Mark::NotServerBound => "not server-bound",
@@ -27,6 +29,7 @@ pub(crate) fn name(mark: Mark) -> &'static str {
 /// The mark in one character, for the terminal's tables.
 pub(crate) fn symbol(mark: Mark) -> &'static str {
     match mark {
+        Mark::Infeasible => "/",
         Mark::NotMeasured => "x",
         Mark::ClientBound => "*",
         Mark::NotServerBound => "+",
@@ -39,6 +42,7 @@ pub(crate) fn symbol(mark: Mark) -> &'static str {
 /// What the mark means, in a sentence without its full stop.
 pub(crate) fn meaning(mark: Mark) -> &'static str {
     match mark {
+        Mark::Infeasible => "no load keeps within the limit that the study sets",
         Mark::NotMeasured => "no trial is valid, so there is no figure",
         Mark::ClientBound => {
             "in some trials, or all, the client was the limit: the server can do more than the \

@@ -7,12 +7,13 @@
 mod cells;
 mod machine;
 mod record;
+mod searches;
 mod trials;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use serde::Serialize;
-use study::analysis::{Analysis, Answer, Mark};
+use study::analysis::{Analysis, Answer, CellSummary, Mark};
 
 use crate::chart::{Chart, answer_chart, cpu_splits, curve_charts};
 use crate::figures::coverages;
@@ -24,7 +25,7 @@ use crate::{Run, mark, when};
 #[error("report.html cannot be made from its templates: {0}; this is a fault of toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("print.css", include_str!("../templates/print.css")),
@@ -33,6 +34,7 @@ const TEMPLATES: [(&str, &str); 11] = [
     ("cross_checks.html", include_str!("../templates/cross_checks.html")),
     ("chart.html", include_str!("../templates/chart.html")),
     ("cells.html", include_str!("../templates/cells.html")),
+    ("searches.html", include_str!("../templates/searches.html")),
     ("trials.html", include_str!("../templates/trials.html")),
     ("machine.html", include_str!("../templates/machine.html")),
     ("method.html", include_str!("../templates/method.html")),
@@ -66,6 +68,8 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         splits => cpu_splits(&analysis.cells),
         marks => marks(analysis),
         cells => cells::table(&analysis.cells),
+        searches => searches::all(&analysis.cells),
+        cut => &analysis.cut,
         groups => trials::groups(run),
         machine => run.machine.map(machine::facts),
         targets => run.targets,
@@ -118,7 +122,8 @@ fn answers(analysis: &Analysis) -> Vec<AnswerView<'_>> {
 
 /// What was measured, on what, in one line.
 fn lead(run: &Run<'_>) -> String {
-    let cells = run.analysis.cells.iter().filter(|cell| cell.trials.done > 0).count();
+    let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
+    let cells = run.analysis.cells.iter().filter(is_measured).count();
     let machine = run.machine.map(|machine| format!(" on {}", machine::in_a_word(machine)));
     format!(
         "{} of {cells} {}{}",
@@ -131,10 +136,10 @@ fn lead(run: &Run<'_>) -> String {
 /// Why the page is not the whole answer, where it is not.
 fn notice(analysis: &Analysis) -> Option<String> {
     let counts = analysis.trials;
-    if counts.done == 0 {
+    if analysis.is_empty() {
         return Some("No trial was made, so there is nothing to report.".to_owned());
     }
-    if counts.valid == 0 {
+    if counts.valid == 0 && counts.planned > 0 {
         return Some(
             "No trial is valid, so there are no figures. The reasons stand below.".to_owned(),
         );

@@ -84,7 +84,11 @@ impl Page {
         let analysis = run.analysis;
         self.paragraph("", &analysis.question, Look::Dim);
         let counts = analysis.trials;
-        if counts.done == 0 {
+        if !analysis.cut.is_empty() {
+            let words = format!("Not the whole study: {}.", analysis.cut.join("; "));
+            self.paragraph("", &words, Look::Warning);
+        }
+        if analysis.is_empty() {
             self.paragraph("", "No trial was made, so there is nothing to report.", Look::Warning);
         } else if counts.done < counts.planned {
             let words = format!(

@@ -11,6 +11,7 @@ use peers::PeerReport;
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
+    UnderWayNs,
 };
 use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -45,6 +46,7 @@ impl Trial {
         let operations = Operations {
             completed: outcome.completed,
             in_flight: outcome.in_flight,
+            under_way_ns: UnderWayNs::from(&outcome.under_way),
             arrivals: self.arrivals(outcome),
             ..peer.map_or_else(|| Operations::from(&outcome.failures), Operations::from)
         };
@@ -102,7 +104,8 @@ impl Trial {
                 && observed.target_error.is_none()
                 && load_error.is_none()
                 && verdict.limit != Limit::Errors
-                && outcome.completed > 0,
+                // Of objects larger than the window the bytes tell, which are proven one by one.
+                && (outcome.completed > 0 || outcome.bytes.body > 0),
             interrupted: outcome.interrupted,
             started_unix_ms: observed.started_unix_ms,
             window_ns: outcome.window.0,

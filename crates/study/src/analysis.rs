@@ -12,6 +12,7 @@ mod library;
 mod limits;
 mod projection;
 mod remedy;
+mod search;
 mod sentence;
 mod summary;
 mod trials;
@@ -37,6 +38,7 @@ use crate::verdict::Limit;
 use crate::warning::Warning;
 
 pub use projection::{AtCores, Projection};
+pub use search::{Search, SearchEnd, SearchStep};
 
 use compared::Compared;
 use trials::CellTrials;
@@ -62,6 +64,8 @@ pub struct Analysis {
     pub warnings: Vec<Repeated>,
     /// Each trial that is not valid, in the order in which they ran.
     pub invalid: Vec<Invalid>,
+    /// What was cut from the study as it was written, a clause each.
+    pub cut: Vec<String>,
 }
 
 /// How many trials there are, by what became of them.
@@ -138,6 +142,8 @@ pub struct Bar {
     pub ratio: Option<Figure>,
     /// What is to be marked: the cell's mark, or that there is no figure.
     pub mark: Option<Mark>,
+    /// `infeasible (best 3.2s)`, where no load of the cell keeps within the study's limit.
+    pub infeasible: Option<String>,
 }
 
 /// A median with its interval and what it was taken from.
@@ -191,12 +197,16 @@ pub struct CellSummary {
     pub limits: BTreeMap<Limit, usize>,
     /// What is to be marked.
     pub mark: Option<Mark>,
+    /// How its load was found, where the study searches for it.
+    pub search: Option<Search>,
 }
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
+    /// No load keeps within the limit that the study sets.
+    Infeasible,
     /// No trial is valid, or none was done. Of a bar also: valid trials lack what the figure takes.
     NotMeasured,
     /// In some trials the client was the limit.
@@ -235,7 +245,7 @@ pub struct Invalid {
 impl Analysis {
     /// What a run found, from its study, its journal, what became of its targets, and the machine
     /// where that is known. Trials that
-    /// were interrupted, or made for a search, and those of cells that the study does not have, are
+    /// were interrupted, or made for a search or at a load that did not hold, and those of cells that the study does not have, are
     /// left out.
     #[must_use]
     pub fn of(
@@ -260,7 +270,16 @@ impl Analysis {
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
+            cut: study.cut.clone(),
         }
+    }
+
+    /// Whether no trial was made, not even one that searches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let searched =
+            |cell: &CellSummary| cell.search.as_ref().is_some_and(|search| !search.path.is_empty());
+        self.trials.done == 0 && !self.cells.iter().any(searched)
     }
 }
 

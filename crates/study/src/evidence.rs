@@ -79,6 +79,10 @@ pub struct Evidence {
     /// closed loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offered_served: Option<f64>,
+    /// What the limit of a search is on, at the next larger load that was tried, over the limit: 1.25
+    /// is a quarter too much. Absent where that load kept within the limit, or none was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_limit: Option<f64>,
     /// What the hypervisor took, on the CPU of server or client from which it took most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal: Option<f64>,
@@ -189,6 +193,8 @@ impl Evidence {
                 .arrivals
                 .filter(|arrivals| arrivals.intended > 0)
                 .map(|arrivals| rounded(operations.completed as f64 / arrivals.intended as f64)),
+            // Known to the search only.
+            beyond_limit: None,
             steal: facts.steal().map(rounded),
             foreign: facts.foreign().map(rounded),
             sibling_busy: facts.sibling_busy().map(rounded),

@@ -64,6 +64,11 @@ impl Verdict {
                 let network = e.network.as_ref().map_or_else(String::new, network_in_words);
                 format!("the network: {network}; {}", server_in_words(e))
             }
+            Limit::LatencyLimit => format!(
+                "the limit that the study sets: at the next larger load it reached {} of it; {}",
+                percent(e.beyond_limit.unwrap_or_default()),
+                server_in_words(e)
+            ),
             Limit::OfferedLoad => format!(
                 "the load that was offered: {} of what was meant to start was done; {}",
                 percent(e.offered_served.unwrap_or_default()),
@@ -129,6 +134,10 @@ impl Verdict {
             Limit::Network => {
                 "the network loses packets, which slows TCP down: see where (ip -s link; ethtool -S \
                  INTERFACE; nstat -az TcpRetransSegs), and measure again when it does not"
+            }
+            Limit::LatencyLimit => {
+                "this is the most that keeps within the limit (find.while); for more, loosen the \
+                 limit or look for what the operations wait for"
             }
             Limit::OfferedLoad => {
                 "the server could do more; offer more (--arrival) to find out how much"

@@ -14,10 +14,13 @@
 mod account;
 pub mod analysis;
 pub mod compare;
+mod cpu_order;
 mod elsewhere;
 mod evidence;
 mod explanation;
 mod file;
+pub mod find;
+mod forecast;
 pub mod gate;
 mod invalid;
 mod journal;
@@ -44,13 +47,15 @@ mod trial;
 mod verdict;
 mod warning;
 
+pub use cpu_order::CpuOrder;
 pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use file::{LeftOut, StudyError, shipped};
+pub use forecast::Forecast;
 pub use journal::{Journal, JournalError};
 pub use label::label;
 pub use line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,
-    SCHEMA,
+    SCHEMA, UnderWayNs,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use measure::Measure;

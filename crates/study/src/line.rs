@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::find::Sought;
 use crate::receipt::Receipt;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
@@ -63,7 +64,7 @@ pub struct Line {
 }
 
 /// Where a trial stands in its study.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// The case's name.
     pub case: String,
@@ -76,6 +77,9 @@ pub struct Place {
     pub params: BTreeMap<String, String>,
     /// What the trial was for.
     pub role: Role,
+    /// The load that it was given and whether the limit held, where the load is searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find: Option<Sought>,
     /// Which repetition it was, from 0.
     pub round: u32,
     /// Its place in the order in which trials ran, from 0.
@@ -103,10 +107,47 @@ pub struct Operations {
     pub errors: BTreeMap<String, u64>,
     /// The first error of each kind in words.
     pub first_errors: BTreeMap<String, String>,
+    /// How long those had taken that were under way when the window ended.
+    #[serde(default, skip_serializing_if = "UnderWayNs::is_empty")]
+    pub under_way_ns: UnderWayNs,
     /// Operations as they were meant to start; absent in a closed loop, where they start when they
     /// can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
+}
+
+/// The longest times of what was under way when the window ended; absent where nothing was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnderWayNs {
+    /// Of connections that did not stand yet: since their start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_max: Option<u64>,
+    /// Of operations without a byte of their response: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_max: Option<u64>,
+    /// Of all operations: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl UnderWayNs {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl From<&load::Latencies> for UnderWayNs {
+    fn from(under_way: &load::Latencies) -> Self {
+        let max = |histogram: &hdrhistogram::Histogram<u64>| {
+            (!histogram.is_empty()).then(|| histogram.max())
+        };
+        Self {
+            connect_max: max(&under_way.connect),
+            first_byte_max: max(&under_way.first_byte),
+            max: max(&under_way.whole),
+        }
+    }
 }
 
 /// Operations as they were meant to start, whether or not they could.

@@ -4,17 +4,25 @@
 //! What it needs of the world is a [`Bench`], so that order, resumption, failure and interruption
 //! are tested without servers and clocks.
 
-use std::collections::BTreeSet;
+mod agenda;
+mod servers;
+
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::evidence::Evidence;
+use crate::forecast::Forecast;
 use crate::journal::{Journal, JournalError};
 use crate::latency_log::latency_log;
 use crate::line::{Line, Place, Role};
-use crate::order::{interleaved, trial_seed};
+use crate::order::trial_seed;
 use crate::results::{Results, ResultsError};
-use crate::study::{Cell, IfMissing, Server, Study, TargetSpec};
+use crate::study::{Cell, Study, TargetSpec};
 use crate::target_record::TargetRecord;
 use crate::trial::{Measured, Moment};
+use crate::verdict::Verdict;
+use agenda::{Agenda, Task};
+use servers::Servers;
+pub(crate) use servers::by_target;
 
 /// What a run needs of the world: servers, and something that loads them.
 pub trait Bench {
@@ -73,15 +81,28 @@ pub enum Event<'a> {
     Begins {
         /// Of an earlier run.
         done: usize,
-        /// To be run now.
-        to_do: usize,
+        /// To be run now, at most.
+        ahead: Forecast,
     },
     /// A trial goes on.
     Progress {
-        /// Of which cell.
+        /// Of which cell, with the load that it has now.
         cell: &'a Cell,
+        /// What it is for.
+        role: Role,
+        /// What is still to be done at most, this trial included.
+        ahead: Forecast,
         /// How far it is.
         moment: Moment,
+    },
+    /// A search cannot go so far on this machine, and takes that for its end.
+    Impossible {
+        /// Of which cell.
+        cell: &'a Cell,
+        /// The load that cannot be made.
+        load: String,
+        /// Why.
+        why: &'a str,
     },
     /// A trial has ended; its line is on disk.
     Finished(&'a Line),
@@ -158,194 +179,62 @@ pub fn run<B: Bench>(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
     let (journal, lines) = results.journal()?;
-    let trials = outstanding(study, &lines);
-    let mut servers = Servers::start(study, &trials, results, bench, tell)?;
-    let trials: Vec<_> = trials.into_iter().filter(|(_, cell)| servers.has(*cell)).collect();
-    for (index, cell) in study.cells.iter().enumerate() {
-        if trials.iter().any(|(_, wanted)| *wanted == index)
-            && let Some(target) = servers.of_cell(index)
-        {
+    let mut agenda = Agenda::new(study, &lines);
+    let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
+    for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
+        if let Some(target) = servers.of_cell(index) {
             bench
                 .probe(target, cell)
                 .map_err(|why| RunError::Probe { cell: cell.name.clone(), why })?;
         }
     }
-    tell(Event::Begins { done: lines.len(), to_do: trials.len() });
+    for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
+        agenda.leave_out(index);
+    }
+    tell(Event::Begins { done: lines.len(), ahead: agenda.ahead() });
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = lines.iter().filter_map(|line| line.place.as_ref()).map(|place| place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
-    let mut run = Run { results, journal, interrupt, tell };
-    for (round, index) in trials {
+    let mut run = Run { study, results, journal, interrupt, tell };
+    while let Some(task) = agenda.next() {
         if interrupt.load(Relaxed) {
             return Ok(Ended::Interrupted);
         }
-        let Some(target) = servers.of_cell(index) else { continue };
-        let cell = &study.cells[index];
-        let at = At { cell, seed: trial_seed(study.seed, &cell.name, round), round, order };
-        if run.trial(bench, target, &at)? == Ended::Interrupted {
-            return Ok(Ended::Interrupted);
+        let Some(target) = servers.of_cell(task.cell) else {
+            agenda.leave_out(task.cell);
+            continue;
+        };
+        match run.trial(bench, target, &agenda, &task, order)? {
+            Became::Line(line) => {
+                agenda.note(&line);
+                if let Some(why) = line.target_error {
+                    return Err(RunError::TargetLost(why));
+                }
+                order += 1;
+            }
+            Became::Impossible(load) => agenda.cannot(task.cell, load),
+            Became::Interrupted => return Ok(Ended::Interrupted),
         }
-        order += 1;
     }
     Ok(Ended::Complete)
 }
 
-/// The round and the cell of each trial that the journal lacks, in the order of the study's seed.
-fn outstanding(study: &Study, lines: &[Line]) -> Vec<(u32, usize)> {
-    let done: BTreeSet<(&str, u32)> = lines
-        .iter()
-        .filter(|line| line.valid)
-        .filter_map(|line| line.place.as_ref())
-        .filter(|place| place.role == Role::Measure)
-        .map(|place| (place.cell.as_str(), place.round))
-        .collect();
-    let rounds = interleaved(study.cells.len(), study.trials, study.seed);
-    (0..)
-        .zip(rounds)
-        .flat_map(|(round, order)| order.into_iter().map(move |cell| (round, cell)))
-        .filter(|(round, cell)| !done.contains(&(study.cells[*cell].name.as_str(), *round)))
-        .collect()
-}
-
-/// The servers that run, and which cell is whose.
-struct Servers<T> {
-    running: Vec<T>,
-    /// For each cell of the study, the index of its server if that runs.
-    of_cell: Vec<Option<usize>>,
-}
-
-impl<T> Servers<T> {
-    /// Starts the servers of the cells that are still to be measured, and writes down all.
-    fn start<B: Bench<Target = T>>(
-        study: &Study,
-        trials: &[(u32, usize)],
-        results: &Results,
-        bench: &mut B,
-        tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Self, RunError> {
-        let earlier = results.targets()?;
-        // Those of an earlier session are named by the trials that are in the journal.
-        let mut records: Vec<TargetRecord> =
-            earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
-        let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
-        for (spec, cells) in by_target(study) {
-            let names: Vec<String> =
-                cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
-            let known = earlier.iter().rfind(|record| record.cells == names);
-            if !trials.iter().any(|(_, cell)| cells.contains(cell)) {
-                continue;
-            }
-            let loads = cells.iter().map(|cell| study.cells[*cell].load.connections);
-            let connections = loads.max().unwrap_or(0);
-            let mut record = TargetRecord {
-                name: spec.server.to_string(),
-                server: spec.server.to_string(),
-                settings: settings_in_words(spec),
-                version: None,
-                skipped: None,
-                cells: names,
-            };
-            match bench.start(spec, connections) {
-                Ok(target) => {
-                    record.name = bench.name(&target);
-                    record.version = Some(bench.version(&target));
-                    check_same(known, &record)?;
-                    tell(Event::Started(&record));
-                    for cell in cells {
-                        servers.of_cell[cell] = Some(servers.running.len());
-                    }
-                    servers.running.push(target);
-                }
-                Err(StartError::Missing(why)) if spec.if_missing == IfMissing::Skip => {
-                    record.skipped = Some(why);
-                    tell(Event::Skipped(&record));
-                }
-                Err(StartError::Missing(why) | StartError::Failed(why)) => {
-                    return Err(RunError::Start(why));
-                }
-            }
-            records.push(record);
-        }
-        if let Some(why) = records.iter().find_map(|record| record.skipped.clone())
-            && records.iter().all(|record| record.skipped.is_some())
-        {
-            return Err(RunError::NothingToMeasure(why));
-        }
-        results.write_targets(&records)?;
-        Ok(servers)
-    }
-
-    fn has(&self, cell: usize) -> bool {
-        self.of_cell[cell].is_some()
-    }
-
-    fn of_cell(&mut self, cell: usize) -> Option<&mut T> {
-        self.of_cell[cell].and_then(|index| self.running.get_mut(index))
-    }
-}
-
-/// The study's different servers, each with the indices of its cells.
-pub(crate) fn by_target(study: &Study) -> Vec<(&TargetSpec, Vec<usize>)> {
-    let mut groups: Vec<(&TargetSpec, Vec<usize>)> = Vec::new();
-    for (index, cell) in study.cells.iter().enumerate() {
-        match groups.iter_mut().find(|(spec, _)| **spec == cell.target) {
-            Some((_, cells)) => cells.push(index),
-            None => groups.push((&cell.target, vec![index])),
-        }
-    }
-    groups
-}
-
-fn settings_in_words(spec: &TargetSpec) -> String {
-    let only = |what: Option<String>| what.map(|what| format!(", only {what}")).unwrap_or_default();
-    let on = |is_on, what: &str| if is_on { format!(", {what}") } else { String::new() };
-    if let Server::Address(address) = &spec.server {
-        return address.url.to_string();
-    }
-    let environment = spec.environment.to_string();
-    let library =
-        spec.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
-    format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}",
-        spec.certificate_key,
-        spec.cpus,
-        on(spec.tickets, "tickets"),
-        on(spec.session_cache, "session cache"),
-        on(spec.encrypt_then_mac, "encrypt-then-MAC"),
-        library.unwrap_or_default(),
-        on(spec.environment != Default::default(), &environment),
-        only(match (spec.only.suite, spec.only.version) {
-            (Some(suite), _) => Some(suite.to_string()),
-            (None, version) => version.map(|version| version.to_string()),
-        }),
-        only(spec.only.group.map(|group| group.to_string())),
-    )
-}
-
-/// Trials of two versions of a server are not of one thing.
-fn check_same(known: Option<&TargetRecord>, now: &TargetRecord) -> Result<(), RunError> {
-    match (known.and_then(|record| record.version.as_ref()), &now.version) {
-        (Some(was), Some(is)) if was != is => {
-            Err(RunError::ServerChanged { was: was.clone(), is: is.clone() })
-        }
-        _ => Ok(()),
-    }
+/// What became of a trial.
+enum Became {
+    /// It is in the journal.
+    Line(Box<Line>),
+    /// This load cannot be made here.
+    Impossible(u64),
+    Interrupted,
 }
 
 /// What all trials of a run share.
 struct Run<'a, 'b> {
+    study: &'a Study,
     results: &'a Results,
     journal: Journal,
     interrupt: &'a AtomicBool,
     tell: &'a mut (dyn FnMut(Event<'_>) + 'b),
-}
-
-/// Which trial of the study it is.
-struct At<'a> {
-    cell: &'a Cell,
-    seed: u64,
-    round: u32,
-    order: u32,
 }
 
 impl Run<'_, '_> {
@@ -353,29 +242,44 @@ impl Run<'_, '_> {
         &mut self,
         bench: &mut B,
         target: &mut B::Target,
-        at: &At<'_>,
-    ) -> Result<Ended, RunError> {
-        let At { cell, seed, round, order } = *at;
+        agenda: &Agenda<'_>,
+        task: &Task,
+        order: u32,
+    ) -> Result<Became, RunError> {
+        let cell = &self.study.cells[task.cell];
+        let at = at(cell, task);
+        let seed = seed(self.study.seed, cell, task);
         let tell = &mut *self.tell;
-        let mut progress = |moment| tell(Event::Progress { cell, moment });
-        let Measured { mut line, latencies } = bench
-            .trial(target, cell, seed, self.interrupt, &mut progress)
-            .map_err(|why| RunError::Trial { cell: cell.name.clone(), why })?;
+        let ahead = agenda.ahead();
+        let mut progress =
+            |moment| tell(Event::Progress { cell: &at, role: task.role, ahead, moment });
+        let mut measured = match bench.trial(target, &at, seed, self.interrupt, &mut progress) {
+            Ok(measured) => measured,
+            Err(why) => return self.not_begun(cell, task, why),
+        };
+        let line = &mut measured.line;
         if line.load_error.is_some() {
             // The load ended by itself, which is no interrupt: the trial is kept, as not valid.
             line.interrupted = false;
         }
         if line.interrupted {
             // Shorter than the others, it could not stand beside them.
-            return Ok(Ended::Interrupted);
+            return Ok(Became::Interrupted);
         }
+        if let Some(beyond) = agenda.beyond(task).filter(|_| task.role == Role::Measure) {
+            let beyond_limit = Some((beyond * 1e4).round() / 1e4);
+            line.verdict = Verdict::of(Evidence { beyond_limit, ..line.verdict.evidence.clone() });
+        }
+        let sought = cell.find.zip(task.load).map(|(find, load)| find.sought(load, &measured));
+        let Measured { mut line, latencies, .. } = measured;
         line.place = Some(Place {
             case: cell.case.clone(),
             cell: cell.name.clone(),
             target: Some(bench.name(target)),
             params: cell.params.clone(),
-            role: Role::Measure,
-            round,
+            role: task.role,
+            find: sought,
+            round: task.round,
             order,
         });
         let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
@@ -383,10 +287,35 @@ impl Run<'_, '_> {
         line.latency_ns.file = Some(self.results.write_latencies(order, &log)?);
         self.journal.append(&line)?;
         (self.tell)(Event::Finished(&line));
-        match line.target_error {
-            Some(why) => Err(RunError::TargetLost(why)),
-            None => Ok(Ended::Complete),
+        Ok(Became::Line(Box::new(line)))
+    }
+
+    /// A trial that could not begin ends the run, unless a search asked for too much.
+    fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
+        match (cell.find, task.load, task.role) {
+            (Some(find), Some(load), Role::Search) if load > find.from => {
+                (self.tell)(Event::Impossible { cell, load: find.over.value(load), why: &why });
+                Ok(Became::Impossible(load))
+            }
+            _ => Err(RunError::Trial { cell: cell.name.clone(), why }),
         }
+    }
+}
+
+/// What is random in a trial follows from this; no two trials share it.
+fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
+    match task.role {
+        Role::Measure => trial_seed(study, &cell.name, task.round),
+        Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
+    }
+}
+
+/// The cell as it is in this trial.
+fn at(cell: &Cell, task: &Task) -> Cell {
+    match (&cell.find, task.load, task.role) {
+        (Some(find), Some(load), Role::Search) => find.at(cell, load, find.step),
+        (Some(find), Some(load), Role::Measure) => find.at(cell, load, find.hold),
+        _ => cell.clone(),
     }
 }
 

@@ -12,6 +12,8 @@ use targets::{CommandLine, Environment, LibraryPath};
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Nanos;
 
+use crate::cpu_order::CpuOrder;
+use crate::find::Find;
 use crate::reference::Published;
 
 /// A question, the cells that answer it, and how often each is measured.
@@ -31,6 +33,9 @@ pub struct Study {
     pub answers: Vec<AnswerRule>,
     /// The name of the published measurement that it repeats.
     pub reference: Option<String>,
+    /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
+    /// because this machine has fewer CPUs.
+    pub cut: Vec<String>,
 }
 
 /// One combination of a case's sweep: a server, and what it is asked to do.
@@ -44,8 +49,13 @@ pub struct Cell {
     pub params: BTreeMap<String, String>,
     /// The server.
     pub target: TargetSpec,
-    /// What it is asked to do.
+    /// What it is asked to do. Where a search finds the load, the smallest that is tried.
     pub load: LoadSpec,
+    /// What is searched for, where the load is not given.
+    pub find: Option<Find>,
+    /// Where the server was given a number of cores: all CPUs that it could have had, in the order in
+    /// which they are taken.
+    pub pool: Option<CpuOrder>,
 }
 
 /// A server under test. Cells with the same one share one running server.

@@ -56,6 +56,7 @@ pub(crate) fn outcome(completed: u64) -> Outcome {
         failures: Failures::default(),
         bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
         latencies: Latencies::default(),
+        under_way: Latencies::default(),
         negotiated: vec![(negotiated(), 64)],
         objects: vec![completed],
         verified: Verified {
@@ -111,5 +112,7 @@ pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
             ca: None,
             insecure: false,
         },
+        find: None,
+        pool: None,
     }
 }

@@ -107,6 +107,8 @@ pub struct Measured {
     pub line: Line,
     /// What its percentiles were taken from.
     pub latencies: Latencies,
+    /// How long those had taken that were under way when the window ended.
+    pub under_way: Latencies,
 }
 
 impl Trial {
@@ -179,7 +181,7 @@ impl Trial {
             target_error,
         };
         let line = self.line(&outcome, peer.as_ref(), observed);
-        Ok(Measured { line, latencies: outcome.latencies })
+        Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })
     }
 }
 

@@ -61,6 +61,8 @@ pub enum Limit {
     ServerCpu,
     /// The network between client and server.
     Network,
+    /// The limit that a search keeps: the next larger load broke it.
+    LatencyLimit,
     /// No more was asked for: all operations that were meant to start were done.
     OfferedLoad,
     /// Something else used the CPUs.
@@ -82,6 +84,7 @@ impl Limit {
             Self::Backend => "backend",
             Self::ServerCpu => "server-cpu",
             Self::Network => "network",
+            Self::LatencyLimit => "latency-limit",
             Self::OfferedLoad => "offered-load",
             Self::Noise => "noise",
             Self::Unknown => "unknown",
@@ -150,6 +153,9 @@ fn limit(e: &Evidence) -> Limit {
     let network = e.network.as_ref();
     if network.is_some_and(|network| network.is_full() || (network.is_lossy() && !is_all_served)) {
         return Limit::Network;
+    }
+    if e.beyond_limit.is_some() {
+        return Limit::LatencyLimit;
     }
     if is_all_served {
         return Limit::OfferedLoad;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cpus::CpuList;
-use study::{Cell, LeftOut, LoadClient, Protocol, Server, Study};
+use study::{Cell, Forecast, LeftOut, LoadClient, Protocol, Server, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -17,14 +17,12 @@ const LEAST_TRIALS: u32 = 6;
 
 /// The cells, the commands and the time, for a person.
 pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
-    let trials = study.cells.len() * study.trials as usize;
     let mut text = format!(
-        "{}\n\n{} cells, {} trials each, {} trials in all; about {}. Nothing was started.\n\n",
+        "{}\n\n{} cells, {} trials each, {}. Nothing was started.\n\n",
         study.question,
         study.cells.len(),
         study.trials,
-        thousands(trials as u64),
-        rounded(forecast(study)),
+        forecast(study.forecast()),
     );
     let mut line = |line: String| {
         // Writing to a string cannot fail.
@@ -47,7 +45,7 @@ pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> Stri
 
 /// What keeps a study from answering well, however it is measured.
 pub(crate) fn notes(study: &Study) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = study.cut.iter().map(|cut| format!("cut: {cut}")).collect();
     let is_shared = |cell: &&Cell| {
         let client = cell.load.cpus.as_slice();
         let server = cell.target.pinned_to().map_or(&[][..], CpuList::as_slice);
@@ -76,14 +74,30 @@ pub(crate) fn not_checked(unchecked: &[LeftOut]) -> Vec<String> {
     unchecked.iter().map(told).collect()
 }
 
-/// How long all trials take, the starting of the servers left out.
-pub(crate) fn forecast(study: &Study) -> Duration {
-    let trials = study.cells.len() as u32 * study.trials;
-    Duration::from_nanos(study.measuring_time().0) + OVERHEAD * trials
+/// Trials and their time in words, the starting of the servers left out.
+pub(crate) fn forecast(forecast: Forecast) -> String {
+    let (held, steps) = (thousands(forecast.held), forecast.searching);
+    let time = rounded(time(&forecast));
+    let trials = if forecast.held == 1 { "trial" } else { "trials" };
+    match steps {
+        0 => format!("{held} {trials} in all; about {time}"),
+        _ => format!(
+            "{held} {trials} and at most {} short ones that search; at most about {time}, and longer \
+             only where a maximum does not hold",
+            thousands(steps)
+        ),
+    }
+}
+
+/// What all of it takes.
+pub(crate) fn time(forecast: &Forecast) -> Duration {
+    let trials = forecast.held.saturating_add(forecast.searching);
+    let overhead = OVERHEAD.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX));
+    Duration::from_nanos(forecast.time.0).saturating_add(overhead)
 }
 
 fn rounded(time: Duration) -> Nanos {
-    Nanos(time.as_secs().max(1) * 1_000_000_000)
+    Nanos(time.as_secs().max(1).saturating_mul(1_000_000_000))
 }
 
 fn load(cell: &Cell) -> String {
@@ -94,11 +108,18 @@ fn load(cell: &Cell) -> String {
             format!("{server} (CPU {}, {})", cell.target.cpus, cell.target.certificate_key)
         }
     };
-    let mut words = vec![
-        server,
-        format!("{} from CPU {}", load.operation, load.cpus),
-        format!("{} connections", load.connections),
-    ];
+    let mut words = vec![server, format!("{} from CPU {}", load.operation, load.cpus)];
+    match &cell.find {
+        Some(find) => words.push(format!(
+            "{} from {} to {} for the most {} while {}",
+            find.over.key(),
+            find.over.value(find.from),
+            find.over.value(find.to),
+            find.maximize,
+            find.ceiling
+        )),
+        None => words.push(format!("{} connections", load.connections)),
+    }
     let is_started = !matches!(cell.target.server, Server::Address(_));
     if is_started && load.operation != ::load::Operation::Handshakes {
         words.push(format!("{} objects", load.object));
@@ -111,11 +132,11 @@ fn load(cell: &Cell) -> String {
             words.extend(group.map(|group| group.to_string()));
         }
     }
+    let held = cell.held_for();
     match load.client {
-        LoadClient::Toll => {
-            words.push(format!("{} after a warm-up of {}", load.duration, load.warmup));
-        }
-        LoadClient::Other(peer) => words.push(format!("{} by {peer}", load.duration)),
+        LoadClient::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup)),
+        LoadClient::Other(peer) => words.push(format!("{held} by {peer}")),
     }
+    words.extend(cell.find.map(|find| format!("found in steps of {}", find.step)));
     words.join(", ")
 }

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use study::{Cell, Moment};
+use study::find::Over;
+use study::{Cell, Forecast, Moment, Role};
 use units::{BitsPerSecond, PerSecond};
+
+use crate::dry_run;
 
 /// How often it changes: a person cannot read faster.
 const PER_SECOND: u8 = 5;
@@ -14,46 +17,42 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// When the first trial of this run began.
     began: Instant,
-    /// What a trial takes beside its warm-up and window, until the first has shown it.
-    forecast: Duration,
 }
 
+/// The bar's length: thousandths of all that is to be done.
+const WHOLE: u64 = 1000;
+
 impl Progress {
-    /// Of `to_do` trials, each of which is forecast to take so long.
-    pub(crate) fn new(is_wanted: bool, to_do: usize, forecast: Duration) -> Self {
+    pub(crate) fn new(is_wanted: bool) -> Self {
         let target = match is_wanted {
             true => ProgressDrawTarget::stderr_with_hz(PER_SECOND),
             false => ProgressDrawTarget::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(Some(to_do as u64), target);
+        let bar = ProgressBar::with_draw_target(Some(WHOLE), target);
         // The template is a constant; were it wrong, indicatif's own would do.
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} trials  {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:24} {wide_msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        Self { bar, began: Instant::now(), forecast }
+        Self { bar, began: Instant::now() }
     }
 
-    /// A trial goes on.
-    pub(crate) fn show(&self, cell: &Cell, moment: &Moment) {
+    /// A trial goes on; `ahead` is all that is to be done, this trial included.
+    pub(crate) fn show(&self, cell: &Cell, role: Role, ahead: &Forecast, moment: &Moment) {
         if !self.bar.is_hidden() {
-            let left = in_minutes(self.left());
-            self.bar.set_message(format!("{left} left  {}: {}", what(cell), in_words(moment)));
+            let left = dry_run::time(ahead).saturating_sub(moment.elapsed.min(moment.window));
+            self.bar.set_position(thousandths(self.began.elapsed(), left));
+            self.bar.set_message(format!(
+                "{} left  {}: {}",
+                left_in_words(ahead, left),
+                what(cell, role),
+                in_words(moment)
+            ));
         }
-    }
-
-    /// A trial has ended.
-    pub(crate) fn finished(&self) {
-        self.bar.inc(1);
     }
 
     /// Writes something else, with the bar out of the way.
     pub(crate) fn beside(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
-    }
-
-    fn left(&self) -> Duration {
-        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
-        time_left(done, all, self.began.elapsed(), self.forecast)
     }
 }
 
@@ -63,10 +62,17 @@ impl Drop for Progress {
     }
 }
 
-/// By the trials that were done, and by the forecast where none was.
-fn time_left(done: u64, all: u64, elapsed: Duration, forecast: Duration) -> Duration {
-    let each = if done == 0 { forecast } else { elapsed.div_f64(done as f64) };
-    each.mul_f64(all as f64).saturating_sub(elapsed)
+/// How much of the bar is done after a time, when so much is left.
+fn thousandths(elapsed: Duration, left: Duration) -> u64 {
+    let all = elapsed + left;
+    if all.is_zero() { WHOLE } else { (elapsed.as_secs_f64() / all.as_secs_f64() * 1e3) as u64 }
+}
+
+/// Trials and time; of searches it is known how long they take at most.
+fn left_in_words(ahead: &Forecast, left: Duration) -> String {
+    let at_most = if ahead.searching > 0 { "at most " } else { "" };
+    let trials = ahead.held.saturating_add(ahead.searching);
+    format!("{at_most}{} trials, {}", units::thousands(trials), in_minutes(left))
 }
 
 /// `1:05`
@@ -75,8 +81,8 @@ fn in_minutes(time: Duration) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// The cell by its swept values, the server first.
-fn what(cell: &Cell) -> String {
+/// The cell by its swept values, the server first, and what a trial is for that is of a search.
+fn what(cell: &Cell, role: Role) -> String {
     let mut words = vec![cell.target.server.to_string()];
     words.extend(
         cell.params
@@ -84,6 +90,16 @@ fn what(cell: &Cell) -> String {
             .filter(|(key, _)| *key != "target.server")
             .map(|(key, value)| study::label(key, value)),
     );
+    if let Some(find) = &cell.find {
+        let load = match find.over {
+            Over::Connections => {
+                study::label("load.connections", &cell.load.connections.to_string())
+            }
+            Over::Arrival(_) => cell.load.arrival.to_string(),
+        };
+        let verb = if role == Role::Search { "tries" } else { "holds" };
+        words.push(format!("{verb} {load}"));
+    }
     words.join(", ")
 }
 
@@ -110,12 +126,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn what_is_left_follows_from_what_was_done() {
-        assert_eq!(time_left(0, 100, Duration::ZERO, SECOND / 2), 50 * SECOND);
-        assert_eq!(time_left(20, 100, 16 * SECOND, SECOND / 2), 64 * SECOND);
-        assert_eq!(time_left(0, 1, 2 * SECOND, SECOND), Duration::ZERO);
+    fn what_is_left_is_told_in_trials_and_time() {
+        assert_eq!(thousandths(16 * SECOND, 64 * SECOND), 200);
+        assert_eq!(thousandths(Duration::ZERO, Duration::ZERO), WHOLE);
         assert_eq!(in_minutes(Duration::from_millis(64_001)), "1:05");
         assert_eq!(in_minutes(Duration::ZERO), "0:00");
+        let ahead = |searching| Forecast { held: 1_200, searching, time: units::Nanos(0) };
+        assert_eq!(left_in_words(&ahead(0), 64 * SECOND), "1,200 trials, 1:04");
+        assert_eq!(left_in_words(&ahead(34), 64 * SECOND), "at most 1,234 trials, 1:04");
     }
 
     #[test]

@@ -33,6 +33,20 @@ pub(crate) struct Arguments {
     #[arg(long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
     continue_: Option<PathBuf>,
 
+    /// Run only the cells that have this value: KEY=VALUE, with the whole key (load.suite) or its last
+    /// part (suite), or case=NAME. Given again for another key, both must fit; for the same key,
+    /// either may
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "continue_")]
+    only: Vec<String>,
+
+    /// Measure each cell so often, instead of as often as the study says
+    #[arg(long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: Option<u32>,
+
+    /// Run the study in another size that its file has, such as quick; the report says what was cut
+    #[arg(long, value_name = "NAME", conflicts_with = "continue_")]
+    scale: Option<String>,
+
     /// Also make the load of each cell that the answers are about with this program (wrk, ab, h2load;
     /// handshakes with s_time), in turn with toll and in windows of the same length, and say whether
     /// the two agree and what limited each
@@ -86,7 +100,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();
-            (Study::find(name, &allowed).map_err(Failure::request)?, None)
+            (arguments.study(name, &allowed)?, None)
         }
     };
     let (study, unchecked) = match arguments.cross_check {
@@ -108,17 +122,35 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if is_new {
         results.write_study(&study.resolved()).map_err(Failure::request)?;
     }
-    let ended = arguments.measure(&study, &unchecked, &results, &interrupted);
-    arguments.present(&study, &results, ended)
+    let mut ran = 0;
+    let ended = arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran);
+    match ended {
+        // Nothing was done, so nothing that was measured before is to be told again.
+        Err(error) if ran == 0 => Err(Failure::request(error)),
+        ended => arguments.present(&study, &results, ended),
+    }
 }
 
 impl Arguments {
+    /// The study of this name, cut as the options say.
+    fn study(&self, name: &str, allowed: &CpuList) -> Result<Study, Failure> {
+        let mut study =
+            Study::find_at(name, allowed, self.scale.as_deref()).map_err(Failure::request)?;
+        study.only(&self.only).map_err(Failure::request)?;
+        if let Some(trials) = self.trials.filter(|trials| *trials != study.trials) {
+            study.cut.push(format!("trials = {trials} instead of {}", study.trials));
+            study.trials = trials;
+        }
+        Ok(study)
+    }
+
     fn measure(
         &self,
         study: &Study,
         unchecked: &[LeftOut],
         results: &Results,
         interrupted: &AtomicBool,
+        ran: &mut usize,
     ) -> Result<Ended, RunError> {
         let say = |text: String| {
             if !self.json && !self.quiet {
@@ -134,7 +166,7 @@ impl Arguments {
         if let Some(note) = bench.note() {
             say(format!("Note: {note}."));
         }
-        let each = dry_run::forecast(study) / (study.cells.len() as u32 * study.trials).max(1);
+        say(format!("Forecast: {}.", dry_run::forecast(study.forecast())));
         let mut progress: Option<Progress> = None;
         let mut tell = |event: Event<'_>| match event {
             Event::Skipped(target) => {
@@ -146,21 +178,29 @@ impl Arguments {
                 target.version.as_deref().unwrap_or("the server"),
                 target.settings
             )),
-            Event::Begins { done, to_do } => {
+            Event::Begins { done, ahead } => {
                 if done > 0 {
-                    say(format!("In the journal: {done} trials; to come: {to_do}."));
+                    let to_come = dry_run::forecast(ahead);
+                    say(format!("In the journal: {done} trials; to come: {to_come}."));
                 }
-                progress = Some(Progress::new(!self.quiet && !self.json, to_do, each));
+                progress = Some(Progress::new(!self.quiet && !self.json));
             }
-            Event::Progress { cell, moment } => {
+            Event::Progress { cell, role, ahead, moment } => {
                 if let Some(progress) = &progress {
-                    progress.show(cell, &moment);
+                    progress.show(cell, role, &ahead, &moment);
+                }
+            }
+            Event::Impossible { cell, load, why } => {
+                let note = || say(format!("Note: {} cannot go to {load}: {why}.", cell.name));
+                match &progress {
+                    Some(progress) => progress.beside(note),
+                    None => note(),
                 }
             }
             Event::Finished(line) => {
+                *ran += 1;
                 if let Some(progress) = &progress {
                     progress.beside(|| self.tell_of(line));
-                    progress.finished();
                 }
             }
         };
@@ -190,7 +230,7 @@ impl Arguments {
         ended: Result<Ended, RunError>,
     ) -> Result<ExitCode, Failure> {
         let findings = Findings::read(results)?;
-        if findings.analysis.trials.done == 0 {
+        if findings.analysis.is_empty() {
             return match ended {
                 Ok(Ended::Interrupted) => {
                     eprintln!(

@@ -145,6 +145,9 @@ impl Connection {
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>, slot: usize) -> bool {
         let Some(open) = &mut self.open else { return false };
         let role = open.role();
+        if matches!(open.phase, Phase::Connecting | Phase::Handshaking(_)) {
+            context.recorder.connecting(context.window, open.started);
+        }
         if let Role::Operating(times) = role
             && !matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
         {

@@ -4,7 +4,7 @@ use study::Metric;
 use study::analysis::{Answer, Bar as Bar_, Figure};
 
 use super::published::Bands;
-use super::{Bar, Chart, Row, Scale, Series, Value, extent, ticks};
+use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::mark;
 use crate::quantity::{Quantity, Unit};
@@ -73,6 +73,7 @@ fn row(bar: &Bar_, scale: &Scale, unit: &Unit) -> Row {
         y: 0.0,
         label: bar.label.clone(),
         values: bar.figure.iter().map(value).collect(),
+        lacking: bar.infeasible.clone().unwrap_or_else(|| NOT_MEASURED.to_owned()),
         mark: bar.mark.map(mark::name),
         bars: drawn.into_iter().collect(),
         bands: Vec::new(),
@@ -134,6 +135,7 @@ mod tests {
                 .map(|estimate| Figure { estimate, samples: samples.clone() }),
             ratio: None,
             mark: (i == 1).then_some(Mark::ClientBound),
+            infeasible: None,
         };
         Answer {
             sentence: String::new(),

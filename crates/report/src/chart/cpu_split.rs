@@ -3,7 +3,7 @@
 use study::analysis::{CellSummary, Figure};
 
 use super::answer_chart::description;
-use super::{Bar, Chart, Row, Scale, Series, Value, extent, ticks};
+use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::quantity::{Quantity, Unit};
 
@@ -95,6 +95,7 @@ fn row(label: String, figures: Both<'_>, scale: &Scale, unit: &Unit) -> Row {
         interval: String::new(),
     };
     Row {
+        lacking: NOT_MEASURED.to_owned(),
         y: 0.0,
         values: known.iter().enumerate().map(value).collect(),
         mark: None,

@@ -6,7 +6,7 @@ use study::analysis::{Answer, Curve, Figure, Point};
 
 use super::answer_chart::{axis, description, title};
 use super::published::Bands;
-use super::{Bar, Chart, Row, Scale, Series, Value, extent, ticks};
+use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::mark;
 use crate::quantity::{Quantity, Unit};
@@ -98,7 +98,9 @@ fn row(point: &Point, of: Of, scale: &Scale, unit: &Unit) -> Row {
         bars.extend(Bar::of(figure, series, is_hatched, scale, title));
         values.push(Value { series, text, interval: String::new() });
     }
+    let infeasible = point.bars.iter().find_map(|bar| bar.infeasible.clone());
     Row {
+        lacking: infeasible.unwrap_or_else(|| NOT_MEASURED.to_owned()),
         y: 0.0,
         label: point.label.clone(),
         values,
@@ -131,6 +133,7 @@ mod tests {
             figure: figure(value),
             ratio: None,
             mark: None,
+            infeasible: None,
         }
     }
 

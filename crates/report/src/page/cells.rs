@@ -8,6 +8,7 @@ use crate::figures::{
 };
 use crate::mark;
 use crate::quantity::Unit;
+use crate::search::found;
 
 /// The table.
 #[derive(Serialize)]
@@ -60,12 +61,14 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
     });
     let trials = Column { name: "trials", unit: "valid/planned", is_number: true };
     let mut columns = vec![text("case"), text("cell"), text("server"), trials];
+    let is_searched = cells.iter().any(|cell| cell.search.is_some());
+    columns.extend(is_searched.then(|| text("load")));
     columns.extend(numbers);
     columns.extend([text("limit"), text("mark")]);
-    Table { columns, rows: cells.iter().map(|cell| row(cell, &figures)).collect() }
+    Table { columns, rows: cells.iter().map(|cell| row(cell, &figures, is_searched)).collect() }
 }
 
-fn row(cell: &CellSummary, figures: &[(&Named, Unit)]) -> Row {
+fn row(cell: &CellSummary, figures: &[(&Named, Unit)], is_searched: bool) -> Row {
     let limits: Vec<String> = cell
         .limits
         .iter()
@@ -74,6 +77,8 @@ fn row(cell: &CellSummary, figures: &[(&Named, Unit)]) -> Row {
     let server = cell.params.get("target.server").map(String::as_str).unwrap_or_default();
     let mut fields =
         vec![Field::text(&cell.case), Field::text(&cell.label), Field::text(server), trials(cell)];
+    let load = || cell.search.as_ref().map(|search| found(&search.end)).unwrap_or_default();
+    fields.extend(is_searched.then(|| Field::text(&load())));
     fields.extend(figures.iter().map(|(figures, unit)| Field::figure(cell, figures, unit)));
     fields.push(Field::text(&limits.join(", ")));
     fields.push(Field::text(cell.mark.map(mark::name).unwrap_or_default()));

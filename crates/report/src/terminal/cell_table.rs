@@ -9,6 +9,7 @@ use crate::figures::{
     RATE_OF_ONE_CORE, SERVER_A_GIGABYTE, SERVER_AN_OPERATION, interval,
 };
 use crate::mark;
+use crate::search::found;
 use crate::text::on_one_line;
 
 /// The header, and a line for each cell.
@@ -32,6 +33,9 @@ fn all(cells: &[&CellSummary]) -> Vec<Column> {
     all.push(text("", cells, Align::Left, 0, |cell| {
         cell.mark.map(mark::symbol).unwrap_or_default().to_owned()
     }));
+    if cells.iter().any(|cell| cell.search.is_some()) {
+        all.push(text("load", cells, Align::Left, 0, load));
+    }
     all.push(text("trials", cells, Align::Right, 6, |cell| {
         format!("{}/{}", cell.trials.valid, cell.trials.planned)
     }));
@@ -101,6 +105,11 @@ fn text(
 ) -> Column {
     let cells = cells.iter().map(|cell| of(cell)).collect();
     Column { name: name.to_owned(), unit: String::new(), cells, align, gives_way }
+}
+
+/// The load that was found, or that there is none.
+fn load(cell: &CellSummary) -> String {
+    cell.search.as_ref().map(|search| found(&search.end)).unwrap_or_default()
 }
 
 /// The limits, that of most trials first; numbers only where there are several.

@@ -92,6 +92,7 @@ fn answer(
         }),
         ratio: None,
         mark: cell.mark,
+        infeasible: None,
     };
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     Answer {

@@ -155,6 +155,7 @@ pub fn whole() -> Fabricated {
         answers: answers(&cells),
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
+        cut: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
             order: INVALID as u32,
@@ -267,6 +268,7 @@ fn empty(cell: &mut CellSummary) {
         p99_ns: None,
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
+        search: None,
     };
 }
 
@@ -316,6 +318,7 @@ fn cell(spec: &Spec, lines: &[Line]) -> CellSummary {
         p99_ns: of(&|line| line.latency_ns.p99.map(|ns| ns as f64)),
         limits,
         mark,
+        search: None,
     }
 }
 

@@ -96,8 +96,11 @@ impl Bar {
             ratio: entry.ratio.clone(),
             mark: match entry.figure {
                 Some(_) => entry.trials.mark().into_iter().chain(baseline).min(),
-                None => Some(Mark::NotMeasured),
+                None => {
+                    entry.trials.mark().or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured))
+                }
             },
+            infeasible: entry.trials.infeasible(),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::verdict::Limit;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
+use super::trials::IS_A_MAXIMUM;
 use super::wording::{capitalized, list, plain_percent};
 use super::{Figure, TrialCounts};
 
@@ -39,7 +40,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
         for (limit, count) in entry.trials.limits() {
             let first = entry.trials.valid().find(|line| line.verdict.limit == limit);
             let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
-            if limit != Limit::ServerCpu {
+            if !IS_A_MAXIMUM.contains(&limit) {
                 let key = (limit != Limit::ClientCpu, limit);
                 let (trials, cells, _) =
                     by_limit.entry(key).or_insert_with(|| (0, Vec::new(), remedy));

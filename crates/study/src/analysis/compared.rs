@@ -164,6 +164,9 @@ impl<'a> Compared<'a> {
         if let Some(why) = trials.skipped {
             return format!("it was left out: {why}");
         }
+        if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
+            return format!("no load keeps within {}: {infeasible}", search.limit);
+        }
         if counts.valid > 0 {
             return if self.is_of_bodies() && !trials.has_bodies() {
                 "its operations have no bodies".to_owned()

@@ -13,6 +13,7 @@ pub(super) fn in_words(limit: Limit) -> &'static str {
         Limit::Backend => "the server's backend was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
         Limit::Network => "the network was the limit",
+        Limit::LatencyLimit => "the study's limit was reached",
         Limit::OfferedLoad => "no more load was offered",
         Limit::Noise => "other work on the CPUs was the limit",
         Limit::Unknown => "no limit was found",

@@ -50,6 +50,7 @@ impl Scene {
             cells,
             answers: Vec::new(),
             reference: None,
+            cut: Vec::new(),
         };
         Self { study, lines: Vec::new(), targets: Vec::new(), machine: None }
     }
@@ -118,6 +119,7 @@ impl Scene {
                 cell: cell.name.clone(),
                 params: cell.params.clone(),
                 role: Role::Measure,
+                find: None,
                 round,
                 order: round * self.study.cells.len() as u32 + index as u32,
             }),

@@ -33,6 +33,7 @@ impl CellSummary {
             p99_ns: of_lines(|line| line.latency_ns.p99.map(|ns| ns as f64)),
             limits: trials.limits(),
             mark: trials.mark(),
+            search: trials.search.clone(),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::study::{Cell, Metric, Study};
 use crate::target_record::TargetRecord;
 use crate::verdict::Limit;
 
-use super::{Figure, Mark, TrialCounts};
+use super::{Figure, Mark, Search, TrialCounts};
 
 /// A median whose interval is wider than this part of it says little: on a quiet machine it is some
 /// hundredths.
@@ -23,9 +23,15 @@ pub(super) struct CellTrials<'a> {
     planned: usize,
     /// Why its target was left out, where it was.
     pub(super) skipped: Option<&'a str>,
-    /// In the order in which they ran.
+    /// In the order in which they ran; where the load is searched for, those at the load that was
+    /// found.
     pub(super) lines: Vec<&'a Line>,
+    /// How the load was found.
+    pub(super) search: Option<Search>,
 }
+
+/// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
+pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
 
 /// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
 /// study does not have, and those that were interrupted are left out: the last are shorter than
@@ -37,21 +43,28 @@ pub(super) fn by_cell<'a>(
 ) -> Vec<CellTrials<'a>> {
     let mut of_cell: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
     for line in lines.iter().filter(|line| !line.interrupted) {
-        if let Some(place) = line.place.as_ref().filter(|place| place.role == Role::Measure) {
+        if let Some(place) = &line.place {
             of_cell.entry(&place.cell).or_default().push(line);
         }
     }
     let mut trials = Vec::new();
     for cell in &study.cells {
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
+        let has_lines = !lines.is_empty();
         lines.sort_by_key(|line| (order(line), line.started_unix_ms));
+        let search = Search::of(cell, &lines);
+        lines.retain(|line| {
+            line.place.as_ref().is_some_and(|place| place.role == Role::Measure)
+                && search.as_ref().is_none_or(|search| search.has(line))
+        });
         // A server that was there in an earlier part of the run was not left out.
         let skipped = targets
             .iter()
-            .filter(|target| lines.is_empty() && target.cells.contains(&cell.name))
+            .filter(|target| !has_lines && target.cells.contains(&cell.name))
             .find_map(|target| target.skipped.as_deref());
-        let planned = if skipped.is_some() { 0 } else { study.trials as usize };
-        trials.push(CellTrials { cell, planned, skipped, lines });
+        let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
+        let planned = if skipped.is_some() || is_infeasible { 0 } else { study.trials as usize };
+        trials.push(CellTrials { cell, planned, skipped, lines, search });
     }
     trials
 }
@@ -83,14 +96,21 @@ impl CellTrials<'_> {
         limits
     }
 
+    /// That no load keeps within the limit, in words.
+    pub(super) fn infeasible(&self) -> Option<String> {
+        self.search.as_ref()?.end.infeasible()
+    }
+
     pub(super) fn mark(&self) -> Option<Mark> {
         let TrialCounts { planned, done, valid } = self.counts();
         let limits = self.limits();
-        if valid == 0 {
+        if self.infeasible().is_some() {
+            Some(Mark::Infeasible)
+        } else if valid == 0 {
             Some(Mark::NotMeasured)
         } else if limits.contains_key(&Limit::ClientCpu) {
             Some(Mark::ClientBound)
-        } else if limits.keys().any(|limit| *limit != Limit::ServerCpu) {
+        } else if limits.keys().any(|limit| !IS_A_MAXIMUM.contains(limit)) {
             Some(Mark::NotServerBound)
         } else if self.is_spread() {
             Some(Mark::Spread)
@@ -140,8 +160,10 @@ impl CellTrials<'_> {
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
         let figure: fn(&Line) -> Option<f64> = match metric {
-            Metric::Rate => |line| Some(line.rate_per_s),
-            Metric::RatePerServerCpu => |line| per_server_cpu(line, line.operations.completed),
+            Metric::Rate => |line| (line.operations.completed > 0).then_some(line.rate_per_s),
+            Metric::RatePerServerCpu => {
+                |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0)
+            }
             _ if !self.has_bodies() => |_| None,
             Metric::Goodput => |line| Some(line.goodput_bps as f64),
             Metric::GoodputPerServerCpu | Metric::TlsTax => {

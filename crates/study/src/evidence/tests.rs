@@ -145,6 +145,7 @@ fn every_candidate_has_its_figure() {
             server_cpus_idle: Some(0.05),
             backend_busy: None,
             offered_served: None,
+            beyond_limit: None,
             steal: Some(0.02),
             // The client's CPU ran programs for 0.3, of which 0.2 was the client.
             foreign: Some(0.1),

@@ -147,7 +147,7 @@ fn project(field: &Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
 
 fn baseline(field: &Field<'_>, sweep: &Sweep) -> Result<String, Flaw> {
     let text = sweep.key.canonical(field)?;
-    if sweep.values.iter().any(|value| value.text == text) {
+    if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
         return Ok(text);
     }
     let values = sweep.values.iter().map(|value| value.text.as_str());

@@ -1,14 +1,15 @@
 //! A `[[case]]`: what it says by itself, what it sweeps, and the cells that this makes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cpus::CpuList;
 use toml::de::DeTable;
 
 use super::check::check;
-use super::draft::{Draft, Origin};
+use super::draft::{Draft, Origin, Reach};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
+use super::find;
 use super::keys::{KEYS, Key, Table};
 use crate::study::{Cell, LoadClient, Only};
 
@@ -20,24 +21,27 @@ pub(super) struct Case {
     pub(super) name: String,
     /// Where it begins.
     pub(super) line: usize,
-    draft: Draft,
-    sweeps: Vec<Sweep>,
+    pub(super) draft: Draft,
+    pub(super) sweeps: Vec<Sweep>,
 }
 
 /// A key and the values that it takes.
 pub(super) struct Sweep {
     pub(super) key: &'static Key,
     pub(super) values: Vec<Swept>,
+    /// Those of the study as it is written, where a scale has other ones.
+    pub(super) written: Vec<Swept>,
 }
 
 /// A value of a sweep.
+#[derive(Clone)]
 pub(super) struct Swept {
     /// In the form that stands for all its aliases.
     pub(super) text: String,
     line: usize,
 }
 
-const OWN_KEYS: [&str; 2] = ["name", "sweep"];
+const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
 
 impl Case {
     /// Reads a case; `shared` is what holds for all cases.
@@ -70,10 +74,14 @@ impl Case {
                 apply(source, field, table, &mut draft, Origin::case)?;
             }
         }
+        if let Some(field) = fields.get(find::NAME) {
+            draft.find.apply(source, field, Origin::case)?;
+        }
         let sweeps = match fields.get("sweep") {
             Some(field) => sweeps(source, field, fields)?,
             None => Vec::new(),
         };
+        check_cores(&draft, &sweeps)?;
         Ok((draft, sweeps))
     }
 
@@ -92,37 +100,99 @@ impl Case {
         self.sweeps.iter().map(|sweep| sweep.key.full)
     }
 
-    /// All cells, the last swept key changing fastest.
-    pub(super) fn cells(&self, allowed: &CpuList) -> Result<Vec<Cell>, Flaw> {
-        let size = self.size().unwrap_or(usize::MAX);
-        (0..size)
-            .map(|index| {
-                self.cell(index, allowed)
-                    .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
-            })
-            .collect()
+    /// All cells, the last swept key changing fastest, but for those with more cores than there are;
+    /// and what was left out, in a clause.
+    pub(super) fn cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
+        self.all_cells(allowed)
+            .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
     }
 
-    fn cell(&self, index: usize, allowed: &CpuList) -> Result<Cell, Flaw> {
+    fn all_cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
+        let size = self.size().unwrap_or(usize::MAX);
+        let mut cells = Vec::new();
+        let mut lacking = BTreeSet::new();
+        for index in 0..size {
+            match self.cell(index, cells.len() + 1, allowed)? {
+                Made::Cell(cell) => cells.push(*cell),
+                Made::TooFewCpus { cores, there } => {
+                    lacking.insert((cores, there));
+                }
+            }
+        }
+        if let Some((least, there)) = lacking.first().filter(|_| cells.is_empty()) {
+            return Err(Flaw::lacking(format!(
+                "the least that target.cores is swept over is {least}, and the server may have \
+                 {there} CPU{}",
+                if *there == 1 { "" } else { "s" }
+            )));
+        }
+        let numbers: Vec<String> = lacking.iter().map(|(cores, _)| cores.to_string()).collect();
+        let cut = lacking.first().map(|(_, there)| {
+            format!(
+                "case {}: target.cores = {} left out, for the server may have {there} CPU{} here",
+                self.name,
+                numbers.join(", "),
+                if *there == 1 { "" } else { "s" }
+            )
+        });
+        Ok((cells, cut))
+    }
+
+    fn cell(&self, index: usize, number: usize, allowed: &CpuList) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = BTreeMap::new();
         let mut rest = index;
-        for Sweep { key, values } in self.sweeps.iter().rev() {
+        for Sweep { key, values, .. } in self.sweeps.iter().rev() {
             let value = &values[rest % values.len()];
             rest /= values.len();
             let origin = Origin::sweep(value.line);
             key.set(&mut draft, &value.text, origin).map_err(|why| Flaw::at(value.line, why))?;
             params.insert(key.full.to_owned(), value.text.clone());
         }
-        let (mut target, load) = draft.finish()?;
+        let pool = draft.pool(allowed)?;
+        if let (Some(cores), Some(pool)) = (&draft.cores, &pool)
+            && cores.origin.reach == Reach::Sweep
+            && cores.value > pool.len()
+        {
+            return Ok(Made::TooFewCpus { cores: cores.value, there: pool.len() });
+        }
+        let (mut target, mut load) = draft.finish(pool.as_ref())?;
+        let find = draft.find.finish(&draft, &mut load)?;
         // Not every program can be told what to offer. All clients of a sweep have the same server.
         if load.client != LoadClient::Toll || params.contains_key("load.client") {
             target.only = Only::of(&target.server, &load.protocol);
         }
         check(&draft, &target, &load, allowed)?;
-        let name = format!("{}-{:04}", self.name, index + 1);
-        Ok(Cell { case: self.name.clone(), name, params, target, load })
+        let name = format!("{}-{number:04}", self.name);
+        let case = self.name.clone();
+        Ok(Made::Cell(Box::new(Cell { case, name, params, target, load, find, pool })))
     }
+}
+
+/// What one combination of a sweep makes.
+enum Made {
+    Cell(Box<Cell>),
+    TooFewCpus { cores: usize, there: usize },
+}
+
+/// Refuses sweeps that leave open which CPUs a number of cores is taken from.
+fn check_cores(draft: &Draft, sweeps: &[Sweep]) -> Result<(), Flaw> {
+    let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.full == name);
+    if draft.cores.is_none() && swept("target.cores").is_none() {
+        return Ok(());
+    }
+    for name in ["target.cpus", "load.cpus"] {
+        if let Some(sweep) = swept(name) {
+            let line = sweep.values.first().map_or(0, |value| value.line);
+            return Err(Flaw::at(
+                line,
+                format!(
+                    "{name} is swept beside target.cores, which takes its CPUs from there; leave one out"
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Puts all keys of a `[target]` or `[load]` table into a draft.
@@ -186,7 +256,8 @@ fn fixed(case: &Fields<'_>, key: &Key) -> bool {
     table.is_some_and(|table| table.contains_key(key.name))
 }
 
-fn sweep(field: &Field<'_>) -> Result<Sweep, Flaw> {
+/// A key of `sweep` with its values.
+pub(super) fn sweep(field: &Field<'_>) -> Result<Sweep, Flaw> {
     if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == field.key) {
         return Err(Flaw::at(
             field.line,
@@ -203,7 +274,7 @@ fn sweep(field: &Field<'_>) -> Result<Sweep, Flaw> {
         values.push(Swept { text, line: value.line });
     }
     match values.is_empty() {
-        false => Ok(Sweep { key, values }),
+        false => Ok(Sweep { key, written: values.clone(), values }),
         true => Err(field.flaw("is swept over no value; write at least one")),
     }
 }

@@ -109,7 +109,7 @@ fn check_resumption(draft: &Draft, target: &TargetSpec, load: &LoadSpec) -> Resu
 }
 
 /// The plan of this load at a server that is not there yet.
-fn plan(load: &LoadSpec) -> Plan {
+pub(super) fn plan(load: &LoadSpec) -> Plan {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let tls = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
     Plan {

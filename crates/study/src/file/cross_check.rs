@@ -91,7 +91,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
             timeout: said(Time(whole_seconds(cell.load.timeout))),
             ..Draft::from(cell)
         };
-        let (mut target, load) = draft.finish().map_err(Flaw::what)?;
+        let (mut target, load) = draft.finish(cell.pool.as_ref()).map_err(Flaw::what)?;
         target.only = Only::of(&target.server, &load.protocol);
         check::refused_by_client(&target, &load)?;
         let case = format!("{}-{}", cell.name, peer.name().replace('_', "-"));
@@ -99,7 +99,8 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
         let mut params = cell.params.clone();
         params.retain(|key, _| !OWN.contains(&key.as_str()));
         params.insert(CLIENT.to_owned(), client.to_string());
-        Ok(Cell { name: format!("{case}-{number:04}"), case, params, target, load })
+        let name = format!("{case}-{number:04}");
+        Ok(Cell { name, case, params, target, load, find: None, pool: cell.pool.clone() })
     };
     Ok([of(LoadClient::Toll)?, of(LoadClient::Other(peer))?])
 }
@@ -111,6 +112,9 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
     }
     if cell.params.contains_key(CLIENT) {
         return Err("its case compares clients already".to_owned());
+    }
+    if cell.find.is_some() {
+        return Err("the load to compare at is only found in the run".to_owned());
     }
     if cell.load.arrival != Arrival::CLOSED {
         return Err(format!("{peer} asks again as soon as it has its answer"));

@@ -7,9 +7,12 @@ use tls::{CertificateKey, Group, Suite, Version};
 
 use super::client;
 use super::error::Flaw;
+use super::find::FindDraft;
 use super::keys::{KEYS, Otherwise};
 use super::words::{FilePath, Objects, Secured, ServerName, Time};
 use super::{protocol, server};
+use crate::cpu_order::CpuOrder;
+use crate::find::Over;
 use crate::study::{Cell, IfMissing, LoadClient, LoadSpec, Only, Protocol, TargetSpec};
 
 /// What is said of a cell, key by key. What is `None` is left open, or lacking.
@@ -17,7 +20,8 @@ use crate::study::{Cell, IfMissing, LoadClient, LoadSpec, Only, Protocol, Target
 pub(super) struct Draft {
     pub(super) server: Option<Said<ServerName>>,
     pub(super) if_missing: Option<Said<IfMissing>>,
-    pub(super) target_cpus: Option<Said<CpuList>>,
+    pub(super) target_cpus: Option<Said<CpuOrder>>,
+    pub(super) cores: Option<Said<usize>>,
     pub(super) certificate_key: Option<Said<CertificateKey>>,
     pub(super) object: Option<Said<Objects>>,
     pub(super) tickets: Option<Said<bool>>,
@@ -49,6 +53,8 @@ pub(super) struct Draft {
     pub(super) close: Option<Said<Close>>,
     pub(super) ca: Option<Said<FilePath>>,
     pub(super) insecure: Option<Said<bool>>,
+    /// What is searched for.
+    pub(super) find: FindDraft,
 }
 
 /// A value, and where it was said.
@@ -120,13 +126,43 @@ impl Draft {
         Ok(draft)
     }
 
+    /// The CPUs that a server may have which is given a number of cores: those that are written, or
+    /// else all that this process may use, without the client's where there are others.
+    pub(super) fn pool(&self, allowed: &CpuList) -> Result<Option<CpuOrder>, Flaw> {
+        let is_elsewhere =
+            self.server.as_ref().is_some_and(|server| server.value == ServerName::Address);
+        if self.cores.is_none() || is_elsewhere {
+            return Ok(None);
+        }
+        if let Some(said) = self.target_cpus.as_ref().filter(|said| said.origin != Origin::UNSAID) {
+            return Ok(Some(said.value.clone()));
+        }
+        let client = need(&self.load_cpus, "load.cpus")?;
+        let others = allowed.without(&client).unwrap_or_else(|| allowed.clone());
+        Ok(Some(CpuOrder::spread(&others, &client, observe::cpu_place)))
+    }
+
+    fn server_cpus(&self, pool: Option<&CpuOrder>) -> Result<CpuList, Flaw> {
+        match (&self.cores, pool) {
+            (Some(cores), Some(pool)) => pool.first(cores.value).ok_or_else(|| {
+                cores.origin.flaw(format!(
+                    "target.cores = {} is more than there are: the server may have {} ({pool})",
+                    cores.value,
+                    pool.len()
+                ))
+            }),
+            _ => Ok(need(&self.target_cpus, "target.cpus")?.list()),
+        }
+    }
+
     /// The server and the load that this describes.
-    pub(super) fn finish(&self) -> Result<(TargetSpec, LoadSpec), Flaw> {
+    /// `pool` are the CPUs that a server with a number of cores may have.
+    pub(super) fn finish(&self, pool: Option<&CpuOrder>) -> Result<(TargetSpec, LoadSpec), Flaw> {
         let draft = client::fitted(self)?;
         let target = TargetSpec {
             server: server::of(&draft)?,
             if_missing: need(&draft.if_missing, "target.if-missing")?,
-            cpus: need(&draft.target_cpus, "target.cpus")?,
+            cpus: self.server_cpus(pool)?,
             certificate_key: need(&draft.certificate_key, "target.certificate-key")?,
             tickets: need(&draft.tickets, "target.tickets")?,
             session_cache: need(&draft.session_cache, "target.session-cache")?,
@@ -169,7 +205,8 @@ impl From<&Cell> for Draft {
         let Cell { target, load, .. } = cell;
         let mut draft = Self {
             if_missing: said(target.if_missing),
-            target_cpus: said(target.cpus.clone()),
+            target_cpus: said(cell.pool.clone().unwrap_or_else(|| CpuOrder::from(&target.cpus))),
+            cores: cell.pool.as_ref().and_then(|_| said(target.cpus.len())),
             certificate_key: said(target.certificate_key),
             object: said(Objects(load.object.clone())),
             tickets: said(target.tickets),
@@ -194,6 +231,14 @@ impl From<&Cell> for Draft {
             tls: said(Secured::Plain),
             ..Self::default()
         };
+        if let Some(find) = &cell.find {
+            draft.find = FindDraft::from(find);
+            // The search says them.
+            match find.over {
+                Over::Connections => draft.connections = None,
+                Over::Arrival(_) => draft.arrival = None,
+            }
+        }
         if let Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } =
             load.protocol
         {

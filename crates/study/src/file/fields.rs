@@ -66,6 +66,11 @@ impl<'a> Fields<'a> {
         Self(fields.into_iter().map(|(_, field)| field).collect())
     }
 
+    /// Of a table that is not there.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// Refuses the first field that is none of `known`, the keys of `what`.
     pub(super) fn check_known(&self, what: &str, known: &[&str]) -> Result<(), Flaw> {
         match self.0.iter().find(|field| !known.contains(&field.key)) {

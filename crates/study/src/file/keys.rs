@@ -79,6 +79,7 @@ keys! {
     Target "target.server" Text Needed => server;
     Target "target.if-missing" Text Value("skip") => if_missing;
     Target "target.cpus" Text FirstCpu => target_cpus;
+    Target "target.cores" Count Open => cores;
     Target "target.certificate-key" Text Value("rsa:2048") => certificate_key;
     Target "target.object" Size Value("1MiB") => object;
     Target "target.tickets" Flag Value("false") => tickets;

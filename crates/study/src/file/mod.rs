@@ -15,9 +15,12 @@ mod cross_check;
 mod draft;
 mod error;
 mod fields;
+mod find;
 mod keys;
+mod only;
 mod protocol;
 mod resolved;
+mod scale;
 mod server;
 mod shipped;
 mod suggest;
@@ -28,12 +31,12 @@ mod words;
 
 use cpus::CpuList;
 use toml::de::DeTable;
-use units::Nanos;
 
 pub use cross_check::LeftOut;
 pub use error::StudyError;
 pub use shipped::shipped;
 pub(crate) use suggest::did_you_mean;
+pub(crate) use words::Time;
 
 use crate::reference::Reference;
 use crate::study::Study;
@@ -42,6 +45,7 @@ use draft::{Draft, Origin};
 use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
+use scale::Scale;
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;
@@ -51,7 +55,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 13] = [
     "schema",
     "name",
     "question",
@@ -60,8 +64,11 @@ const KEYS: [&str; 10] = [
     "trials",
     "target",
     "load",
+    "find",
     "case",
     "answer",
+    "scale",
+    "cut",
 ];
 
 impl Study {
@@ -72,22 +79,25 @@ impl Study {
     /// # Errors
     /// The first thing that is wrong, in one line that names file and line.
     pub fn parse(file: &str, text: &str, allowed: &CpuList) -> Result<Self, StudyError> {
-        read(file, text, allowed).map_err(|flaw| flaw.in_file(file))
+        Self::parse_at(file, text, allowed, None)
     }
 
-    /// How long the ramps, warm-ups and windows of all trials last together.
-    #[must_use]
-    pub fn measuring_time(&self) -> Nanos {
-        let once = self.cells.iter().fold(0u64, |sum, cell| {
-            let load = &cell.load;
-            let ramps = load.ramp.0.saturating_mul(2);
-            sum.saturating_add(ramps).saturating_add(load.warmup.0).saturating_add(load.duration.0)
-        });
-        Nanos(once.saturating_mul(self.trials.into()))
+    /// As [`parse`](Self::parse), in the form of a `[scale.NAME]` of the file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in one line that names file and line; the file has no such
+    /// scale.
+    pub fn parse_at(
+        file: &str,
+        text: &str,
+        allowed: &CpuList,
+        scale: Option<&str>,
+    ) -> Result<Self, StudyError> {
+        read(file, text, allowed, scale).map_err(|flaw| flaw.in_file(file))
     }
 }
 
-fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
+fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Result<Study, Flaw> {
     let source = Source(text);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
     let fields = Fields::all(source, table.get_ref(), "");
@@ -103,6 +113,8 @@ fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
+    let mut cut = fields.get("cut").map_or(Ok(Vec::new()), sentences)?;
+    let scale = Scale::find(source, &fields, scale)?;
 
     let mut shared = Draft::unsaid(allowed)?;
     for table in Table::ALL {
@@ -110,10 +122,19 @@ fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
             case::apply(source, field, table, &mut shared, Origin::file)?;
         }
     }
-    let cases = cases(source, &fields, &shared)?;
+    if let Some(field) = fields.get(find::NAME) {
+        shared.find.apply(source, field, Origin::file)?;
+    }
+    let mut cases = cases(source, &fields, &shared)?;
+    let trials = match &scale {
+        Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
+        None => trials,
+    };
     let mut cells = Vec::new();
     for case in &cases {
-        cells.extend(case.cells(allowed)?);
+        let (of_case, left_out) = case.cells(allowed)?;
+        cells.extend(of_case);
+        cut.extend(left_out);
     }
     let reference = fields.get("reference").map(reference).transpose()?;
     let answers = tables(&fields, "answer")?
@@ -121,7 +142,9 @@ fn read(file: &str, text: &str, allowed: &CpuList) -> Result<Study, Flaw> {
         .map(|(line, table)| answer::read(source, line, table, &cases, &cells, reference.as_ref()))
         .collect::<Result<_, _>>()?;
     let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
-    Ok(Study { name, question, seed, trials, cells, answers, reference })
+    let mut study = Study { name, question, seed, trials, cells, answers, reference, cut };
+    study.drop_answers();
+    Ok(study)
 }
 
 fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
@@ -141,6 +164,11 @@ fn reference(field: &Field<'_>) -> Result<Reference, Flaw> {
 fn trials(field: &Field<'_>) -> Result<u32, Flaw> {
     let trials = field.integer(1, MOST_TRIALS.into())?;
     Ok(u32::try_from(trials).unwrap_or(MOST_TRIALS))
+}
+
+fn sentences(field: &Field<'_>) -> Result<Vec<String>, Flaw> {
+    let values = field.values(field.key)?;
+    values.iter().map(|value| value.sentence().map(str::to_owned)).collect()
 }
 
 fn named(field: &Field<'_>) -> Result<String, Flaw> {

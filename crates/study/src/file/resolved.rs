@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::SCHEMA;
 use super::draft::Draft;
+use super::find::FindDraft;
 use super::keys::{KEYS, Key, Table, toml_text};
 use crate::study::{AnswerRule, Cell, Study};
 
@@ -28,6 +29,10 @@ impl Study {
         if let Some(reference) = &self.reference {
             text.push_str(&format!("reference = {}\n", toml_text(reference)));
         }
+        if !self.cut.is_empty() {
+            let cut: Vec<_> = self.cut.iter().map(|cut| toml_text(cut)).collect();
+            text.push_str(&format!("cut = [{}]\n", cut.join(", ")));
+        }
         for table in Table::ALL {
             let lines = shared
                 .iter()
@@ -42,11 +47,16 @@ impl Study {
                 .iter()
                 .filter(|(key, _)| !is_shared(key))
                 .map(|(key, value)| format!("{} = {}\n", key.full, key.toml(value)));
+            let find = case.find.iter().map(|(key, value)| format!("find.{key} = {value}\n"));
             let sweeps = case.sweeps.iter().map(|(key, values)| {
                 let values: Vec<_> = values.iter().map(|value| key.toml(value)).collect();
                 format!("sweep.\"{}\" = [{}]\n", key.full, values.join(", "))
             });
-            push(&mut text, "[[case]]", std::iter::once(name).chain(fixed).chain(sweeps));
+            push(
+                &mut text,
+                "[[case]]",
+                std::iter::once(name).chain(fixed).chain(find).chain(sweeps),
+            );
         }
         for rule in &self.answers {
             let AnswerRule { case, metric, compare, baseline, along, published, project } = rule;
@@ -90,6 +100,8 @@ fn push(text: &mut String, header: &str, lines: impl Iterator<Item = String>) {
 struct Case<'a> {
     name: &'a str,
     fixed: Vec<(&'static Key, String)>,
+    /// What is searched for.
+    find: Vec<(&'static str, String)>,
     /// In the order in which they were swept.
     sweeps: Vec<(&'static Key, Vec<&'a str>)>,
 }
@@ -104,8 +116,18 @@ impl<'a> Case<'a> {
         // The faster a key changes, the later it was swept.
         sweeps.sort_by_key(|key| std::cmp::Reverse(run_length(key, cells)));
         let sweeps = sweeps.into_iter().map(|key| (key, values(key, cells))).collect();
-        Self { name: cells.first().map_or("", |cell| &cell.case), fixed, sweeps }
+        let find = find(cells);
+        Self { find, name: cells.first().map_or("", |cell| &cell.case), fixed, sweeps }
     }
+}
+
+/// What all cells search for. Where they hold it for different times, those are their durations.
+fn find(cells: &[Cell]) -> Vec<(&'static str, String)> {
+    let Some(find) = cells.first().and_then(|cell| cell.find) else { return Vec::new() };
+    let has_one_hold =
+        cells.iter().all(|cell| cell.find.is_some_and(|other| other.hold == find.hold));
+    let draft = FindDraft::from(&find);
+    if has_one_hold { draft.toml() } else { draft.without_hold().toml() }
 }
 
 /// The value that all cells have which have any. Where they differ, though the key is not swept, it

@@ -44,6 +44,7 @@ pub(super) fn of(draft: &Draft) -> Result<Server, Flaw> {
     if name == ServerName::Address {
         useless(draft, &draft.if_missing, "target.if-missing")?;
         useless(draft, &draft.target_cpus, "target.cpus")?;
+        useless(draft, &draft.cores, "target.cores")?;
         useless(draft, &draft.certificate_key, "target.certificate-key")?;
         useless(draft, &draft.object, "target.object")?;
         useless(draft, &draft.library_path, "target.library-path")?;

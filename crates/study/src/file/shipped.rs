@@ -45,8 +45,21 @@ impl Study {
     /// # Errors
     /// One line: there is no such study, its file cannot be read, or what is wrong in it.
     pub fn find(argument: &str, allowed: &CpuList) -> Result<Self, StudyError> {
+        Self::find_at(argument, allowed, None)
+    }
+
+    /// As [`find`](Self::find), in the form of a `[scale.NAME]` of its file.
+    ///
+    /// # Errors
+    /// As there; the study has no such scale.
+    pub fn find_at(
+        argument: &str,
+        allowed: &CpuList,
+        scale: Option<&str>,
+    ) -> Result<Self, StudyError> {
         if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == argument) {
-            return Self::parse(&format!("{argument}.toml"), shipped.text, allowed);
+            let file = format!("{argument}.toml");
+            return Self::parse_at(&file, shipped.text, allowed, scale);
         }
         let names = SHIPPED.iter().map(|shipped| shipped.name);
         if Path::new(argument).extension().is_none_or(|extension| extension != "toml") {
@@ -58,7 +71,7 @@ impl Study {
             )));
         }
         match std::fs::read_to_string(argument) {
-            Ok(text) => Self::parse(argument, &text, allowed),
+            Ok(text) => Self::parse_at(argument, &text, allowed, scale),
             Err(source) => Err(StudyError::Unreadable {
                 path: one_line(argument),
                 source,

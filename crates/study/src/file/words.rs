@@ -14,7 +14,7 @@ use crate::study::{IfMissing, LoadClient, Metric};
 
 /// A length of time that is written exactly, where [`Nanos`] rounds for people.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Time(pub(super) Nanos);
+pub(crate) struct Time(pub(crate) Nanos);
 
 /// Which server, before it is known what it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

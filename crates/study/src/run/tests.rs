@@ -4,9 +4,12 @@ use std::time::SystemTime;
 
 use load::Latencies;
 
+mod search;
+
 use super::*;
 use crate::line::tests::example;
-use crate::study::{AnswerRule, Server};
+use crate::order::interleaved;
+use crate::study::{AnswerRule, IfMissing, Server};
 use crate::testing::cell;
 
 /// Two cells of each server, three trials of each cell.
@@ -20,6 +23,7 @@ fn study() -> Study {
         trials: 3,
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
+        cut: Vec::new(),
     }
 }
 
@@ -120,7 +124,7 @@ impl Bench for Stage {
         }
         let mut latencies = Latencies::default();
         latencies.whole.record(1 + number as u64).unwrap();
-        Ok(Measured { line, latencies })
+        Ok(Measured { line, latencies, under_way: Latencies::default() })
     }
 }
 
@@ -145,7 +149,8 @@ impl Desk {
             told.push(match event {
                 Event::Skipped(record) => format!("skipped {}", record.name),
                 Event::Started(record) => format!("started {}", record.name),
-                Event::Begins { done, to_do } => format!("{done} done, {to_do} to do"),
+                Event::Begins { done, ahead } => format!("{done} done, {} to do", ahead.held),
+                Event::Impossible { load, .. } => format!("impossible {load}"),
                 Event::Progress { .. } => return,
                 Event::Finished(line) => {
                     format!("finished {}", line.place.as_ref().unwrap().cell)

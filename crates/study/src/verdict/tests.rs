@@ -92,6 +92,28 @@ fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
 }
 
 #[test]
+fn a_limit_that_the_next_load_breaks_is_what_limits_a_server_that_is_not_busy() {
+    let at = |beyond, busy, client| {
+        judged(|e| {
+            e.beyond_limit = beyond;
+            idle(e);
+            e.server_busy = Some(busy);
+            e.server_cpus_idle = Some(1.0 - busy);
+            e.client_busy = Some(client);
+            e.offered_served = Some(1.0);
+            e.steal = Some(0.2);
+        })
+    };
+    let verdict = at(Some(1.25), 0.5, 0.2);
+    assert_eq!(verdict.limit, Limit::LatencyLimit);
+    assert!(verdict.reason().contains("reached 125.0% of it"), "{}", verdict.reason());
+    assert!(verdict.remedy().contains("find.while"), "{}", verdict.remedy());
+    assert_eq!(at(None, 0.5, 0.2).limit, Limit::OfferedLoad);
+    assert_eq!(at(Some(1.25), 0.96, 0.2).limit, Limit::ServerCpu);
+    assert_eq!(at(Some(1.25), 0.5, 0.95).limit, Limit::ClientCpu);
+}
+
+#[test]
 fn interrupt_work_on_the_servers_cpus_is_the_servers() {
     let with_idle = |share| {
         limit_of(|e| {
@@ -315,6 +337,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::Backend,
         Limit::ServerCpu,
         Limit::Network,
+        Limit::LatencyLimit,
         Limit::OfferedLoad,
         Limit::Noise,
         Limit::Unknown,

@@ -220,7 +220,7 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
     let mix = "\"1024B 90%, 1024KiB 10.0%\"";
     assert_eq!(sweep("target.object", mix), "1KiB 90%, 1MiB 10%");
     assert_eq!(sweep("target.tickets", "true"), "true");
-    assert_eq!(sweep("target.cpus", "\"1,0\""), "0-1");
+    assert_eq!(sweep("target.cpus", "\"0,1\""), "0-1");
     assert_eq!(sweep("load.connections", "0x10"), "16");
     assert_eq!(sweep("load.group", "\"P-256\""), "secp256r1");
     assert_eq!(sweep("load.group", "\"x25519mlkem768\""), "X25519MLKEM768");

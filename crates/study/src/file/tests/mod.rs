@@ -4,6 +4,7 @@
 mod cells;
 mod clients;
 mod documents;
+mod find;
 mod properties;
 mod refused;
 mod servers;

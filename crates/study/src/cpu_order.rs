@@ -1,0 +1,139 @@
+//! CPUs in the order in which a server gets them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use cpus::CpuList;
+
+/// CPUs in an order, not empty, without repetition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuOrder(Vec<usize>);
+
+impl CpuOrder {
+    /// All of `cpus`, so that the first so many make a good server: a CPU of each core before a second
+    /// hyperthread of any, those of the client's cores being second ones, and the sockets in turn.
+    /// `place` tells socket and core of a CPU; one that has none is a core of its own.
+    pub(crate) fn spread(
+        cpus: &CpuList,
+        client: &CpuList,
+        place: impl Fn(usize) -> Option<(usize, usize)>,
+    ) -> Self {
+        let core = |cpu: usize| place(cpu).unwrap_or((0, usize::MAX - cpu));
+        let mut threads: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for &cpu in client.as_slice() {
+            *threads.entry(core(cpu)).or_default() += 1;
+        }
+        let mut of_socket: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut ranked = Vec::new();
+        for &cpu in cpus.as_slice() {
+            let core = core(cpu);
+            let thread = threads.entry(core).or_default();
+            *thread += 1;
+            let turn = of_socket.entry((core.0, *thread)).or_default();
+            *turn += 1;
+            ranked.push((*thread, *turn, core.0, cpu));
+        }
+        ranked.sort_unstable();
+        Self(ranked.into_iter().map(|(.., cpu)| cpu).collect())
+    }
+
+    /// How many there are; never 0.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an order of CPUs is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The first so many; `None` where there are fewer, or for 0.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Option<CpuList> {
+        list(self.0.get(..count)?)
+    }
+
+    /// All, without their order.
+    #[must_use]
+    pub fn list(&self) -> CpuList {
+        list(&self.0).unwrap_or_else(|| CpuList::from(0))
+    }
+}
+
+/// Of numbers that were in a list before, so that only an empty one is none.
+fn list(cpus: &[usize]) -> Option<CpuList> {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").parse().ok()
+}
+
+impl From<&CpuList> for CpuOrder {
+    fn from(list: &CpuList) -> Self {
+        Self(list.as_slice().to_vec())
+    }
+}
+
+impl FromStr for CpuOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // As a whole first, so that what is wrong is told of the whole.
+        text.parse::<CpuList>()?;
+        let mut order = Vec::new();
+        for part in text.split(',') {
+            for &cpu in part.parse::<CpuList>()?.as_slice() {
+                if !order.contains(&cpu) {
+                    order.push(cpu);
+                }
+            }
+        }
+        Ok(Self(order))
+    }
+}
+
+impl fmt::Display for CpuOrder {
+    /// As it is read; `0-3` where four follow each other.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self.0.chunk_by(|a, b| a + 1 == *b);
+        let in_words: Vec<String> = runs
+            .map(|run| match run {
+                [first, .., last] => format!("{first}-{last}"),
+                _ => run.iter().map(ToString::to_string).collect(),
+            })
+            .collect();
+        f.write_str(&in_words.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_come_before_hyperthreads_and_sockets_take_turns() {
+        // Two sockets of two cores of two threads, numbered as Linux does: threads last.
+        let place = |cpu: usize| (cpu < 8).then_some((cpu % 4 / 2, cpu % 2));
+        let spread = |cpus: &str, client: usize| {
+            CpuOrder::spread(&cpus.parse().unwrap(), &CpuList::from(client), place)
+        };
+        let order = spread("0-7", 9);
+        assert_eq!(order.0, [0, 2, 1, 3, 4, 6, 5, 7]);
+        // CPU 4 is the sibling of CPU 0, which the client has.
+        let order = spread("1-7", 0);
+        assert_eq!(order.0, [1, 2, 3, 4, 6, 5, 7]);
+        assert_eq!(order.first(3).unwrap().to_string(), "1-3");
+        assert_eq!((order.first(8), order.first(0)), (None, None));
+    }
+
+    #[test]
+    fn where_nothing_is_known_they_stay_as_they_are() {
+        let order = CpuOrder::spread(&"0,3,5-6".parse().unwrap(), &CpuList::from(1), |_| None);
+        assert_eq!(order.0, [0, 3, 5, 6]);
+    }
+
+    #[test]
+    fn an_order_is_read_as_it_is_written() {
+        for text in ["0", "0,2,1,3", "4-7,0-1", "3,2"] {
+            assert_eq!(text.parse::<CpuOrder>().unwrap().to_string(), text);
+        }
+        assert_eq!("2,0-2".parse::<CpuOrder>().unwrap().to_string(), "2,0-1");
+        assert_eq!("2,0".parse::<CpuOrder>().unwrap().list().to_string(), "0,2");
+        assert!("0,".parse::<CpuOrder>().is_err());
+    }
+}

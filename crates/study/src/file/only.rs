@@ -1,0 +1,159 @@
+//! A part of a study: the cells that `--only KEY=VALUE` names.
+
+use std::collections::BTreeMap;
+
+use super::StudyError;
+use super::draft::{Draft, Origin};
+use super::keys::{KEYS, Key};
+use super::suggest::did_you_mean;
+use crate::study::{Cell, Study};
+
+/// What stands for the name of a case.
+const CASE: &str = "case";
+
+/// What a cell is asked for.
+#[derive(Clone, Copy)]
+enum By {
+    Case,
+    Key(&'static Key),
+}
+
+impl Study {
+    /// Leaves the cells that have one of the values that are wanted of each key which is wanted:
+    /// `load.suite=AES128-SHA`, `suite=AES128-SHA` or `case=bulk`. Answers whose baseline goes are
+    /// left out too. What was left out is told in [`cut`](Self::cut).
+    ///
+    /// # Errors
+    /// One line: no key or no value is called so, or no cell has all of it.
+    pub fn only(&mut self, wanted: &[String]) -> Result<(), StudyError> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut by: BTreeMap<&str, (By, Vec<String>)> = BTreeMap::new();
+        for text in wanted {
+            let (which, value) = self.wanted(text).map_err(StudyError::Unknown)?;
+            by.entry(which.name()).or_insert_with(|| (which, Vec::new())).1.push(value);
+        }
+        let is_wanted = |cell: &Cell| {
+            by.values().all(|(by, values)| by.of(cell).is_some_and(|value| values.contains(&value)))
+        };
+        let before = self.cells.len();
+        self.cells.retain(is_wanted);
+        if self.cells.is_empty() {
+            let all = wanted.join(", ");
+            return Err(StudyError::Unknown(format!(
+                "--only {all}: no cell of this study has all of it; leave one out"
+            )));
+        }
+        self.renumber();
+        self.cut.push(format!(
+            "{} of {before} cells, only {}",
+            self.cells.len(),
+            wanted.join(", ")
+        ));
+        self.drop_answers();
+        Ok(())
+    }
+
+    /// The key and the value that a text asks for.
+    fn wanted(&self, text: &str) -> Result<(By, String), String> {
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(format!(
+                "--only {text} names no value; write KEY=VALUE, such as suite=none"
+            ));
+        };
+        let by = self.by(name.trim())?;
+        let given = by.canonical(value.trim())?;
+        let mut values: Vec<String> = Vec::new();
+        for value in self.cells.iter().filter_map(|cell| by.of(cell)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        if values.contains(&given) {
+            return Ok((by, given));
+        }
+        let hint = did_you_mean(&given, "there are:", values.iter().map(String::as_str));
+        Err(format!("--only {text}: no cell of this study has {} = {given}{hint}", by.name()))
+    }
+
+    fn by(&self, name: &str) -> Result<By, String> {
+        if name == CASE {
+            return Ok(By::Case);
+        }
+        if let Some(key) = KEYS.iter().find(|key| key.full == name) {
+            return Ok(By::Key(key));
+        }
+        let is_swept =
+            |key: &&Key| self.cells.iter().any(|cell| cell.params.contains_key(key.full));
+        let named: Vec<&'static Key> = KEYS.iter().filter(|key| key.name == name).collect();
+        let swept: Vec<&'static Key> = named.iter().copied().filter(is_swept).collect();
+        match (&named[..], &swept[..]) {
+            ([key], _) | (_, [key]) => Ok(By::Key(key)),
+            ([], _) => {
+                let names = KEYS.iter().map(|key| key.name).chain([CASE]);
+                Err(format!(
+                    "--only {name}: no key is called so{}",
+                    did_you_mean(name, "there are:", names)
+                ))
+            }
+            ([one, other, ..], _) => {
+                Err(format!("--only {name} is either {} or {}; write which", one.full, other.full))
+            }
+        }
+    }
+
+    /// Numbers the cells of each case anew, as they are numbered where the study is read again.
+    fn renumber(&mut self) {
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for cell in &mut self.cells {
+            let number = numbers.entry(cell.case.clone()).or_default();
+            *number += 1;
+            cell.name = format!("{}-{number:04}", cell.case);
+        }
+    }
+
+    /// Leaves out answers that have no cell with their baseline.
+    pub(super) fn drop_answers(&mut self) {
+        let cells = &self.cells;
+        let before = self.answers.len();
+        self.answers.retain(|answer| {
+            cells.iter().any(|cell| {
+                cell.case == answer.case
+                    && cell.params.get(&answer.compare) == Some(&answer.baseline)
+            })
+        });
+        let dropped = before - self.answers.len();
+        if dropped > 0 {
+            self.cut
+                .push(format!("{dropped} of {before} answers, whose baselines are not measured"));
+        }
+    }
+}
+
+impl By {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Case => CASE,
+            Self::Key(key) => key.full,
+        }
+    }
+
+    /// The value that a cell has.
+    fn of(self, cell: &Cell) -> Option<String> {
+        match self {
+            Self::Case => Some(cell.case.clone()),
+            Self::Key(key) => {
+                cell.params.get(key.full).cloned().or_else(|| key.show(&Draft::from(cell)))
+            }
+        }
+    }
+
+    /// The text that stands for a value and all its aliases.
+    fn canonical(self, value: &str) -> Result<String, String> {
+        let Self::Key(key) = self else { return Ok(value.to_owned()) };
+        let mut draft = Draft::default();
+        key.set(&mut draft, value, Origin::UNSAID)?;
+        Ok(key.show(&draft).unwrap_or_else(|| value.to_owned()))
+    }
+}
