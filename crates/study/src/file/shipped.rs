@@ -23,7 +23,7 @@ macro_rules! shipped {
     };
 }
 
-shipped!("quick");
+shipped!("quick", "gcm-vs-cbc");
 
 /// The names of the studies that toll brings along, each with its question.
 #[must_use]

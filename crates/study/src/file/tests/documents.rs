@@ -48,6 +48,42 @@ fn quick_is_what_it_says() {
 }
 
 #[test]
+fn gcm_vs_cbc_sweeps_as_many_cores_as_there_are() {
+    let of = |allowed: &str, scale| {
+        Study::find_at("gcm-vs-cbc", &allowed.parse().unwrap(), scale)
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    // On 17 CPUs the load keeps one.
+    let large = of("0-31", None);
+    assert_eq!(large.cells.len(), 5 * 7 * 2);
+    let small = of("0-1", None);
+    assert_eq!(small.cells.len(), 7 * 2);
+    for cell in &large.cells {
+        let Protocol::Tls { encrypt_then_mac, suite, .. } = cell.load.protocol else { panic!() };
+        assert!(!cell.target.encrypt_then_mac && encrypt_then_mac != Some(true));
+        assert_eq!(suite.unwrap().key_exchange, tls::KeyExchange::Rsa);
+        assert_eq!(cell.load.operation, load::Operation::OneRequestPerConnection);
+        let find = cell.find.as_ref().unwrap();
+        assert_eq!(
+            (find.hold.seconds(), find.ceiling.to_string().as_str()),
+            (120.0, "first-byte-max <= 2s")
+        );
+    }
+    let published: Vec<_> = large
+        .answers
+        .iter()
+        .filter_map(|rule| Some(rule.published.as_ref()?.says.as_str()))
+        .collect();
+    assert_eq!(published, ["2 to 2.4x", "about 8 Gb/s a core"]);
+    let quick = of("0-1", Some("quick"));
+    assert!(!quick.cut.is_empty());
+    // What a trial takes beside its windows is 80 ms.
+    let forecast = quick.forecast();
+    let trials = (forecast.held + forecast.searching) as f64;
+    assert!(forecast.time.seconds() + 0.08 * trials < 300.0, "{forecast:?}");
+}
+
+#[test]
 fn shipped_studies_are_named_with_their_questions() {
     for (name, question) in shipped() {
         let study = Study::find(name, &allowed()).unwrap_or_else(|error| panic!("{error}"));
