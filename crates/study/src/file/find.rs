@@ -10,7 +10,7 @@ use super::keys::toml_text;
 use super::suggest::did_you_mean;
 use super::words::Time;
 use crate::find::{Ceiling, Find, Maximize, Over, Watched};
-use crate::study::LoadSpec;
+use crate::study::{LoadClient, LoadSpec};
 
 pub(super) const NAME: &str = "find";
 
@@ -335,6 +335,13 @@ fn check_maximize(maximize: &Said<Maximize>, load: &LoadSpec) -> Result<(), Flaw
 
 /// Refuses a limit on what this load does not time.
 fn check_ceiling(ceiling: &Said<Ceiling>, load: &LoadSpec) -> Result<(), Flaw> {
+    if load.client != LoadClient::Toll && !ceiling.value.watched.is_share() {
+        return Err(ceiling.origin.flaw(format!(
+            "find.while = {}: with load.client = {} no latency is known; leave the client out, or \
+             write a limit on errors",
+            ceiling.value, load.client
+        )));
+    }
     let why = match (ceiling.value.watched, load.operation, load.arrival) {
         (Watched::ConnectP99 | Watched::ConnectMax, Operation::Requests, _) => {
             "requests are made on kept connections, which are opened before the window; write \

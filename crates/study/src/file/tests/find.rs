@@ -123,6 +123,8 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
     };
     assert!(limited("connect-max <= 2s", &[]).contains("kept connections"), "connect");
     assert!(limited("deadline-misses <= 1%", &[]).contains("only paced arrivals"), "deadlines");
+    let other = limited("whole-max <= 2s", &["client = \"wrk\""]);
+    assert!(other.contains("with load.client = wrk no latency is known"), "{other}");
     assert!(limited("first-byte <= 2s", &[]).contains("line 12"), "no clock");
     let lacking = refusal(&with(&[], &["find.maximize = \"rate\"", "find.to = 9"]));
     assert!(
