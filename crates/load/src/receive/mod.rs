@@ -26,6 +26,8 @@ mod step;
 mod stride;
 
 pub(crate) use response::{Completed, Expectation};
+#[cfg(any(test, fuzzing))]
+pub(crate) use stride::LEARNED_FROM;
 pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};

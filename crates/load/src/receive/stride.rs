@@ -12,7 +12,7 @@ use super::heads::Heads;
 use crate::record::HEADER;
 
 /// How many responses in a row must have had records of one length.
-pub(super) const LEARNED_FROM: u32 = 16;
+pub(crate) const LEARNED_FROM: u32 = 16;
 
 /// A dropped record: the length of its protected body, and of the plaintext in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
