@@ -10,21 +10,22 @@ use rustix::event::{Timespec, epoll};
 
 use crate::asks::Asks;
 use crate::handshake::Client;
-use crate::receive::{Expectation, Lengths};
+use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
 use crate::socket::Socket;
 use crate::window::Window;
 use crate::{Operation, Plan};
 
 /// Receive memory that the marks of all connections together may claim, and the most and least of
-/// one: a mark grows the socket's buffer to twice its size.
-const ALL_MARKS: usize = 32 << 20;
-const MOST_MARK: usize = 1 << 20;
+/// one: a mark grows the socket's buffer to twice its size. The most has room for a response of
+/// 1 MiB with its head and its records' headers.
+const ALL_MARKS: usize = 64 * MOST_MARK;
+const MOST_MARK: usize = (1 << 20) + (64 << 10);
 const LEAST_MARK: usize = 64 << 10;
 
 /// One response in so many is awaited with a mark of 1, where others are awaited whole, to tell
 /// when its first byte comes.
-const TIMED_ONE_IN: u32 = 8;
+const TIMED_ONE_IN: u32 = 16;
 
 /// Kept connections that one source address has ports for: Linux gives out 28,232 by default, of
 /// which others use some.
@@ -113,10 +114,15 @@ impl<'a> Context<'a> {
 
     /// The mark for responses that are not worth more than two wake-ups: they are awaited whole,
     /// or half.
-    pub(crate) fn mark_of_whole(&self, expectation: Expectation) -> Option<u32> {
+    pub(crate) fn mark_of_whole(
+        &self,
+        expectation: Expectation,
+        reception: &Reception,
+    ) -> Option<u32> {
         let Expectation::Object(size) = expectation else { return None };
         let most = u64::from(self.mark);
-        (LEAST_MARK as u64..=2 * most).contains(&size).then_some(size.min(most) as u32)
+        let total = reception.total(expectation).unwrap_or(size);
+        (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)
     }
 
     /// Whether the first byte of a response that could be awaited whole is waited for instead.

@@ -22,6 +22,7 @@ mod mix;
 mod outcome;
 mod plan;
 mod random;
+mod randomness;
 mod receive;
 mod record;
 mod recorder;

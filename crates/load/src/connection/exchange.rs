@@ -65,7 +65,7 @@ impl Open {
         reception.expect(expectation, is_whole);
         self.counted = Counted::default();
         self.progress = now;
-        let mark = match context.mark_of_whole(expectation) {
+        let mark = match context.mark_of_whole(expectation, reception) {
             Some(mark) if !is_whole && reception.is_steady() && !context.draw_timed() => mark,
             _ => 1,
         };
@@ -270,6 +270,12 @@ impl Open {
 
     pub(super) fn set_mark(&mut self, mark: u32) {
         if self.mark != mark {
+            if mark > self.room {
+                // The buffer grows to twice this, and stays: a window that is as long as what is
+                // awaited would be filled before the last byte was sent.
+                self.socket.set_low_water(2 * mark);
+                self.room = mark;
+            }
             self.socket.set_low_water(mark);
             self.mark = mark;
         }

@@ -43,6 +43,8 @@ struct Open {
     progress: u64,
     /// The socket's low-water mark.
     mark: u32,
+    /// The longest mark for which its buffer has been given room.
+    room: u32,
     /// Whether the wait for the response under way ends with its first byte.
     is_first_byte_timed: bool,
     /// Body bytes of the response under way that the window has been told of.

@@ -14,6 +14,9 @@ use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
 
+/// The mark for which a socket has room by default.
+const LEAST_ROOM: u32 = 32 << 10;
+
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.
     pub(super) fn connect(
@@ -44,6 +47,7 @@ impl Connection {
             started: now,
             progress: now,
             mark: 1,
+            room: LEAST_ROOM,
             is_first_byte_timed: true,
             counted: Counted::default(),
         });

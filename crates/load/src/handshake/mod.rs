@@ -4,7 +4,6 @@ mod dial;
 mod fixed_group;
 mod fixed_hybrid;
 mod openssl;
-mod randomness;
 mod rustls;
 mod server_flight;
 mod sessions;

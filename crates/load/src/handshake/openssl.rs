@@ -35,6 +35,8 @@ pub(super) struct OpenSslClient {
     dial: Dial,
     /// The newest session of `resuming`.
     session: Arc<Mutex<Option<SslSession>>>,
+    /// The certificate that was seen last.
+    seen: Arc<Mutex<Seen>>,
     host: String,
     is_anyone_trusted: bool,
 }
@@ -61,6 +63,7 @@ impl OpenSslClient {
             resuming: context(true)?,
             dial: Dial::new(plan.resumption),
             session: Arc::default(),
+            seen: Arc::default(),
             host: host.to_owned(),
             is_anyone_trusted,
         })
@@ -86,9 +89,25 @@ impl OpenSslClient {
     }
 }
 
+/// A certificate and what its key is, for to parse it takes OpenSSL as long as half a handshake.
+#[derive(Default)]
+struct Seen {
+    der: Vec<u8>,
+    key: Option<CertificateKey>,
+}
+
+impl Seen {
+    fn key_of(&mut self, der: Vec<u8>) -> Option<CertificateKey> {
+        if self.der != der {
+            *self = Self { key: CertificateKey::of_certificate(&der), der };
+        }
+        self.key
+    }
+}
+
 /// Each thread has a client of its own, so nobody ever waits.
-fn lock(session: &Mutex<Option<SslSession>>) -> MutexGuard<'_, Option<SslSession>> {
-    session.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn context(
@@ -156,6 +175,7 @@ impl Client for OpenSslClient {
             sniffer: Sniffer::default(),
             is_anyone_trusted: self.is_anyone_trusted,
             kept: resumes.then(|| self.session.clone()),
+            seen: self.seen.clone(),
         }))
     }
 }
@@ -196,6 +216,7 @@ struct OpenSslHandshake {
     is_anyone_trusted: bool,
     /// Where the session is kept, if a later handshake is to resume it.
     kept: Option<Arc<Mutex<Option<SslSession>>>>,
+    seen: Arc<Mutex<Seen>>,
 }
 
 impl Handshake for OpenSslHandshake {
@@ -262,7 +283,7 @@ impl OpenSslHandshake {
                 certificate_key: ssl
                     .peer_certificate()
                     .and_then(|certificate| certificate.to_der().ok())
-                    .and_then(|der| CertificateKey::of_certificate(&der)),
+                    .and_then(|der| lock(&self.seen).key_of(der)),
                 encrypt_then_mac: flight.encrypt_then_mac,
                 resumed: ssl.session_reused(),
             },

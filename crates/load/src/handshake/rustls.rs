@@ -18,13 +18,13 @@ use tls::{Cipher, Group, Suite, Version};
 
 use super::dial::Dial;
 use super::fixed_group::fixed;
-use super::randomness::Buffered;
 use super::sessions::Sessions;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::{Client, Established, Handshake, Negotiated, Tickets, alert_name};
 use crate::OneIn;
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
+use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
 
 pub(super) struct RustlsClient {

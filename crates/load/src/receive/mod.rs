@@ -24,6 +24,7 @@ pub(crate) mod line;
 mod response;
 mod step;
 mod stride;
+mod totals;
 
 pub(crate) use response::{Completed, Expectation};
 #[cfg(any(test, fuzzing))]
@@ -78,6 +79,8 @@ pub(crate) struct Reception {
     proof: Proof,
     /// Whether the peer announced its close.
     is_closed: bool,
+    /// Bytes that have come since the response was expected, of records and all.
+    wire: u64,
     /// Body bytes of dropped records of the response under way.
     dropped: u64,
     /// The records that were dropped.
@@ -126,6 +129,7 @@ impl Reception {
             trusts_content: false,
             proof: Proof::NotAsked,
             is_closed: false,
+            wire: 0,
             dropped: 0,
             middle: Middle::Empty,
             has_strided: false,
@@ -150,6 +154,7 @@ impl Reception {
     pub(crate) fn expect(&mut self, expectation: Expectation, whole: bool) {
         self.response = Some(Response::new(expectation));
         self.whole = whole;
+        self.wire = 0;
         self.dropped = 0;
         self.middle = Middle::Empty;
         self.has_strided = false;
@@ -195,6 +200,17 @@ impl Reception {
     /// Whether the server's responses are known to be long and alike.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(&self.framing, Framing::Tls { lengths, .. } if lengths.heads.expected().is_some())
+    }
+
+    /// How many bytes a response to this expectation has on the wire at least, if it is like those
+    /// before it.
+    pub(crate) fn total(&self, expectation: Expectation) -> Option<u64> {
+        let (Framing::Tls { lengths, .. }, Expectation::Object(size)) =
+            (&self.framing, expectation)
+        else {
+            return None;
+        };
+        lengths.totals.expected(size)
     }
 
     /// From now on the next record is opened, which proves those before it.
@@ -243,6 +259,7 @@ impl Reception {
                 self.complete_if_done()
             }
             Framing::Tls { opener, step, .. } => {
+                self.wire += count;
                 match *step {
                     Step::Drop { left, length } => {
                         let left =
@@ -274,6 +291,15 @@ impl Reception {
     /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
     /// is left over belongs to what comes next.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
+        let (used, given) = self.take(bytes)?;
+        self.wire += used as u64;
+        if let (Given::Complete(completed), Framing::Tls { lengths, .. }) = (given, &self.framing) {
+            lengths.totals.learn(completed.body, self.wire);
+        }
+        Ok((used, given))
+    }
+
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
         let Framing::Tls { opener, step, .. } = &mut self.framing else {
             return Ok((bytes.len(), self.plaintext(bytes)?));
         };

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::heads::Heads;
+use super::totals::Totals;
 use crate::record::HEADER;
 
 /// How many responses in a row must have had records of one length.
@@ -32,6 +33,7 @@ impl Dropped {
 pub(crate) struct Lengths {
     middle: Rc<Cell<Knowledge>>,
     pub(super) heads: Heads,
+    pub(super) totals: Totals,
 }
 
 #[derive(Debug, Clone, Copy)]

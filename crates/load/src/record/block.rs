@@ -5,6 +5,9 @@ use tls::Cipher;
 /// AES's block.
 pub(super) const BLOCK: usize = 16;
 
+/// Blocks that the cipher computes side by side.
+const AT_ONCE: usize = 8;
+
 /// AES with a key, block by block.
 #[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 pub(super) enum BlockCipher {
@@ -36,8 +39,6 @@ impl BlockCipher {
     /// The beginning of a record of GCM, unauthenticated: counter mode from counter 2 on, as its
     /// counter 1 makes the tag (NIST SP 800-38D, section 7.1).
     pub(super) fn peek_gcm(&self, nonce: [u8; 12], sealed: &[u8]) -> Vec<u8> {
-        // Eight blocks at a time, as many as the cipher computes side by side.
-        const AT_ONCE: usize = 8;
         let mut opened = sealed.to_vec();
         let mut counter = 2u32;
         for piece in opened.chunks_mut(AT_ONCE * BLOCK) {
@@ -63,9 +64,21 @@ impl BlockCipher {
     /// The beginning of a record of CBC, unauthenticated: `sealed` is its IV and whole blocks.
     pub(super) fn peek_cbc(&self, sealed: &[u8]) -> Vec<u8> {
         let Some((_, blocks)) = sealed.split_at_checked(BLOCK) else { return Vec::new() };
-        let mut opened: Vec<Block> =
-            blocks.chunks_exact(BLOCK).map(|block| *Block::from_slice(block)).collect();
-        self.decrypt(&mut opened);
-        opened.iter().flatten().zip(sealed).map(|(byte, previous)| byte ^ previous).collect()
+        let mut opened = blocks[..blocks.len() / BLOCK * BLOCK].to_vec();
+        for piece in opened.chunks_mut(AT_ONCE * BLOCK) {
+            let mut together = [Block::default(); AT_ONCE];
+            let together = &mut together[..piece.len() / BLOCK];
+            for (block, sealed) in together.iter_mut().zip(piece.chunks_exact(BLOCK)) {
+                block.copy_from_slice(sealed);
+            }
+            self.decrypt(together);
+            for (opened, block) in piece.chunks_exact_mut(BLOCK).zip(together) {
+                opened.copy_from_slice(block);
+            }
+        }
+        for (byte, previous) in opened.iter_mut().zip(sealed) {
+            *byte ^= previous;
+        }
+        opened
     }
 }

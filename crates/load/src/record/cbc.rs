@@ -10,13 +10,14 @@ use ::cbc::cipher::block_padding::NoPadding;
 use ::cbc::cipher::{BlockDecryptMut, BlockEncryptMut, InnerIvInit};
 use aes::Block;
 use hmac::{Hmac, Mac as _};
-use ring::rand::{SecureRandom, SystemRandom};
+use rustls::crypto::SecureRandom;
 use sha1::Sha1;
 use sha2::{Sha256, Sha384};
 use tls::{Cipher, Mac};
 
 use super::block::{BLOCK, BlockCipher};
 use super::{Header, tls12_aad};
+use crate::randomness::Buffered;
 
 /// The explicit IV in front of each record.
 pub(super) const IV: usize = BLOCK;
@@ -231,6 +232,6 @@ impl MacKey {
 
 fn random_iv() -> Option<[u8; BLOCK]> {
     let mut iv = [0; BLOCK];
-    SystemRandom::new().fill(&mut iv).ok()?;
+    Buffered.fill(&mut iv).ok()?;
     Some(iv)
 }

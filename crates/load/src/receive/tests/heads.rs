@@ -36,6 +36,21 @@ fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
     (reception, peer)
 }
 
+#[test]
+fn the_bytes_of_a_response_on_the_wire_are_learned() {
+    for layer in layers() {
+        let (mut reception, mut peer) = learned(layer, &Lengths::default());
+        let bytes = records(&mut peer).concat();
+        let total = |reception: &Reception| reception.total(Expectation::Object(BODY as u64));
+        assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
+        // One that is walked counts no fewer.
+        assert_eq!(received(&mut reception, &bytes), Ok(Some(BODY as u64)));
+        assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
+        assert_eq!(reception.total(Expectation::Object(BODY as u64 - 1)), None);
+        assert_eq!(reception.total(Expectation::Anything), None);
+    }
+}
+
 /// The body's length, if these bytes complete one.
 fn received(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKind> {
     reception.expect(Expectation::Object(BODY as u64), false);

@@ -1,7 +1,7 @@
-//! Random bytes for handshakes, drawn from the system many at a time.
+//! Random bytes for handshakes and for the IVs of CBC records, drawn from the system many at a time.
 //!
 //! A handshake asks for some bytes three times (its random, a session identifier, the order of
-//! its extensions), and each time would be a system call.
+//! its extensions), a request with CBC for an IV, and each time would be a system call.
 
 use std::cell::RefCell;
 
@@ -13,7 +13,7 @@ const DRAWN: usize = 4096;
 
 /// The system's random bytes, each given out once; each thread draws its own.
 #[derive(Debug)]
-pub(super) struct Buffered;
+pub(crate) struct Buffered;
 
 struct Drawn {
     bytes: [u8; DRAWN],
