@@ -11,6 +11,7 @@ use cpus::CpuList;
 use units::Nanos;
 
 use crate::Arrival;
+use crate::descriptors::{NoRoom, Tables};
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
 use crate::outcome::Outcome;
@@ -19,9 +20,6 @@ use crate::recorder::Recorder;
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
-
-/// Descriptors that a load needs beside its connections.
-const SPARE_DESCRIPTORS: u64 = 64;
 
 /// How long a probe may take, in ns.
 const PROBE_LIMIT: u64 = 5_000_000_000;
@@ -56,10 +54,10 @@ pub enum EngineError {
     /// The plan contradicts itself, or names what is not there.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The process may not have so many descriptors.
+    /// The process may not have so many descriptors, nor its threads in tables of their own.
     #[error(
         "{connections} connections need {needed} file descriptors, but this process may have {limit}; \
-         lower --connections, load from several processes, or raise the limit, e.g. ulimit -n {needed}"
+         lower --connections, give the load more CPUs, load from several processes, or raise the limit, e.g. ulimit -n {needed}"
     )]
     Descriptors {
         /// Asked for.
@@ -121,10 +119,11 @@ impl Engine {
     /// descriptors, or a CPU that is not there. Nothing has been sent then.
     pub fn start(plan: Plan) -> Result<Self, EngineError> {
         plan.check()?;
-        raise_descriptor_limit(plan.connections)?;
-        let cpus = plan.cpus.as_slice();
-        let thread_count = cpus.len().min(plan.connections);
         let connections = plan.connections;
+        let tables = Tables::make_room(connections, plan.cpus.len()).map_err(
+            |NoRoom { needed, limit }| EngineError::Descriptors { connections, needed, limit },
+        )?;
+        let thread_count = tables.threads;
         let clients =
             (0..thread_count).map(|_| new_client(&plan)).collect::<Result<Vec<_>, _>>()?;
 
@@ -147,14 +146,16 @@ impl Engine {
                 seed: plan.seed,
                 ramp,
             };
-            let cpu = plan.cpus.as_slice()[thread];
+            let cpus = plan.cpus.as_slice();
+            let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (plan, window, counters) = (plan.clone(), window.clone(), counters.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
-                    let pinned = cpus::pin_current_thread(&CpuList::from(cpu));
+                    let pinned =
+                        cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let is_pinned = pinned.is_ok();
                     // Fails only where nobody waits for it any more.
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
@@ -193,7 +194,9 @@ impl Engine {
         (at(self.window.start()), at(self.window.end()))
     }
 
-    /// The kernel's ids of the load threads, so that their CPU time can be accounted for.
+    /// The kernel's ids of the load threads, so that their CPU time can be accounted for. The plan's
+    /// CPUs have them in turn: one each, or several where a process may not have as many descriptors
+    /// as the load has connections, so that each thread needs a table of its own.
     #[must_use]
     pub fn thread_ids(&self) -> Vec<i32> {
         self.threads.iter().map(|thread| thread.id).collect()
@@ -307,22 +310,4 @@ fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
         return Ok(None);
     }
     client(&plan.tls, plan.url.host(), plan.verify).map(Some)
-}
-
-/// Raises the limit as far as the load needs: the soft one, and where that is allowed (to
-/// `CAP_SYS_RESOURCE`) the hard one too.
-fn raise_descriptor_limit(connections: usize) -> Result<(), EngineError> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let needed = connections as u64 + SPARE_DESCRIPTORS;
-    let limits = getrlimit(Resource::Nofile);
-    if limits.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    let maximum = limits.maximum.map(|maximum| maximum.max(needed));
-    let raised = Rlimit { current: Some(needed), maximum };
-    setrlimit(Resource::Nofile, raised).map_err(|_| EngineError::Descriptors {
-        connections,
-        needed,
-        limit: limits.maximum.unwrap_or(u64::MAX),
-    })
 }

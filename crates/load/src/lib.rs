@@ -1,6 +1,7 @@
 //! The load engine: many HTTPS clients that cost next to nothing.
 //!
-//! One thread a CPU, epoll, one state machine a connection. After the handshake the traffic keys
+//! One thread a CPU (more where descriptors are few, see `descriptors`), epoll, one state machine a
+//! connection. After the handshake the traffic keys
 //! leave the TLS library, and the records of large bodies are *walked*: their bytes are dropped in
 //! the kernel, the first and the last record are opened, and the last one's sequence number proves
 //! how many came between (see the module `receive`). Three things stay apart: what an operation is
@@ -13,6 +14,7 @@ mod arrival;
 mod asks;
 mod connection;
 mod context;
+mod descriptors;
 mod engine;
 mod failure;
 #[cfg(any(test, fuzzing))]

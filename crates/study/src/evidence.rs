@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::line::Operations;
-use crate::reading::Readings;
+use crate::reading::{Readings, Usage};
 use crate::verdict::SERVER_BUSY;
 
 pub use network::{Interface, NetworkEvidence};
@@ -157,8 +157,8 @@ impl Evidence {
         let failed = operations.errors.values().sum();
         let count = |kind: ErrorKind| operations.errors.get(kind.name()).copied().unwrap_or(0);
         let ended = operations.completed + failed;
-        let busiest = readings
-            .threads()
+        let busiest = facts
+            .client_usages()
             .and_then(|usages| usages.into_iter().max_by(|a, b| a.busy().total_cmp(&b.busy())));
         let server = readings.server();
         let of_server_cpus = |cpus: f64| server_cpus.map(|list| cpus / list.len() as f64);
@@ -204,6 +204,14 @@ impl Evidence {
 }
 
 impl Facts<'_> {
+    /// What the load used of each of its CPUs, which have its threads in turn.
+    fn client_usages(&self) -> Option<Vec<Usage>> {
+        let threads = self.readings.threads()?;
+        let cpus = self.client_cpus.len().min(threads.len());
+        let on_cpu = |cpu| threads.iter().skip(cpu).step_by(cpus);
+        Some((0..cpus).filter_map(|cpu| Usage::of_one_cpu(on_cpu(cpu))).collect())
+    }
+
     /// Counters of this machine say nothing of a server elsewhere.
     fn of_server(&self, counter: fn(&Readings) -> Option<u64>) -> Option<u64> {
         self.is_server_here.then(|| counter(self.readings))?

@@ -110,6 +110,16 @@ impl TaskReading {
 }
 
 impl Usage {
+    /// What threads that take turns on one CPU used of it together. While one waits because another
+    /// of them runs, they do not wait for anybody else. `None` of no threads.
+    #[must_use]
+    pub fn of_one_cpu<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
+        let on_cpu: f64 = threads.clone().map(|usage| usage.on_cpu).sum();
+        let busiest = threads.max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
+        let waiting = busiest.waiting.map(|_| (busiest.busy() - on_cpu).max(0.0));
+        Some(Self { on_cpu, waiting })
+    }
+
     /// Running, or wanting to.
     #[must_use]
     pub fn busy(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! nginx's configuration, in the form that published measurements of it use: a worker for each
 //! core, pinned, with 8192 connections, `multi_accept`, no access log, connections that are kept.
-//! It needs neither root nor a folder of the system.
+//! Where a process may not have the descriptors for a load, several workers share each core. It
+//! needs neither root nor a folder of the system.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ const DESCRIPTORS: u64 = 65_536;
 const CONNECTIONS: u64 = 8192;
 /// Connections and descriptors that a worker needs beside those of its clients.
 const SPARE: u64 = 64;
+/// Workers on a core at most.
+const MOST_ON_A_CORE: u64 = 16;
 /// Connections that the kernel keeps until a worker accepts them; it takes no more than
 /// `net.core.somaxconn`.
 const BACKLOG: u32 = 65_535;
@@ -41,12 +44,21 @@ pub(crate) struct Configuration<'a> {
     pub(crate) most_descriptors: Option<u64>,
 }
 
+/// What the workers may have.
+struct Room {
+    workers_on_a_core: u64,
+    /// Of a worker.
+    connections: u64,
+    /// Of a worker.
+    descriptors: u64,
+}
+
 impl Configuration<'_> {
     /// # Errors
     /// A path that nginx cannot be told.
     pub(crate) fn render(&self) -> Result<String, TargetError> {
-        let (connections, descriptors) = self.room()?;
-        let mut text = self.main(descriptors)?;
+        let Room { workers_on_a_core, connections, descriptors } = self.room()?;
+        let mut text = self.main(workers_on_a_core, descriptors)?;
         write!(
             text,
             "\
@@ -83,29 +95,36 @@ http {{
         Ok(text)
     }
 
-    /// How many connections and descriptors a worker may have. Each has room for all connections of
-    /// the load where the system lets it, else for its part of them.
-    fn room(&self) -> Result<(u64, u64), TargetError> {
+    /// How many workers there are, and how many connections and descriptors each may have: room for
+    /// all connections of the load where the system lets it, else for its part of them.
+    fn room(&self) -> Result<Room, TargetError> {
         let most = self.most_descriptors.unwrap_or(u64::MAX);
-        let (all, workers) = (self.settings.connections as u64, self.settings.cpus.len() as u64);
+        let (all, cores) = (self.settings.connections as u64, self.settings.cpus.len() as u64);
         // The kernel spreads connections over the workers' sockets by chance, not evenly.
-        let part = if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
-        if part + SPARE > most {
+        let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
+        let fits = |on_a_core: &u64| part(cores * on_a_core) + SPARE <= most;
+        let Some(workers_on_a_core) = (1..=MOST_ON_A_CORE).find(fits) else {
             return Err(TargetError::Settings(format!(
-                "nginx needs {} descriptors in a worker for {all} connections, but a process may \
-                 have {most} here; lower the connections, give the server more CPUs, or raise the \
-                 limit (ulimit -Hn)",
-                part + SPARE
+                "nginx needs {} descriptors in each of {} workers for {all} connections, but a \
+                 process may have {most} here; lower the connections, give the server more CPUs, or \
+                 raise the limit (ulimit -Hn)",
+                part(cores * MOST_ON_A_CORE) + SPARE,
+                cores * MOST_ON_A_CORE,
             )));
-        }
+        };
         // Those of a worker include its own, such as the listening ones.
         let connections = (all + SPARE).max(CONNECTIONS);
-        Ok((connections.min(most.max(CONNECTIONS)), (2 * connections).max(DESCRIPTORS).min(most)))
+        Ok(Room {
+            workers_on_a_core,
+            connections: connections.min(most.max(CONNECTIONS)),
+            descriptors: (2 * connections).max(DESCRIPTORS).min(most),
+        })
     }
 
-    fn main(&self, descriptors: u64) -> Result<String, TargetError> {
+    fn main(&self, workers_on_a_core: u64, descriptors: u64) -> Result<String, TargetError> {
         let cpus = self.settings.cpus.as_slice();
-        let masks: Vec<String> = cpus.iter().map(|&cpu| mask(cpu)).collect();
+        let masks: Vec<String> =
+            (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
         let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
         Ok(format!(
             "\
@@ -118,7 +137,7 @@ pid {pid};
 error_log {error_log} notice;
 
 ",
-            workers = cpus.len(),
+            workers = masks.len(),
             masks = masks.join(" "),
             pid = quoted(&self.folder.join("nginx.pid"))?,
             error_log = quoted(self.error_log)?,
@@ -329,9 +348,15 @@ http {
         // Four workers share them, with some room each.
         has(rendered(50_000, "0-3", Some(20_000)).unwrap(), "20000", "20000");
         has(rendered(64, "0", Some(1024)).unwrap(), "8192", "1024");
-        for (connections, cpus, most) in
-            [(50_000, "0", 20_000), (50_000, "0-2", 20_000), (1000, "0", 1024)]
-        {
+        // One cannot hold them all, so each core has several: four, and two on each of three.
+        for (cpus, masks) in [("0", "1 1 1 1"), ("0-2", "1 10 100 1 10 100")] {
+            let text = rendered(50_000, cpus, Some(20_000)).unwrap();
+            assert!(text.contains(&format!("worker_cpu_affinity {masks};")), "{text}");
+            let workers = masks.split(' ').count();
+            assert!(text.contains(&format!("worker_processes {workers};")), "{text}");
+            has(text, "20000", "20000");
+        }
+        for (connections, cpus, most) in [(50_000, "0", 2_000), (1000, "0", 100), (1, "0", 64)] {
             let error = rendered(connections, cpus, Some(most)).unwrap_err().to_string();
             assert!(
                 error.contains(&format!(

@@ -26,7 +26,8 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     if limits.hard >= ENOUGH {
         return Item::ok(NAME, seen);
     }
-    let why = "a load of more connections than that ends with `descriptors`";
+    let why = "a server of one process cannot hold more connections than that; toll's load and its nginx \
+               need more threads and workers for them, which costs CPU time";
     let most = root.number("/proc/sys/fs/nr_open").known().and_then(|n| u64::try_from(*n).ok());
     let wanted = most.map_or(WANTED, |most| most.min(WANTED));
     // The limit of the shell that starts toll: nothing that toll could leave behind.

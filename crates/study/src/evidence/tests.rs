@@ -156,6 +156,39 @@ fn every_candidate_has_its_figure() {
 }
 
 #[test]
+fn threads_that_take_turns_on_a_cpu_are_one_client() {
+    let base = Instant::now();
+    let task = |at_ms, on_cpu_ms: u64, waiting_ms: u64| {
+        Some(TaskReading {
+            at: base + Duration::from_millis(at_ms),
+            on_cpu: Nanos(on_cpu_ms * 1_000_000),
+            waiting: Some(Nanos(waiting_ms * 1_000_000)),
+        })
+    };
+    let busy = |cpus: &CpuList, used: [(u64, u64); 4]| {
+        let threads = |at, used: [(u64, u64); 4]| Reading {
+            threads: used.map(|(on_cpu, waiting)| task(at, on_cpu, waiting)).into(),
+            ..Reading::default()
+        };
+        let mut readings = Readings::begin(threads(0, [(0, 0); 4]));
+        readings.advance(threads(1000, used));
+        let found = evidence(&readings, [shares(0.0, 0.0, 0.0); 2], None, cpus);
+        (found.client_busy, found.client_waiting)
+    };
+    // Each had a quarter and wanted all: the four wait for each other, and for nobody else.
+    let all = [(240, 750), (250, 750), (250, 750), (250, 740)];
+    assert_eq!(busy(&CpuList::from(1), all), (Some(1.0), Some(0.01)));
+    // Somebody else had half of the CPU.
+    let half = [(120, 880), (125, 875), (125, 875), (130, 870)];
+    assert_eq!(busy(&CpuList::from(1), half), (Some(1.0), Some(0.5)));
+    // The first and the third on one CPU, the second and the fourth on another.
+    let apart = [(300, 0), (100, 0), (500, 50), (100, 20)];
+    assert_eq!(busy(&"0-1".parse().unwrap(), apart), (Some(0.8), Some(0.0)));
+    // One each.
+    assert_eq!(busy(&"0-3".parse().unwrap(), apart), (Some(0.55), Some(0.05)));
+}
+
+#[test]
 fn a_server_that_is_not_known_has_no_figures() {
     let client = CpuList::from(1);
     let cores = [shares(1.0, 0.0, 0.0), shares(0.2, 0.0, 0.0)];

@@ -29,6 +29,50 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
 }
 
+/// toll with a hard limit of so many descriptors, which it may not raise.
+fn toll_within(descriptors: usize) -> Command {
+    let limited = format!("--nofile={descriptors}:{descriptors}");
+    let toll = toll().get_program().to_owned();
+    // Who has the capability could raise the limit.
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set=-sys_resource", "--inh-caps=-sys_resource", "prlimit"]);
+            command
+        }
+        false => Command::new("prlimit"),
+    };
+    command.arg(limited).arg(toll);
+    command
+}
+
+#[test]
+fn more_connections_than_a_table_of_descriptors_holds_are_spread_over_tables() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let mut command = server.load_by(toll_within(200), &url);
+    command.args(["-c", "1000", "--arrival", "paced 1s", "-d", "5min", "--warmup", "0s"]);
+    let load = spawn(&mut command);
+    until("1,000 connections are open", || open_files(server.process.pid()) > 1_000);
+    // The process' own table has none of them.
+    assert!(open_files(load.pid()) < 200);
+    let line = interrupt(load);
+    assert_eq!(line.operations.errors.get("descriptors"), None, "{:?}", line.operations);
+    assert_eq!(line.verdict.evidence.descriptors_lacking, 0);
+}
+
+#[test]
+fn a_load_with_no_room_for_its_connections_is_refused_with_what_it_takes() {
+    let server = Server::start(&[]);
+    let url = format!("http://{}/bytes/1KiB", server.plain);
+    let mut command = server.load_by(toll_within(100), &url);
+    let output = command.args(["-c", "5000", "-d", "1s"]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("5000 connections need 5064 file descriptors"), "{error}");
+    assert!(error.contains("may have 100") && error.contains("ulimit -n 5064"), "{error}");
+}
+
 #[test]
 fn a_server_without_descriptors_is_told_from_one_without_cpu() {
     let mut limited = Command::new("prlimit");

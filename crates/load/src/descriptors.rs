@@ -1,0 +1,133 @@
+//! Room for connections: each is a descriptor, and the system limits how many a table of
+//! descriptors may hold.
+//!
+//! The limit is raised as far as the process may. Where that is not enough, a load has several
+//! threads on each CPU, and each has a table of its own (unshare(2), `CLONE_FILES`), for which the
+//! limit holds anew and no privilege is needed.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+/// Descriptors that a table needs beside those of connections.
+const SPARE: usize = 64;
+
+/// Threads on one CPU at most: more would cost the client more than it can spare.
+const MOST_ON_A_CPU: usize = 16;
+
+/// How a load's connections are spread over threads, and these over tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tables {
+    /// Threads, dealt to the CPUs in turn.
+    pub(crate) threads: usize,
+    /// Whether each thread has a table of its own.
+    pub(crate) is_own: bool,
+}
+
+/// There is no room for the load's connections.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    /// What one table would need for all of them.
+    pub(crate) needed: u64,
+    /// What a table may hold.
+    pub(crate) limit: u64,
+}
+
+impl Tables {
+    /// Makes room for so many connections of a load on so many CPUs: raises the soft limit, and
+    /// where that is allowed (to `CAP_SYS_RESOURCE`) the hard one; else spreads them over tables.
+    pub(crate) fn make_room(connections: usize, cpus: usize) -> Result<Self, NoRoom> {
+        let needed = (connections + SPARE) as u64;
+        let limits = getrlimit(Resource::Nofile);
+        if limits.current.is_some_and(|current| current < needed) {
+            let raised = |current, maximum| {
+                setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum })
+            };
+            let maximum = limits.maximum.map(|maximum| maximum.max(needed));
+            if raised(needed, maximum).is_err()
+                && let Some(maximum) = limits.maximum
+            {
+                // Any process may go as far as that.
+                let _ = raised(maximum, Some(maximum));
+            }
+        }
+        let limit = getrlimit(Resource::Nofile).current;
+        Self::within(limit, connections, cpus)
+            .ok_or(NoRoom { needed, limit: limit.unwrap_or(u64::MAX) })
+    }
+
+    /// As few threads as do, where a table may hold so much.
+    fn within(limit: Option<u64>, connections: usize, cpus: usize) -> Option<Self> {
+        let fits = |held: usize| limit.is_none_or(|limit| (held + SPARE) as u64 <= limit);
+        let threads = cpus.min(connections);
+        if fits(connections) {
+            return Some(Self { threads, is_own: false });
+        }
+        (1..=MOST_ON_A_CPU)
+            .map(|on_a_cpu| Self { threads: threads * on_a_cpu, is_own: true })
+            .find(|tables| fits(connections.div_ceil(tables.threads)))
+    }
+
+    /// Gives the calling thread what it needs before it opens anything.
+    pub(crate) fn enter(self) -> std::io::Result<()> {
+        if !self.is_own {
+            return Ok(());
+        }
+        // SAFETY: a load thread opens its epoll and sockets after this and hands none of them to
+        // another thread; what was open before is in its table too, until the thread ends.
+        unsafe { unshare_unsafe(UnshareFlags::FILES) }.map_err(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    fn own(threads: usize) -> Option<Tables> {
+        Some(Tables { threads, is_own: true })
+    }
+
+    #[test]
+    fn tables_are_shared_where_one_has_room_for_all() {
+        let shared = |threads| Some(Tables { threads, is_own: false });
+        assert_eq!(Tables::within(None, 50_000, 2), shared(2));
+        assert_eq!(Tables::within(Some(50_064), 50_000, 2), shared(2));
+        assert_eq!(Tables::within(Some(1_000), 1, 2), shared(1));
+    }
+
+    #[test]
+    fn as_few_threads_as_have_room_are_dealt_to_all_cpus_alike() {
+        assert_eq!(Tables::within(Some(20_000), 50_000, 1), own(3));
+        assert_eq!(Tables::within(Some(50_063), 50_000, 1), own(2));
+        assert_eq!(Tables::within(Some(20_000), 50_000, 2), own(4));
+        assert_eq!(Tables::within(Some(20_000), 50_000, 4), own(4));
+        assert_eq!(Tables::within(Some(64 + 100), 1_600, 1), own(16));
+    }
+
+    #[test]
+    fn a_load_for_which_no_number_of_threads_has_room_is_refused() {
+        assert_eq!(Tables::within(Some(64 + 100), 1_601, 1), None);
+        assert_eq!(Tables::within(Some(64), 1, 1), None);
+        assert_eq!(Tables::within(Some(0), 5, 1), None);
+    }
+
+    #[test]
+    fn what_a_thread_with_a_table_of_its_own_opens_is_not_open_in_others() {
+        let before = std::fs::File::open("/dev/null").unwrap();
+        let tables = Tables { threads: 1, is_own: true };
+        let opened = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                tables.enter().unwrap();
+                // What was open stays so, under the same number.
+                assert!(rustix::fs::fstat(before.as_fd()).is_ok());
+                let own = std::fs::File::open("/dev/zero").unwrap();
+                let here = format!("/proc/thread-self/fd/{}", own.as_raw_fd());
+                assert_eq!(std::fs::read_link(here).unwrap().to_str(), Some("/dev/zero"));
+                let of_process = format!("/proc/self/fd/{}", own.as_raw_fd());
+                std::fs::read_link(of_process).ok()
+            });
+            thread.join().unwrap()
+        });
+        assert_ne!(opened.as_deref().and_then(|path| path.to_str()), Some("/dev/zero"));
+    }
+}
