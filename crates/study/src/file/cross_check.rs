@@ -89,7 +89,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
             load_cpus: said(cell.load.cpus.first(threads)),
             duration: said(Time(whole_seconds(cell.load.duration))),
             timeout: said(Time(whole_seconds(cell.load.timeout))),
-            ..Draft::from(cell)
+            ..Draft::complete(cell)
         };
         let (mut target, load) = draft.finish(cell.pool.as_ref()).map_err(Flaw::what)?;
         target.only = Only::of(&target.server, &load.protocol);

@@ -202,6 +202,15 @@ pub(super) fn need<T: Clone>(said: &Option<Said<T>>, name: &str) -> Result<T, Fl
 impl From<&Cell> for Draft {
     /// All that must be said to have this cell.
     fn from(cell: &Cell) -> Self {
+        let mut draft = Self::complete(cell);
+        server::forget_useless(&cell.target.server, &mut draft);
+        draft
+    }
+}
+
+impl Draft {
+    /// This cell, with what its server has no use for.
+    pub(super) fn complete(cell: &Cell) -> Self {
         let Cell { target, load, .. } = cell;
         let mut draft = Self {
             if_missing: said(target.if_missing),

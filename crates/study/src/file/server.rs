@@ -104,7 +104,7 @@ fn of_nobody(target: TargetSpec) -> TargetSpec {
     }
 }
 
-/// Writes into a draft what must be said to have this server, and leaves out what has no use then.
+/// Writes into a draft what must be said to have this server.
 pub(super) fn tell(server: &Server, draft: &mut Draft) {
     let name = match server {
         Server::Embedded => ServerName::Embedded,
@@ -122,10 +122,14 @@ pub(super) fn tell(server: &Server, draft: &mut Draft) {
         }
     };
     draft.server = said(name);
+}
+
+/// Leaves out of a draft what has no use with this server.
+pub(super) fn forget_useless(server: &Server, draft: &mut Draft) {
     if !server.is_configured() {
         (draft.tickets, draft.session_cache, draft.target_encrypt_then_mac) = (None, None, None);
     }
-    if name == ServerName::Address {
+    if matches!(server, Server::Address(_)) {
         (draft.if_missing, draft.target_cpus, draft.object) = (None, None, None);
         draft.certificate_key = None;
         (draft.library_path, draft.environment) = (None, None);

@@ -40,6 +40,23 @@ fn a_command_and_an_address_are_servers() {
 }
 
 #[test]
+fn a_program_checks_the_load_of_servers_that_toll_does_not_configure_too() {
+    let second = "load.duration = \"1s\"";
+    for lines in [
+        &["server = \"command\"", COMMAND][..],
+        &["server = \"address\"", "url = \"https://127.0.0.1:8443/a\""],
+    ] {
+        let study = study(lines, &[second]).unwrap();
+        let (checked, left_out) = study.with_cross_check(peers::Peer::Wrk).unwrap();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        assert_eq!(checked.cells.len(), 3);
+        for cell in &checked.cells[1..] {
+            assert_eq!(cell.target.server, study.cells[0].target.server);
+        }
+    }
+}
+
+#[test]
 fn a_server_lacks_nothing_and_is_told_nothing_in_vain() {
     for (target, what) in [
         (
