@@ -1,7 +1,9 @@
 //! What can be measured: algorithms, their names, and the unit that they are measured in.
 
-use std::fmt;
-use std::str::FromStr;
+mod names;
+
+pub use names::UnknownAlgorithm;
+pub(crate) use names::normal;
 
 /// An algorithm in the direction in which it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +38,52 @@ pub enum Algorithm {
     X25519MlKem768(Side),
     /// From the shared secret to the application traffic keys of both sides (RFC 8446, 7.1).
     KeySchedule,
+    /// A TLS record of application data, through a connection in memory.
+    Record(Protection, Way),
+    /// One side's part of a TLS 1.3 handshake in memory, with X25519.
+    Handshake(Handshake, Side),
+}
+
+/// What protects a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protection {
+    /// TLS 1.3, AES-128-GCM.
+    Tls13Aes128Gcm,
+    /// TLS 1.3, AES-256-GCM.
+    Tls13Aes256Gcm,
+    /// TLS 1.3, ChaCha20-Poly1305.
+    Tls13ChaCha20Poly1305,
+    /// TLS 1.2, AES-128-GCM (RFC 5288).
+    Tls12Aes128Gcm,
+    /// TLS 1.2, AES-128-CBC and HMAC-SHA-1, MAC first (RFC 5246, 6.2.3.2).
+    Tls12Aes128CbcSha,
+}
+
+/// Which way a record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// From the message to the record.
+    Seal,
+    /// Back.
+    Open,
+}
+
+/// Which handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Handshake {
+    /// A full one, with that key in the server's certificate.
+    Full(Certificate),
+    /// One that resumes a session by a ticket, with a fresh key exchange (psk_dhe_ke).
+    Resumed,
+}
+
+/// The key in a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Certificate {
+    /// ECDSA on P-256.
+    P256,
+    /// RSA of 2048 bits.
+    Rsa2048,
 }
 
 /// The length of an AES key.
@@ -152,6 +200,8 @@ pub enum Agreement {
 /// What of a key encapsulation is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kem {
+    /// A fresh key, as a client makes for each handshake.
+    Generate,
     /// What the server does.
     Encapsulate,
     /// What the client does, beside making its key.
@@ -176,66 +226,11 @@ pub enum Unit {
     Operation,
 }
 
-use Aes::{Aes128, Aes256};
 use Agreement::{Derive, Exchange};
 use Algorithm as A;
-use Direction::{Decrypt, Encrypt};
 use Signing::{Sign, Verify};
 
-/// All names, in the order of tables.
-const NAMES: [(Algorithm, &str); 38] = [
-    (A::Cbc(Aes128, Encrypt), "AES-128-CBC encrypt"),
-    (A::Cbc(Aes128, Decrypt), "AES-128-CBC decrypt"),
-    (A::Cbc(Aes256, Encrypt), "AES-256-CBC encrypt"),
-    (A::Cbc(Aes256, Decrypt), "AES-256-CBC decrypt"),
-    (A::Ctr(Aes128), "AES-128-CTR"),
-    (A::Ctr(Aes256), "AES-256-CTR"),
-    (A::Gcm(Aes128), "AES-128-GCM"),
-    (A::Gcm(Aes256), "AES-256-GCM"),
-    (A::CbcHmac(Hash::Sha1), "AES-128-CBC-HMAC-SHA1"),
-    (A::CbcHmac(Hash::Sha256), "AES-128-CBC-HMAC-SHA256"),
-    (A::ChaCha20Poly1305, "ChaCha20-Poly1305"),
-    (A::Hash(Hash::Sha1), "SHA-1"),
-    (A::Hash(Hash::Sha256), "SHA-256"),
-    (A::Hash(Hash::Sha512), "SHA-512"),
-    (A::Hmac(Hash::Sha1), "HMAC-SHA1"),
-    (A::Hmac(Hash::Sha256), "HMAC-SHA256"),
-    (A::Hmac(Hash::Sha512), "HMAC-SHA512"),
-    (A::Rsa(RsaBits::Rsa2048, Sign), "RSA-2048 sign"),
-    (A::Rsa(RsaBits::Rsa2048, Verify), "RSA-2048 verify"),
-    (A::Rsa(RsaBits::Rsa3072, Sign), "RSA-3072 sign"),
-    (A::Rsa(RsaBits::Rsa3072, Verify), "RSA-3072 verify"),
-    (A::Rsa(RsaBits::Rsa4096, Sign), "RSA-4096 sign"),
-    (A::Rsa(RsaBits::Rsa4096, Verify), "RSA-4096 verify"),
-    (A::Ecdsa(Curve::P256, Sign), "ECDSA P-256 sign"),
-    (A::Ecdsa(Curve::P256, Verify), "ECDSA P-256 verify"),
-    (A::Ecdsa(Curve::P384, Sign), "ECDSA P-384 sign"),
-    (A::Ecdsa(Curve::P384, Verify), "ECDSA P-384 verify"),
-    (A::Ed25519(Sign), "Ed25519 sign"),
-    (A::Ed25519(Verify), "Ed25519 verify"),
-    (A::X25519(Derive), "X25519 derive"),
-    (A::X25519(Exchange), "X25519 exchange"),
-    (A::EcdhP256(Derive), "ECDH P-256 derive"),
-    (A::EcdhP256(Exchange), "ECDH P-256 exchange"),
-    (A::MlKem768(Kem::Encapsulate), "ML-KEM-768 encapsulate"),
-    (A::MlKem768(Kem::Decapsulate), "ML-KEM-768 decapsulate"),
-    (A::X25519MlKem768(Side::Server), "X25519MLKEM768 server"),
-    (A::X25519MlKem768(Side::Client), "X25519MLKEM768 client"),
-    (A::KeySchedule, "TLS 1.3 key schedule"),
-];
-
 impl Algorithm {
-    /// All that there are, in the order of tables.
-    pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.into_iter().map(|(algorithm, _)| algorithm)
-    }
-
-    /// Its name, as in `AES-128-GCM` or `RSA-2048 sign`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(algorithm, _)| *algorithm == self).map_or("", |(_, name)| name)
-    }
-
     /// What its cost is divided by.
     #[must_use]
     pub fn unit(self) -> Unit {
@@ -246,9 +241,16 @@ impl Algorithm {
             | A::CbcHmac(_)
             | A::ChaCha20Poly1305
             | A::Hash(_)
-            | A::Hmac(_) => Unit::Byte,
+            | A::Hmac(_)
+            | A::Record(..) => Unit::Byte,
             _ => Unit::Operation,
         }
+    }
+
+    /// Whether it takes two connected sides: a library's TLS stack does it, not a routine.
+    #[must_use]
+    pub fn takes_a_connection(self) -> bool {
+        matches!(self, A::Record(..) | A::Handshake(..))
     }
 
     /// Whether messages must be whole blocks of 16 bytes.
@@ -257,10 +259,12 @@ impl Algorithm {
         matches!(self, A::Cbc(..))
     }
 
-    /// Bytes that come out for a message of `size` bytes; the most where that varies.
+    /// Bytes that come out of a routine for a message of `size` bytes; the most where that varies.
     #[must_use]
     pub fn output_bytes(self, size: usize) -> usize {
         const KEM_CIPHERTEXT: usize = 1088;
+        const KEM_SECRET: usize = 2400;
+        const KEM_KEY: usize = 1184;
         match self {
             A::Cbc(..) | A::Ctr(_) => size,
             A::Gcm(_) | A::ChaCha20Poly1305 => size + 16,
@@ -277,132 +281,13 @@ impl Algorithm {
             A::X25519(Derive) | A::EcdhP256(Derive) => 32,
             A::X25519(Exchange) => 32 + 32,
             A::EcdhP256(Exchange) => 65 + 32,
+            A::MlKem768(Kem::Generate) => KEM_SECRET + KEM_KEY,
             A::MlKem768(Kem::Encapsulate) => KEM_CIPHERTEXT + 32,
             A::MlKem768(Kem::Decapsulate) => 32,
             A::X25519MlKem768(Side::Server) => KEM_CIPHERTEXT + 32 + 64,
             A::X25519MlKem768(Side::Client) => 64,
             A::KeySchedule => crate::key_schedule::OUTPUT_BYTES,
+            A::Record(..) | A::Handshake(..) => 0,
         }
-    }
-
-    /// The algorithms that a word of the command line means: one (`aes-128-gcm`, `RSA-2048 sign`),
-    /// all directions of one (`rsa-2048`), or a kind (`gcm`, `rsa`, `ciphers`, `all`).
-    ///
-    /// # Errors
-    /// A word that means none, with the nearest that does.
-    pub fn select(word: &str) -> Result<Vec<Self>, UnknownAlgorithm> {
-        let asked = normal(word);
-        let matching: Vec<Self> =
-            Self::all().filter(|algorithm| algorithm.words().contains(&asked)).collect();
-        if matching.is_empty() { Err(UnknownAlgorithm::new(word)) } else { Ok(matching) }
-    }
-
-    /// The words that mean this algorithm, in normal form, the most exact first.
-    fn words(self) -> Vec<String> {
-        let mut words = vec![normal(self.name())];
-        words.extend(self.name().rsplit_once(' ').map(|(name, _)| normal(name)));
-        let kinds: &[&str] = match self {
-            A::Cbc(..) => &["aes", "cbc", "ciphers"],
-            A::Ctr(_) => &["aes", "ctr", "ciphers"],
-            A::Gcm(_) => &["aes", "gcm", "ciphers"],
-            A::CbcHmac(_) => &["stitched", "ciphers"],
-            A::ChaCha20Poly1305 => &["chacha20", "ciphers"],
-            A::Hash(_) => &["sha", "hashes"],
-            A::Hmac(_) => &["hmac", "hashes"],
-            A::Rsa(..) => &["rsa", "signatures", "public-key"],
-            A::Ecdsa(..) => &["ecdsa", "signatures", "public-key"],
-            A::Ed25519(_) => &["signatures", "public-key"],
-            A::X25519(_) => &["key-exchange", "public-key"],
-            A::EcdhP256(_) => &["ecdh", "key-exchange", "public-key"],
-            A::MlKem768(_) => &["ml-kem", "key-exchange", "public-key"],
-            A::X25519MlKem768(_) => &["key-exchange", "public-key"],
-            A::KeySchedule => &["key-schedule"],
-        };
-        words.extend(kinds.iter().map(|kind| normal(kind)));
-        words.push("all".to_owned());
-        words
-    }
-}
-
-/// Letters and digits alone: `AES128-GCM` and `aes_128_gcm` are one.
-pub(crate) fn normal(word: &str) -> String {
-    word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// A word that means no algorithm.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no algorithm{}; toll bench --list names all", did_you_mean(.nearest.as_deref()))]
-pub struct UnknownAlgorithm {
-    word: String,
-    nearest: Option<String>,
-}
-
-fn did_you_mean(name: Option<&str>) -> String {
-    name.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
-}
-
-impl UnknownAlgorithm {
-    fn new(word: &str) -> Self {
-        let names = NAMES.iter().flat_map(|(algorithm, name)| {
-            [Some(name.to_string()), name.rsplit_once(' ').map(|(start, _)| start.to_owned())]
-                .into_iter()
-                .flatten()
-                .chain(algorithm.words().into_iter().skip(1))
-        });
-        Self { word: word.to_owned(), nearest: crate::nearest(word, names) }
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
-
-    /// Of one algorithm by its whole name, written in any way.
-    fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
-        let asked = normal(text);
-        Self::all()
-            .find(|algorithm| normal(algorithm.name()) == asked)
-            .ok_or_else(|| UnknownAlgorithm::new(text))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_means_its_algorithm_alone() {
-        for algorithm in Algorithm::all() {
-            assert_eq!(algorithm.name().parse(), Ok(algorithm));
-            assert_eq!(Algorithm::select(algorithm.name()), Ok(vec![algorithm]));
-        }
-    }
-
-    #[test]
-    fn words_may_be_written_in_any_way() {
-        let gcm = Ok(vec![A::Gcm(Aes128)]);
-        for word in ["aes-128-gcm", "AES128-GCM", "aes_128_gcm"] {
-            assert_eq!(Algorithm::select(word), gcm, "{word}");
-        }
-        assert_eq!(Algorithm::select("rsa-2048").map(|all| all.len()), Ok(2));
-        assert_eq!(Algorithm::select("rsa").map(|all| all.len()), Ok(6));
-        assert_eq!(Algorithm::select("public_key").map(|all| all.len()), Ok(20));
-        assert_eq!(Algorithm::select("all").map(|all| all.len()), Ok(NAMES.len()));
-    }
-
-    #[test]
-    fn an_unknown_word_is_answered_with_the_nearest() {
-        let said = |word| Algorithm::select(word).unwrap_err().to_string();
-        assert_eq!(
-            said("aes-128-gmc"),
-            "`aes-128-gmc` is no algorithm; did you mean `AES-128-GCM`?; toll bench --list names all"
-        );
-        assert!(said("rsa-2408").contains("`RSA-2048`"), "{}", said("rsa-2408"));
-        assert_eq!(said("blowfish"), "`blowfish` is no algorithm; toll bench --list names all");
     }
 }

@@ -19,8 +19,8 @@ use crate::check::Checker;
 use crate::hardware::Hardware;
 use crate::instruments::{CycleSource, ThisCore};
 use crate::library::Library;
-use crate::sampler::{Core, Figure, Instruments, Series, Subject, Tick};
-use crate::workload::{Refused, Workload};
+use crate::sampler::{Core, Figure, Instruments, Series, Tick};
+use crate::workload::{Refused, Work, set_up};
 
 /// What is to be measured.
 pub struct Request<'a> {
@@ -271,7 +271,7 @@ impl Instruments for AmongOwn {
 /// A row under way.
 struct Measuring {
     place: Place,
-    workload: Result<Workload, String>,
+    workload: Result<Box<dyn Work>, String>,
     series: Series,
 }
 
@@ -282,7 +282,7 @@ impl Measuring {
         let workload = Hardware::of_this_process()
             .reaches(library)
             .map_err(Refused::from)
-            .and_then(|()| Workload::new(library, place.algorithm, size, request.cache, checker))
+            .and_then(|()| set_up(library, place.algorithm, size, request.cache, checker))
             .map_err(|why| why.to_string());
         Self { place, workload, series: Series::default() }
     }
@@ -293,7 +293,7 @@ impl Measuring {
 
     fn visit(&mut self, instruments: &mut dyn Instruments) {
         if let Ok(workload) = &mut self.workload
-            && let Err(failed) = self.series.visit(workload, instruments)
+            && let Err(failed) = self.series.visit(workload.as_mut(), instruments)
         {
             self.workload = Err(format!("no figure: {failed}"));
         }

@@ -8,7 +8,7 @@
 
 use crate::algorithm::{Agreement, Algorithm, Kem, Side, Signing};
 use crate::library::Library;
-use crate::material::Material;
+use crate::material::{KemKeys, Material};
 use crate::routine::Routine;
 
 /// A result that is not what it should be: no figure can be given.
@@ -72,6 +72,12 @@ impl<'a> Checker<'a> {
         Self { libraries }
     }
 
+    /// The libraries of other origin, in the order in which they are asked.
+    pub(crate) fn others(&self, library: &dyn Library) -> impl Iterator<Item = &dyn Library> {
+        let others = self.libraries.iter().map(Box::as_ref);
+        others.filter(move |other| other.origin() != library.origin())
+    }
+
     /// Checks what `library` made of `material`, and says who confirms it.
     ///
     /// # Errors
@@ -83,8 +89,8 @@ impl<'a> Checker<'a> {
         material: &Material,
         output: &[u8],
     ) -> Result<String, Wrong> {
-        for second in self.libraries.iter().filter(|second| second.origin() != library.origin()) {
-            let Some(agrees) = agrees(second.as_ref(), algorithm, material, output) else {
+        for second in self.others(library) {
+            let Some(agrees) = agrees(second, algorithm, material, output) else {
                 continue;
             };
             let title = second.title().to_owned();
@@ -121,7 +127,7 @@ fn accepts_damage(
     let material = material.with_input(damaged);
     match library.prepare(algorithm, &material) {
         Ok(mut routine) => Ok(once(&mut routine, algorithm, &material.input).is_ok()),
-        Err(why) => Err(Wrong::Failed(crate::Failed(why.to_string()))),
+        Err(why) => Err(Wrong::Failed(crate::Failed::because(why))),
     }
 }
 
@@ -152,6 +158,20 @@ fn agrees(
             };
             let (public, secret) = output.split_at_checked(output.len().checked_sub(32)?)?;
             equals(derive, &material.with_input(public.to_vec()).turned(), secret)
+        }
+        A::MlKem768(Kem::Generate) => {
+            // Whoever encapsulates to the public part must be understood by the secret part.
+            let keys = KemKeys::of(output)?;
+            let mut pair = material.with_input(keys.encapsulation.clone());
+            pair.kem = Some(keys);
+            let made = match run(A::MlKem768(Kem::Encapsulate), &pair)? {
+                Ok(made) => made,
+                Err(_) => return Some(Ok(false)),
+            };
+            let (ciphertext, secret) = made.split_at_checked(made.len().checked_sub(32)?)?;
+            let opened = run(A::MlKem768(Kem::Decapsulate), &pair.with_input(ciphertext.to_vec()));
+            // A secret part that the second library does not even read is none.
+            Some(Ok(opened.is_some_and(|opened| opened.is_ok_and(|opened| opened == secret))))
         }
         A::MlKem768(Kem::Encapsulate) => {
             let (ciphertext, secret) = output.split_at_checked(output.len().checked_sub(32)?)?;

@@ -6,6 +6,7 @@
 //! - `material`, `check`: one input for all, and whether the results agree.
 //! - `hardware`: with features of the processor masked.
 //! - `sampler`, `instruments`: short samples between readings of the core, and what reads it.
+//! - `connection`: TLS records and handshakes between two sides in memory.
 //! - `workload`, `bench`: a routine with its buffers, and tables of them.
 //! - `instructions`: what single instructions cost, and what follows for algorithms.
 
@@ -14,6 +15,7 @@ pub mod bench;
 mod cache;
 mod cbc_hmac;
 pub mod check;
+pub mod connection;
 pub mod hardware;
 pub mod instructions;
 mod instruments;
@@ -29,8 +31,8 @@ pub mod sampler;
 mod workload;
 
 pub use algorithm::{
-    Aes, Agreement, Algorithm, Curve, Direction, Hash, Kem, RsaBits, Side, Signing, Unit,
-    UnknownAlgorithm,
+    Aes, Agreement, Algorithm, Certificate, Curve, Direction, Handshake, Hash, Kem, Protection,
+    RsaBits, Side, Signing, Unit, UnknownAlgorithm, Way,
 };
 pub use cache::Cache;
 pub use hardware::Hardware;
@@ -38,7 +40,7 @@ pub use instruments::{CycleSource, ThisCore};
 pub use library::Library;
 pub use material::{Material, NoKeys};
 pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
-pub use workload::{Refused, Workload};
+pub use workload::{Refused, Work, set_up};
 
 /// The candidate that is nearest to a word, if any is near.
 fn nearest(word: &str, candidates: impl Iterator<Item = String>) -> Option<String> {

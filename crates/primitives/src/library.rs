@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::algorithm::{Algorithm, normal};
-use crate::libraries::{aws_lc, libcrypto, multi_buffer, ring, rustcrypto};
+use crate::connection::Stack;
+use crate::libraries::{aws_lc, libcrypto, multi_buffer, ring, rustcrypto, rustls};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 
@@ -26,6 +27,14 @@ pub trait Library: Send + Sync {
     /// The library does not do it, and why.
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
 
+    /// Its TLS, where it speaks it.
+    ///
+    /// # Errors
+    /// It does not, and why.
+    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+        Err(Unavailable::because("it does not speak TLS"))
+    }
+
     /// What the library itself says of the processor's features that it uses; `None` where it does
     /// not say.
     fn processor_features(&self) -> Option<String> {
@@ -34,11 +43,13 @@ pub trait Library: Send + Sync {
 }
 
 /// The names that [`open`] knows, in the order of tables.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 12] = [
     "openssl",
     "aws-lc",
     "ring",
     "rustcrypto",
+    "rustls-ring",
+    "rustls-aws-lc",
     "multibuffer",
     "multibuffer-avx512",
     "multibuffer-avx512vl",
@@ -48,7 +59,8 @@ pub const NAMES: [&str; 10] = [
 ];
 
 /// The libraries that are measured where none is named.
-pub const DEFAULT: [&str; 5] = ["openssl", "aws-lc", "ring", "rustcrypto", "multibuffer"];
+pub const DEFAULT: [&str; 7] =
+    ["openssl", "aws-lc", "ring", "rustcrypto", "rustls-ring", "rustls-aws-lc", "multibuffer"];
 
 /// Opens a library by its name, or a libcrypto by its path (a word with a slash in it).
 ///
@@ -64,6 +76,8 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
         "awslc" => Box::new(aws_lc::AwsLc::new()),
         "ring" => Box::new(ring::Ring::new()),
         "rustcrypto" => Box::new(rustcrypto::RustCrypto::new()),
+        "rustlsring" | "rustls" => Box::new(rustls::Rustls::with_ring()),
+        "rustlsawslc" => Box::new(rustls::Rustls::with_aws_lc()),
         _ => match multi_buffer::MultiBuffer::named(name) {
             Some(library) => Box::new(library?),
             None => {

@@ -65,8 +65,8 @@ pub(crate) struct KeyPair {
 /// An ML-KEM-768 key pair (FIPS 203), and an encapsulation to it.
 #[derive(Clone)]
 pub(crate) struct KemKeys {
-    /// The seed, 64 bytes.
-    pub seed: [u8; 64],
+    /// The seed, 64 bytes; of keys from elsewhere only their expanded form may be there.
+    pub seed: Option<[u8; 64]>,
     /// The decapsulation key in its expanded form, 2,400 bytes.
     pub decapsulation: Vec<u8>,
     /// The encapsulation key, 1,184 bytes.
@@ -129,6 +129,7 @@ impl Material {
                 use crate::algorithm::{Kem, Side};
                 // The shares of X25519MLKEM768 have the ML-KEM part in front.
                 material.input = match algorithm {
+                    Algorithm::MlKem768(Kem::Generate) => Vec::new(),
                     Algorithm::MlKem768(Kem::Encapsulate) => kem.encapsulation.clone(),
                     Algorithm::MlKem768(Kem::Decapsulate) => kem.ciphertext.clone(),
                     Algorithm::X25519MlKem768(Side::Server) => {
@@ -228,18 +229,39 @@ impl KeyPair {
 
 impl KemKeys {
     fn new() -> Self {
-        let seed: [u8; 64] = std::array::from_fn(|i| i as u8 ^ 0x3c);
+        let seed = std::array::from_fn(|i| i as u8 ^ 0x3c);
         let key = ml_kem::ml_kem_768::DecapsulationKey::from_seed(seed.into());
         let (ciphertext, _) = key.encapsulation_key().encapsulate();
-        #[expect(deprecated, reason = "other libraries read the expanded form only")]
-        let decapsulation = ml_kem::ExpandedKeyEncoding::to_expanded_bytes(&key).to_vec();
         Self {
-            seed,
-            decapsulation,
+            seed: Some(seed),
+            decapsulation: expanded(seed),
             encapsulation: key.encapsulation_key().to_bytes().to_vec(),
             ciphertext: ciphertext.to_vec(),
         }
     }
+
+    /// From what a routine generated: a seed or an expanded key, and the encapsulation key behind it.
+    pub(crate) fn of(generated: &[u8]) -> Option<Self> {
+        let secret_bytes = generated.len().checked_sub(ENCAPSULATION_KEY)?;
+        let (secret, encapsulation) = generated.split_at(secret_bytes);
+        let seed = <[u8; 64]>::try_from(secret).ok();
+        Some(Self {
+            seed,
+            decapsulation: seed.map_or_else(|| secret.to_vec(), expanded),
+            encapsulation: encapsulation.to_vec(),
+            ciphertext: Vec::new(),
+        })
+    }
+}
+
+/// Bytes of an ML-KEM-768 encapsulation key (FIPS 203, table 3).
+const ENCAPSULATION_KEY: usize = 1184;
+
+/// The decapsulation key of a seed, in its expanded form.
+fn expanded(seed: [u8; 64]) -> Vec<u8> {
+    let key = ml_kem::ml_kem_768::DecapsulationKey::from_seed(seed.into());
+    #[expect(deprecated, reason = "other libraries read the expanded form only")]
+    ml_kem::ExpandedKeyEncoding::to_expanded_bytes(&key).to_vec()
 }
 
 fn signed_by_ring(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, NoKeys> {

@@ -41,14 +41,19 @@ impl Unavailable {
     }
 }
 
-/// A library's function refused to do what it should.
+/// A library's function refused to do what it should, or did something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} failed")]
+#[error("{0}")]
 pub struct Failed(pub String);
 
 impl Failed {
     /// That function failed.
     pub fn of(function: &str) -> Self {
-        Self(function.to_owned())
+        Self(format!("{function} failed"))
+    }
+
+    /// For that reason, one line.
+    pub fn because(why: impl std::fmt::Display) -> Self {
+        Self(why.to_string())
     }
 }

@@ -3,13 +3,14 @@
 use crate::algorithm::{Algorithm, Unit};
 use crate::cache::{self, Cache};
 use crate::check::{Checker, Wrong};
+use crate::connection;
 use crate::library::Library;
 use crate::material::{Material, message};
 use crate::routine::{Failed, Routine, Unavailable};
 use crate::sampler::{Instruments, Spent, Subject};
 
 /// A library's routine on inputs of one size, whose results were checked.
-pub struct Workload {
+struct Workload {
     algorithm: Algorithm,
     material: Material,
     routine: Routine,
@@ -19,6 +20,43 @@ pub struct Workload {
     cache: Cache,
     /// What came out of the first run, and who confirmed it.
     confirmed: Confirmed,
+}
+
+/// What a row of the table measures, set up and proven to be right.
+pub trait Work: Subject {
+    /// Bytes of messages that one run goes through; 0 where algorithms are not measured by bytes.
+    fn message_bytes(&self) -> usize;
+
+    /// How many messages one run goes through.
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    /// The library that confirmed the result.
+    fn confirmed_by(&self) -> &str;
+
+    /// Whether what the last timed run made is still right.
+    ///
+    /// # Errors
+    /// It is not.
+    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong>;
+}
+
+/// Sets up an algorithm of a library, runs it once, and has the result checked.
+///
+/// # Errors
+/// The library does not do it, or wrongly.
+pub fn set_up(
+    library: &dyn Library,
+    algorithm: Algorithm,
+    size: usize,
+    cache: Cache,
+    checker: &Checker<'_>,
+) -> Result<Box<dyn Work>, Refused> {
+    if algorithm.takes_a_connection() {
+        return connection::set_up(library, algorithm, size, cache, checker);
+    }
+    Ok(Box::new(Workload::new(library, algorithm, size, cache, checker)?))
 }
 
 /// The inputs and outputs of a run.
@@ -50,7 +88,7 @@ impl Workload {
     ///
     /// # Errors
     /// The library does not do it, or wrongly.
-    pub fn new(
+    fn new(
         library: &dyn Library,
         algorithm: Algorithm,
         size: usize,
@@ -87,10 +125,10 @@ impl Workload {
             confirmed,
         })
     }
+}
 
-    /// Bytes of messages that one run goes through; 0 where algorithms are not measured by bytes.
-    #[must_use]
-    pub fn message_bytes(&self) -> usize {
+impl Work for Workload {
+    fn message_bytes(&self) -> usize {
         match (&self.routine, self.algorithm.unit()) {
             (_, Unit::Operation) => 0,
             (Routine::Many { lanes, .. }, Unit::Byte) => lanes * self.material.input.len(),
@@ -98,33 +136,20 @@ impl Workload {
         }
     }
 
-    /// How many messages one run goes through.
-    #[must_use]
-    pub fn lanes(&self) -> usize {
+    fn lanes(&self) -> usize {
         match &self.routine {
             Routine::Many { lanes, .. } => *lanes,
             _ => 1,
         }
     }
 
-    /// The library that confirmed the result.
-    #[must_use]
-    pub fn confirmed_by(&self) -> &str {
+    fn confirmed_by(&self) -> &str {
         &self.confirmed.by
     }
 
-    /// Whether what the last timed run made is still right.
-    ///
     /// A routine that works in its buffer has worked on its own results; it gets the input again and
     /// runs once more.
-    ///
-    /// # Errors
-    /// It is not.
-    pub fn confirm_again(
-        &mut self,
-        library: &dyn Library,
-        checker: &Checker<'_>,
-    ) -> Result<(), Wrong> {
+    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong> {
         let last = (self.next + self.buffers.len() - 1) % self.buffers.len();
         if matches!(self.routine, Routine::InPlace { .. }) {
             self.buffers[last] = Buffers::new(&self.routine, self.algorithm, &self.material);

@@ -1,8 +1,7 @@
 //! Every algorithm of every library, against each other.
 
 use primitives::check::Checker;
-use primitives::sampler::Subject;
-use primitives::{Aes, Algorithm, Cache, Library, Material, ThisCore, Workload, library};
+use primitives::{Aes, Algorithm, Cache, Library, Material, Protection, ThisCore, library, set_up};
 
 fn libraries() -> Vec<Box<dyn Library>> {
     library::DEFAULT.iter().map(|name| library::open(name).unwrap()).collect()
@@ -16,16 +15,20 @@ fn every_result_is_confirmed_by_a_second_library() {
     for algorithm in Algorithm::all() {
         let mut able = 0;
         for library in &libraries {
-            match Workload::new(library.as_ref(), algorithm, 80, Cache::Warm, &checker) {
+            match set_up(library.as_ref(), algorithm, 80, Cache::Warm, &checker) {
                 Ok(workload) => {
                     assert_ne!(workload.confirmed_by(), library.title());
+                    let is_own = workload.confirmed_by().ends_with(", its own peer");
+                    assert_eq!(is_own, algorithm.name().contains("CBC-SHA record"), "{algorithm}");
                     able += 1;
                 }
                 Err(primitives::Refused::Unavailable(_)) => {}
                 Err(wrong) => panic!("{algorithm} of {}: {wrong}", library.title()),
             }
         }
-        assert!(able >= 2, "{algorithm}: {able}");
+        // rustls has no CBC, so OpenSSL's records of it are opened by OpenSSL.
+        let few = matches!(algorithm, Algorithm::Record(Protection::Tls12Aes128CbcSha, _));
+        assert!(able >= if few { 1 } else { 2 }, "{algorithm}: {able}");
         confirmed += able;
     }
     assert!(confirmed > 100, "{confirmed}");
@@ -53,7 +56,7 @@ fn sizes_from_nothing_to_some_blocks_agree() {
     for algorithm in by_the_byte {
         for size in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 255, 256, 1000, 4096] {
             for library in &libraries {
-                match Workload::new(library.as_ref(), algorithm, size, Cache::Warm, &checker) {
+                match set_up(library.as_ref(), algorithm, size, Cache::Warm, &checker) {
                     Ok(_) | Err(primitives::Refused::Unavailable(_)) => {}
                     Err(wrong) => panic!("{algorithm} of {} at {size}: {wrong}", library.title()),
                 }
@@ -68,15 +71,20 @@ fn cold_workloads_are_confirmed_too() {
     let checker = Checker::new(&libraries);
     let gcm = Algorithm::Gcm(Aes::Aes128);
     for library in &libraries {
-        match Workload::new(library.as_ref(), gcm, 64, Cache::Cold, &checker) {
+        match set_up(library.as_ref(), gcm, 64, Cache::Cold, &checker) {
             Ok(mut workload) => {
                 let runs = workload.fixed_runs().unwrap();
                 workload.run(runs + 1, &mut ThisCore::new().unwrap()).unwrap();
                 workload.confirm_again(library.as_ref(), &checker).unwrap();
             }
-            Err(why) => assert_eq!(library.id(), "multibuffer", "{why}"),
+            Err(why) => {
+                assert!(
+                    library.id() == "multibuffer" || library.id().starts_with("rustls"),
+                    "{why}"
+                );
+            }
         }
     }
     let sign = "Ed25519 sign".parse().unwrap();
-    assert!(Workload::new(libraries[0].as_ref(), sign, 0, Cache::Cold, &checker).is_err());
+    assert!(set_up(libraries[0].as_ref(), sign, 0, Cache::Cold, &checker).is_err());
 }

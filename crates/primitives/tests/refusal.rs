@@ -98,6 +98,8 @@ fn a_wrong_result_has_no_figure() {
         ("aws-lc", "RSA-2048 sign"),
         ("aws-lc", "ECDSA P-256 sign"),
         ("rustcrypto", "X25519 exchange"),
+        ("aws-lc", "ML-KEM-768 generate"),
+        ("rustcrypto", "ML-KEM-768 generate"),
         ("aws-lc", "ML-KEM-768 encapsulate"),
         ("aws-lc", "X25519MLKEM768 server"),
         ("ring", "TLS 1.3 key schedule"),

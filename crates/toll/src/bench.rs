@@ -19,13 +19,14 @@ use crate::{Failure, bench_instructions, bench_json, interrupt};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What to measure: aes-128-gcm, "rsa-2048 sign", rsa-2048, or a kind: aes, gcm, cbc, ctr,
-    /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key; all, if none.
-    /// Or `instructions`: latency and throughput of single ones, and the bounds that follow
+    /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key, records,
+    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`: latency and throughput of single ones, and the bounds that follow
     #[arg(value_name = "ALGORITHM")]
     algorithms: Vec<String>,
 
-    /// A library: openssl (the system's), aws-lc, ring, rustcrypto, multibuffer (toll's own
-    /// kernels), multibuffer-avx2 and so on, or the path of a libcrypto; may be given often
+    /// A library: openssl (the system's), aws-lc, ring, rustcrypto, rustls-ring, rustls-aws-lc,
+    /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, or the path of a libcrypto, with
+    /// the libssl beside it for records and handshakes; may be given often
     #[arg(long = "library", value_name = "NAME|PATH")]
     libraries: Vec<String>,
 
@@ -71,6 +72,8 @@ Examples:
       the system's OpenSSL beside another one, which is loaded and not linked
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
       one message at a time, and many at once, with the data in memory
+  toll bench records handshakes --size 1KiB --size 16KiB
+      TLS in memory, without sockets, server side and client side apart
   toll bench instructions
       what AESENC, PCLMULQDQ and their like cost here, and what no library can go below
   toll bench gcm cbc --hardware none

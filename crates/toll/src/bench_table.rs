@@ -42,28 +42,53 @@ pub(crate) fn names() -> String {
 /// Everything.
 pub(crate) fn in_words(outcome: &Outcome, context: &Context<'_>) -> String {
     let mut text = bench_words::sentences(outcome, context);
-    text += &bytes_table(outcome, context);
+    for kind in [Kind::Primitive, Kind::Record] {
+        text += &bytes_table(outcome, context, kind);
+    }
     text += &operations_table(outcome, context);
     text += &bench_words::notes(outcome, context);
     text
+}
+
+/// What goes over bytes: two tables, because records end at 16 KiB.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Primitive,
+    Record,
+}
+
+impl Kind {
+    fn of(algorithm: Algorithm) -> Self {
+        if algorithm.takes_a_connection() { Self::Record } else { Self::Primitive }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Primitive => "core cycles per byte",
+            Self::Record => "in memory, core cycles per byte",
+        }
+    }
 }
 
 fn is_of(row: &&Row, unit: Unit) -> bool {
     row.place.algorithm.unit() == unit && row.outcome.is_ok()
 }
 
-/// Cycles per byte by size; of the largest size the quartiles, the rate and what was published.
-fn bytes_table(outcome: &Outcome, context: &Context<'_>) -> String {
-    let rows: Vec<&Row> = outcome.rows.iter().filter(|row| is_of(row, Unit::Byte)).collect();
+/// Cycles per byte by size; of the largest size the quartiles, the rate, the time of a record and what
+/// was published.
+fn bytes_table(outcome: &Outcome, context: &Context<'_>, kind: Kind) -> String {
+    let rows = outcome.rows.iter().filter(|row| is_of(row, Unit::Byte));
+    let rows: Vec<&Row> = rows.filter(|row| Kind::of(row.place.algorithm) == kind).collect();
     let mut sizes: Vec<usize> = rows.iter().filter_map(|row| row.place.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let Some(&largest) = sizes.last() else { return String::new() };
     let shown = Bytes(largest as u64);
-    let mut header: Vec<String> = vec!["core cycles per byte".into(), "library".into()];
+    let mut header: Vec<String> = vec![kind.title().into(), "library".into()];
     header.extend(sizes.iter().map(|&size| Bytes(size as u64).to_string()));
     header.push(format!("quartiles at {shown}"));
     header.push(format!("GB/s at {shown}"));
+    header.push(format!("ns at {shown}"));
     header.push("quiet samples".into());
     header.extend(["Xeon v4".into(), "Xeon Scalable".into()]);
     let mut table = Table::new(header);
@@ -79,12 +104,16 @@ fn bytes_table(outcome: &Outcome, context: &Context<'_>) -> String {
             sizes.iter().map(|&size| of_group(size).map_or(String::new(), |row| median(row))),
         );
         let last = of_group(largest).and_then(|row| row.outcome.as_ref().ok());
-        line.extend(last.map_or([String::new(), String::new()], |measured| {
+        line.extend(last.map_or([const { String::new() }; 3], |measured| {
             let bytes = measured.message_bytes as f64;
             let cycles = measured.figure.cycles.per(bytes);
             [
                 format!("{:.3} to {:.3}", cycles.low, cycles.high),
                 format!("{:.2}", measured.runs_per_s * bytes / 1e9),
+                match kind {
+                    Kind::Primitive => String::new(),
+                    Kind::Record => format!("{:.0}", measured.figure.nanos),
+                },
             ]
         }));
         let measured: Vec<&Measured> = sizes

@@ -189,9 +189,19 @@ fn decapsulate(
     put(secret.as_ref(), output)
 }
 
+/// A fresh key in its expanded form, and the encapsulation key.
+fn generate(output: &mut [u8]) -> Result<usize, Failed> {
+    let failed = |_| Failed::of("DecapsulationKey::generate");
+    let key = kem::DecapsulationKey::generate(&kem::ML_KEM_768).map_err(failed)?;
+    let at = put(key.key_bytes().map_err(failed)?.as_ref(), output)?;
+    let public = key.encapsulation_key().and_then(|public| public.key_bytes()).map_err(failed)?;
+    Ok(at + put(public.as_ref(), &mut output[at..])?)
+}
+
 fn ml_kem(part: Kem, material: &Material) -> Result<Routine, Unavailable> {
     let own = decapsulation_key(material)?;
     Ok(Routine::Apart(Box::new(move |input, output| match part {
+        Kem::Generate => generate(output),
         Kem::Encapsulate => {
             let (ciphertext, secret) = encapsulate(input)?;
             let bytes = put(ciphertext.as_ref(), output)?;

@@ -6,3 +6,4 @@ pub(crate) mod multi_buffer;
 pub(crate) mod ring;
 mod ring_like;
 pub(crate) mod rustcrypto;
+pub(crate) mod rustls;

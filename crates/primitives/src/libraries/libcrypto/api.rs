@@ -3,9 +3,7 @@
 //! Any function may be lacking: OpenSSL, its forks and its versions differ. What needs a lacking one
 //! is not available, and says which.
 
-use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_void};
-
-use libloading::os::unix::Library;
+use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
 use crate::routine::Unavailable;
 
@@ -16,17 +14,24 @@ pub(super) type Bytes = *const c_uchar;
 /// Bytes that the library writes.
 pub(super) type Out = *mut c_uchar;
 
+/// A struct of functions of a library.
 macro_rules! functions {
-    ($(fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)+) => {
-        /// The functions that were found. The library stays loaded for as long as this lives.
+    (
+        $(#[$doc:meta])*
+        $api:ident
+        $(fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)+
+    ) => {
+        $(#[$doc])*
+        ///
+        /// The library stays loaded for as long as this lives.
         #[expect(non_snake_case, reason = "the names are those of the library")]
-        pub(super) struct Api {
+        pub(super) struct $api {
             $(pub(super) $name: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)+
-            library: Library,
+            pub(super) library: ::libloading::os::unix::Library,
         }
 
-        impl Api {
-            pub(super) fn of(library: Library) -> Self {
+        impl $api {
+            pub(super) fn of(library: ::libloading::os::unix::Library) -> Self {
                 Self {
                     $($name: {
                         // SAFETY: the type is that of the library's documentation, the same in all
@@ -45,9 +50,26 @@ macro_rules! functions {
     };
 }
 
+pub(super) use functions;
+
 functions! {
+    /// The functions of a libcrypto that were found.
+    Api
+
     fn OpenSSL_version(c_int) -> *const c_char;
     fn ERR_clear_error();
+    fn ERR_get_error() -> c_ulong;
+    fn ERR_reason_error_string(c_ulong) -> *const c_char;
+
+    fn BIO_s_mem() -> *const c_void;
+    fn BIO_new(*const c_void) -> Ptr;
+    fn BIO_ctrl(Ptr, c_int, c_long, Ptr) -> c_long;
+    fn BIO_read(Ptr, *mut c_void, c_int) -> c_int;
+    fn BIO_write(Ptr, *const c_void, c_int) -> c_int;
+
+    fn d2i_X509(*mut Ptr, *mut Bytes, c_long) -> Ptr;
+    fn X509_free(Ptr);
+    fn X509_STORE_add_cert(Ptr, Ptr) -> c_int;
 
     fn EVP_CIPHER_CTX_new() -> Ptr;
     fn EVP_CIPHER_CTX_free(Ptr);
@@ -76,6 +98,7 @@ functions! {
     fn EVP_PKEY_free(Ptr);
     fn EVP_PKEY_new_raw_public_key(c_int, Ptr, Bytes, usize) -> Ptr;
     fn EVP_PKEY_get_raw_public_key(Ptr, Out, *mut usize) -> c_int;
+    fn EVP_PKEY_get_raw_private_key(Ptr, Out, *mut usize) -> c_int;
     fn EVP_PKEY_new_raw_private_key_ex(Ptr, *const c_char, *const c_char, Bytes, usize) -> Ptr;
     fn EVP_PKEY_new_raw_public_key_ex(Ptr, *const c_char, *const c_char, Bytes, usize) -> Ptr;
     fn EVP_PKEY_get1_encoded_public_key(Ptr, *mut Out) -> usize;
@@ -84,6 +107,7 @@ functions! {
     fn EVP_PKEY_copy_parameters(Ptr, *const c_void) -> c_int;
     fn EVP_PKEY_CTX_new(Ptr, Ptr) -> Ptr;
     fn EVP_PKEY_CTX_new_from_pkey(Ptr, Ptr, *const c_char) -> Ptr;
+    fn EVP_PKEY_CTX_new_from_name(Ptr, *const c_char, *const c_char) -> Ptr;
     fn EVP_PKEY_CTX_free(Ptr);
     fn EVP_PKEY_CTX_ctrl(Ptr, c_int, c_int, c_int, c_int, *const c_void) -> c_int;
     fn EVP_PKEY_CTX_set_signature_md(Ptr, *const c_void) -> c_int;
@@ -112,7 +136,7 @@ macro_rules! need {
     ($api:expr, $name:ident) => {
         $api.$name.ok_or_else(|| {
             $crate::routine::Unavailable::because(concat!(
-                "this libcrypto has no ",
+                "this OpenSSL has no ",
                 stringify!($name)
             ))
         })
@@ -123,7 +147,7 @@ pub(super) use need;
 impl Api {
     /// What a function without arguments such as `EVP_sha256` returns: a method of the library.
     pub(super) fn method(&self, name: &str) -> Result<Method, Unavailable> {
-        let lacking = || Unavailable::because(format_args!("this libcrypto has no {name}"));
+        let lacking = || Unavailable::because(format_args!("this OpenSSL has no {name}"));
         // SAFETY: functions of this kind take nothing and return a constant.
         let method = unsafe {
             let function =

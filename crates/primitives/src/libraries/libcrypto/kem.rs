@@ -25,6 +25,7 @@ pub(super) fn ml_kem(
 ) -> Result<Routine, Unavailable> {
     let ml_kem = MlKem::new(api, title, kem_keys(material)?)?;
     Ok(Routine::Apart(Box::new(move |input, output| match part {
+        Kem::Generate => ml_kem.generate(output),
         Kem::Encapsulate => ml_kem.encapsulate(input, output),
         Kem::Decapsulate => ml_kem.decapsulate(input, output),
     })))
@@ -96,6 +97,38 @@ impl MlKem {
         need!(api, EVP_PKEY_encapsulate)?;
         need!(api, EVP_PKEY_encapsulate_init)?;
         Ok(Self { api: Arc::clone(api), decapsulator, _key: key })
+    }
+
+    /// A fresh key in its expanded form, and the encapsulation key.
+    fn generate(&self, output: &mut [u8]) -> Result<usize, Failed> {
+        let name = "EVP_PKEY_keygen";
+        let api = &self.api;
+        let new = api.EVP_PKEY_CTX_new_from_name.ok_or_else(|| Failed::of(name))?;
+        let free = api.EVP_PKEY_CTX_free.ok_or_else(|| Failed::of(name))?;
+        let free_key = api.EVP_PKEY_free.ok_or_else(|| Failed::of(name))?;
+        let init = api.EVP_PKEY_keygen_init.ok_or_else(|| Failed::of(name))?;
+        let generate = api.EVP_PKEY_keygen.ok_or_else(|| Failed::of(name))?;
+        let secret = api.EVP_PKEY_get_raw_private_key.ok_or_else(|| Failed::of(name))?;
+        let public = api.EVP_PKEY_get_raw_public_key.ok_or_else(|| Failed::of(name))?;
+        // SAFETY: the name ends with a zero; no context and no properties are the defaults.
+        let context = unsafe { new(ptr::null_mut(), NAME.as_ptr(), ptr::null()) };
+        let context = Object::new(api, context, free, name).map_err(|_| Failed::of(name))?;
+        let mut key = ptr::null_mut();
+        // SAFETY: the context is of this library.
+        let answers = unsafe { [init(context.ptr()), generate(context.ptr(), &raw mut key)] };
+        let key = Object::new(api, key, free_key, name).map_err(|_| Failed::of(name))?;
+        ok(answers[0] & answers[1], name)?;
+        let mut at = 0;
+        for (get, name) in
+            [(secret, "EVP_PKEY_get_raw_private_key"), (public, "EVP_PKEY_get_raw_public_key")]
+        {
+            let rest = &mut output[at..];
+            let mut bytes = rest.len();
+            // SAFETY: there is as much room as is said.
+            ok(unsafe { get(key.ptr(), rest.as_mut_ptr(), &raw mut bytes) }, name)?;
+            at += bytes;
+        }
+        Ok(at)
     }
 
     /// To an encapsulation key, which is read each time, as by a server.

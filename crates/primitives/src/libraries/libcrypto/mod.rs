@@ -10,24 +10,30 @@ mod digests;
 mod kem;
 mod object;
 mod public_key;
+mod ssl;
 
 use std::ffi::CStr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
 use crate::algorithm::Algorithm;
+use crate::connection::Stack;
 use crate::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 use api::Api;
+use ssl::OpenSsl;
 
 /// A libcrypto.
 pub(crate) struct LibCrypto {
     id: String,
     title: String,
     api: Arc<Api>,
+    /// Where the libssl is that belongs to it; `None` for the one that toll is linked with.
+    libssl: Option<PathBuf>,
+    stack: OnceLock<Result<OpenSsl, Unavailable>>,
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -41,9 +47,10 @@ const CPU_INFO: libc::c_int = 9;
 impl LibCrypto {
     /// The one that toll itself is linked with.
     pub(crate) fn of_the_system() -> Result<Self, OpenError> {
-        // Keeps the crate, and with it the library, linked.
+        // Keeps the crate, and with it both libraries, linked.
         openssl::init();
-        Self::new("openssl", Loaded::this()).ok_or_else(|| OpenError::NotLoaded {
+        std::hint::black_box(openssl::ssl::SslMethod::tls());
+        Self::new("openssl", Loaded::this(), None).ok_or_else(|| OpenError::NotLoaded {
             path: "libcrypto of this process".to_owned(),
             why: "it has no OpenSSL_version".to_owned(),
         })
@@ -53,26 +60,28 @@ impl LibCrypto {
     pub(crate) fn at(path: &Path) -> Result<Self, OpenError> {
         let not_loaded =
             |why: String| OpenError::NotLoaded { path: path.display().to_string(), why };
-        let flags = RTLD_NOW | RTLD_LOCAL | PREFER_OWN_SYMBOLS;
-        // SAFETY: the user names a library; its constructors run, as the user asks.
-        let loaded = unsafe { Loaded::open(Some(path), flags) };
-        let loaded = loaded.map_err(|error| not_loaded(in_one_line(&error)))?;
-        Self::new(&path.display().to_string(), loaded)
+        let loaded = load(path).map_err(not_loaded)?;
+        Self::new(&path.display().to_string(), loaded, Some(ssl::beside(path)))
             .ok_or_else(|| not_loaded("it is no libcrypto: it has no OpenSSL_version".to_owned()))
     }
 
-    fn new(id: &str, loaded: Loaded) -> Option<Self> {
+    fn new(id: &str, loaded: Loaded, libssl: Option<PathBuf>) -> Option<Self> {
         let api = Arc::new(Api::of(loaded));
         let title = text(&api, 0)?;
         // `OpenSSL 3.0.22 25 Aug 2026`, without the day.
         let title: Vec<&str> = title.split(' ').take(2).collect();
-        Some(Self { id: id.to_owned(), title: title.join(" "), api })
+        let (id, title) = (id.to_owned(), title.join(" "));
+        Some(Self { id, title, api, libssl, stack: OnceLock::new() })
     }
 }
 
-/// The linker's error with its cause, in one line.
-fn in_one_line(error: &libloading::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+/// Loads a library beside all others, or says in one line why not.
+fn load(path: &Path) -> Result<Loaded, String> {
+    let flags = RTLD_NOW | RTLD_LOCAL | PREFER_OWN_SYMBOLS;
+    // SAFETY: the user names a library; its constructors run, as the user asks.
+    unsafe { Loaded::open(Some(path), flags) }.map_err(|error| {
+        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+    })
 }
 
 /// One of the texts that `OpenSSL_version` gives.
@@ -119,7 +128,15 @@ impl Library for LibCrypto {
             }
             A::MlKem768(part) => kem::ml_kem(api, &self.title, part, material),
             A::X25519MlKem768(side) => kem::hybrid(api, &self.title, side, material),
+            A::Record(..) | A::Handshake(..) => {
+                Err(Unavailable::because("its libssl does it, which is no routine"))
+            }
         }
+    }
+
+    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+        let opened = self.stack.get_or_init(|| OpenSsl::open(&self.api, self.libssl.as_deref()));
+        opened.as_ref().map(|stack| stack as &dyn Stack).map_err(Clone::clone)
     }
 
     fn processor_features(&self) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Objects of the library that are freed when they are dropped.
 
+use std::any::Any;
 use std::ptr;
 use std::sync::Arc;
 
@@ -21,13 +22,13 @@ pub(super) fn available(answer: i32, function: &str) -> Result<(), Unavailable> 
 pub(super) struct Object {
     ptr: Ptr,
     free: unsafe extern "C" fn(Ptr),
-    _api: Arc<Api>,
+    _library: Arc<dyn Any + Send + Sync>,
 }
 
 impl Object {
     /// Takes what a function named `made_by` returned.
-    pub(super) fn new(
-        api: &Arc<Api>,
+    pub(super) fn new<L: Any + Send + Sync>(
+        library: &Arc<L>,
         ptr: Ptr,
         free: unsafe extern "C" fn(Ptr),
         made_by: &str,
@@ -35,7 +36,8 @@ impl Object {
         if ptr.is_null() {
             return Err(Unavailable::because(Failed::of(made_by)));
         }
-        Ok(Self { ptr, free, _api: Arc::clone(api) })
+        let library = Arc::clone(library);
+        Ok(Self { ptr, free, _library: library })
     }
 
     /// What the library's functions take, for as long as this lives. A method, because a closure that

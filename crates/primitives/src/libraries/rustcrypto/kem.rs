@@ -1,6 +1,6 @@
 //! ML-KEM-768, and the hybrid of it with X25519.
 
-use ml_kem::kem::{Decapsulate, Encapsulate};
+use ml_kem::kem::{Decapsulate, Encapsulate, Generate, KeyExport};
 use ml_kem::ml_kem_768::{DecapsulationKey, EncapsulationKey};
 
 use super::public_key::x25519_derive;
@@ -16,7 +16,20 @@ const ENCAPSULATION_KEY: usize = 1184;
 
 fn key(material: &Material) -> Result<DecapsulationKey, Unavailable> {
     let keys = material.kem.as_ref().ok_or_else(|| refused("no key"))?;
-    Ok(DecapsulationKey::from_seed(keys.seed.into()))
+    if let Some(seed) = keys.seed {
+        return Ok(DecapsulationKey::from_seed(seed.into()));
+    }
+    let expanded = keys.decapsulation.as_slice().try_into().map_err(|_| refused("the key"))?;
+    #[expect(deprecated, reason = "other libraries generate the expanded form only")]
+    DecapsulationKey::from_expanded(expanded).map_err(|_| refused("the key"))
+}
+
+/// A fresh key: its seed, and the encapsulation key.
+fn generate(output: &mut [u8]) -> Result<usize, Failed> {
+    let key = DecapsulationKey::generate();
+    let seed = key.to_seed().ok_or_else(|| Failed::of("DecapsulationKey::to_seed"))?;
+    let at = put(&seed, output)?;
+    Ok(at + put(&key.encapsulation_key().to_bytes(), &mut output[at..])?)
 }
 
 /// To an encapsulation key, which is read each time, as by a server.
@@ -41,6 +54,7 @@ fn decapsulate(
 pub(super) fn ml_kem(part: Kem, material: &Material) -> Result<Routine, Unavailable> {
     let key = key(material)?;
     Ok(Routine::Apart(Box::new(move |input, output| match part {
+        Kem::Generate => generate(output),
         Kem::Encapsulate => encapsulate(input, output),
         Kem::Decapsulate => decapsulate(&key, input, output),
     })))

@@ -44,6 +44,7 @@ impl Library for RustCrypto {
             A::EcdhP256(agreement) => public_key::ecdh_p256(agreement, material),
             A::MlKem768(part) => kem::ml_kem(part, material),
             A::X25519MlKem768(side) => kem::hybrid(side, material),
+            A::Record(..) | A::Handshake(..) => Err(Unavailable::because("it does not speak TLS")),
         }
     }
 }
