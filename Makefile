@@ -20,12 +20,12 @@ lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about six
+# Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about ten
 # minutes; make bench-client ROUNDS=1 for a first look.
 bench-client:
 	./scripts/needs build
 	./scripts/needs test
-	cargo run --release --locked --package study --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),1)
+	cargo run --release --locked --package study --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),3)
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

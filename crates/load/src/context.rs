@@ -167,15 +167,16 @@ impl<'a> Context<'a> {
 
 /// Addresses of 127.0.0.0/8, in turn: each has its own 28,000 ports, so that connections which
 /// wait for their time to end (TIME-WAIT, RFC 9293) do not use them up, and more can be open than
-/// one address has ports.
+/// one address has ports. 250 a thread are enough for 100,000 connections a second; of many more the
+/// kernel's memory of peers (tcp_metrics) is swept through the caches.
 struct Sources {
     thread: u8,
-    count: u16,
+    count: u8,
 }
 
 impl Sources {
     fn next(&mut self) -> Ipv4Addr {
-        self.count = (self.count + 1) % (250 * 250);
-        Ipv4Addr::new(127, self.thread, (self.count / 250) as u8, (self.count % 250) as u8 + 1)
+        self.count = (self.count + 1) % 250;
+        Ipv4Addr::new(127, self.thread, 0, self.count + 1)
     }
 }

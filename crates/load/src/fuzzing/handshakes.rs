@@ -1,12 +1,13 @@
-//! What a server sends before there are keys: to both client libraries, and to toll's own readers.
+//! What a server sends in a handshake: to the client libraries, and to toll's own handshake and
+//! readers.
 
 use std::num::NonZeroU32;
 
 use tls::{CertificateKey, Suite, Version};
 
 use super::input::Input;
-use crate::handshake::{Client, client, sniffed};
-use crate::{OneIn, TlsPlan, Trust};
+use crate::handshake::{Client, Puppet, client, sniffed};
+use crate::{KeyExchangeMode, OneIn, TlsPlan, Trust};
 
 /// A client has no more than this to say in a handshake.
 const MOST_TO_SAY: usize = 64 << 10;
@@ -14,10 +15,14 @@ const MOST_TO_SAY: usize = 64 << 10;
 /// The input: a byte that chooses the client, the pieces in which the rest arrives, and the rest.
 pub fn handshake(input: &[u8]) {
     thread_local! {
-        static CLIENTS: [Box<dyn Client>; 3] = clients();
+        static CLIENTS: [Box<dyn Client>; 4] = clients();
     }
     let mut input = Input(input);
-    let which = usize::from(input.byte()) % 3;
+    let which = usize::from(input.byte());
+    if which == PROTECTED {
+        return CLIENTS.with(|clients| protected(&*clients[0], input));
+    }
+    let which = which % 4;
     let mut pieces = input.pieces().into_iter().cycle();
     let mut handshake = CLIENTS.with(|clients| clients[which].start()).expect("a client starts");
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -37,13 +42,40 @@ pub fn handshake(input: &[u8]) {
     }
 }
 
-/// TLS 1.3 and 1.2 through rustls, CBC through OpenSSL.
-fn clients() -> [Box<dyn Client>; 3] {
+/// The first byte of inputs that are said under the handshake's keys.
+const PROTECTED: usize = 0xff;
+
+/// The input: records that a server protects with the right keys, each with its type and length.
+/// None of them is a handshake's end, for nobody can make a Finished up.
+fn protected(client: &dyn Client, mut input: Input<'_>) {
+    let mut handshake = client.start().expect("a client starts");
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    assert!(matches!(handshake.advance(&mut received, &mut to_send), Ok(None)));
+    let mut puppet = Puppet::new(&to_send).expect("a ClientHello can be answered");
+    while !input.is_empty() {
+        let content_type = input.byte();
+        let length = input.short() % (1 << 14);
+        puppet.say(content_type, input.bytes(length));
+    }
+    received.append(&mut puppet.out);
+    let result = handshake.advance(&mut received, &mut to_send);
+    assert!(!matches!(result, Ok(Some(_))), "a handshake without a Finished");
+    assert!(to_send.len() <= MOST_TO_SAY);
+}
+
+/// TLS 1.3 by toll's own handshake, TLS 1.2 through rustls, CBC through OpenSSL, TLS 1.3 through
+/// rustls.
+fn clients() -> [Box<dyn Client>; 4] {
     let any = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
     let plans = [
         TlsPlan { version: Some(Version::Tls13), ..any.clone() },
         TlsPlan { version: Some(Version::Tls12), ..any.clone() },
-        TlsPlan { suite: Suite::parse("ECDHE-RSA-AES128-SHA").ok(), ..any },
+        TlsPlan { suite: Suite::parse("ECDHE-RSA-AES128-SHA").ok(), ..any.clone() },
+        TlsPlan {
+            version: Some(Version::Tls13),
+            key_exchange: Some(KeyExchangeMode::Fresh),
+            ..any
+        },
     ];
     let seldom = OneIn(NonZeroU32::MAX);
     plans.map(|plan| client(&plan, "localhost", seldom).expect("a client is made"))

@@ -7,9 +7,14 @@ mod openssl;
 mod rustls;
 mod server_flight;
 mod sessions;
+mod signature;
+mod tls13;
 mod verifier;
 
 use ::tls::{CertificateKey, Group, Suite, Version};
+
+#[cfg(any(test, fuzzing))]
+pub(crate) use tls13::puppet::Puppet;
 
 use crate::OneIn;
 use crate::failure::Failure;
@@ -78,7 +83,7 @@ pub(crate) fn client(
     verify: OneIn,
 ) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => Box::new(rustls::RustlsClient::new(plan, host, verify)?),
+        Stack::Rustls => rustls::client(plan, host, verify)?,
         Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
     })
 }

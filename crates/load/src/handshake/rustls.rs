@@ -19,15 +19,16 @@ use tls::{Cipher, Group, Suite, Version};
 use super::dial::Dial;
 use super::fixed_group::fixed;
 use super::sessions::Sessions;
+use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::{Client, Established, Handshake, Negotiated, Tickets, alert_name};
-use crate::OneIn;
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
 use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
+use crate::{OneIn, Percent};
 
-pub(super) struct RustlsClient {
+struct RustlsClient {
     /// Resumes nothing.
     full: Arc<ClientConfig>,
     /// Resumes where it has a ticket or a session, and keeps those that it gets.
@@ -37,8 +38,28 @@ pub(super) struct RustlsClient {
     name: ServerName<'static>,
 }
 
+/// The client for a plan: toll's own where that suffices, which costs less, and rustls's otherwise.
+pub(super) fn client(
+    plan: &TlsPlan,
+    host: &str,
+    verify: OneIn,
+) -> Result<Box<dyn Client>, PlanError> {
+    let client = RustlsClient::new(plan, host, verify)?;
+    let is_simple = plan.only_version() == Some(Version::Tls13)
+        && plan.effective_key_exchange() == KeyExchangeMode::Fixed
+        && plan.resumption == Percent::default();
+    let own = is_simple.then(|| {
+        let RustlsClient { full, verifier, name, .. } = &client;
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), verify.0)
+    });
+    Ok(match own.flatten() {
+        Some(own) => Box::new(own),
+        None => Box::new(client),
+    })
+}
+
 impl RustlsClient {
-    pub(super) fn new(plan: &TlsPlan, host: &str, verify: OneIn) -> Result<Self, PlanError> {
+    fn new(plan: &TlsPlan, host: &str, verify: OneIn) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| PlanError(format!("`{host}` is no server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
@@ -230,7 +251,7 @@ fn over() -> Failure {
 }
 
 /// Appends what `encode` writes, in as much room as it says that it needs.
-fn encode(
+pub(super) fn encode(
     mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
@@ -342,7 +363,7 @@ fn group(name: NamedGroup) -> Option<Group> {
     Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
 }
 
-fn failure(error: &Error) -> Failure {
+pub(super) fn failure(error: &Error) -> Failure {
     let kind = match error {
         Error::AlertReceived(description) => {
             return Failure::new(ErrorKind::Alert, format!("alert {}", alert(*description)));

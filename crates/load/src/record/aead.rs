@@ -45,6 +45,15 @@ impl AeadKey {
         Some(Self { key, iv: *iv, beginnings })
     }
 
+    /// The length of a key; `None` where the cipher is no AEAD.
+    pub(crate) fn length(cipher: Cipher) -> Option<usize> {
+        match cipher {
+            Cipher::Aes128Gcm => Some(16),
+            Cipher::Aes256Gcm | Cipher::ChaCha20Poly1305 => Some(32),
+            Cipher::Aes128Cbc | Cipher::Aes256Cbc => None,
+        }
+    }
+
     /// Whether [`Self::peek`] can do anything.
     pub(super) fn can_peek(&self) -> bool {
         !matches!(self.beginnings, Beginnings::Closed)

@@ -20,6 +20,7 @@ pub(crate) const MOST_PLAINTEXT: usize = 1 << 14;
 
 /// Content types that toll meets, of RFC 8446 section 5.1.
 pub(crate) mod content_type {
+    pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
     pub(crate) const ALERT: u8 = 21;
     pub(crate) const HANDSHAKE: u8 = 22;
     pub(crate) const APPLICATION_DATA: u8 = 23;

@@ -1,0 +1,548 @@
+//! Full handshakes of TLS 1.3 with a key exchange that costs the client nothing (RFC 8446).
+//!
+//! With the key exchange fixed, what is left for the client is little: to hash what both say, to
+//! derive keys, and to open the server's few records. rustls takes several times as long, for it
+//! serves every purpose; this serves one. It sends the ClientHello that rustls would send, takes what
+//! rustls would take, and has its certificates verified by it. Whatever is more, such as
+//! resumption, an honest key exchange or TLS 1.2, is rustls's.
+//!
+//! A server that asks for a certificate is told that there is none. One that asks for another group
+//! (HelloRetryRequest) gets it.
+
+mod flight;
+mod hello;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod puppet;
+mod refusal;
+mod schedule;
+mod server;
+mod wire;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use ::tls::{Group, PrfHash, Suite, Version};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::fixed_group::fixed;
+use super::verifier::SamplingVerifier;
+use super::{Client, Established, Handshake, Negotiated, alert_name};
+use crate::failure::{ErrorKind, Failure};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
+use flight::{ServerHello, kind};
+use hello::{Hello, Retry};
+use refusal::Refusal;
+use schedule::{Beginning, Secret, Transcript};
+use server::{Accepted, Server};
+use wire::{put_message, put_records};
+
+/// The most that a server may send before its Finished.
+const MOST: usize = 256 << 10;
+
+/// The content of a ChangeCipherSpec record, which means nothing in TLS 1.3 (RFC 8446, section 5).
+const CHANGE_CIPHER_SPEC: [u8; 1] = [1];
+
+/// Makes handshakes on one thread.
+pub(super) struct Tls13Client(Arc<Offer>);
+
+/// What is the same in all handshakes of a client.
+struct Offer {
+    hello: Hello,
+    suites: Vec<(&'static Suite, Beginning)>,
+    groups: Vec<Group>,
+    schemes: Vec<u16>,
+    server: Server,
+}
+
+impl Tls13Client {
+    /// One that offers what this configuration of rustls offers, whose key exchange is fixed and
+    /// whose only version is TLS 1.3; `None` where that is more than is known here.
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        verifier: Arc<SamplingVerifier>,
+        one_in: NonZeroU32,
+    ) -> Option<Self> {
+        let provider = config.crypto_provider();
+        let suites = provider.cipher_suites.iter().filter_map(|suite| suite.tls13());
+        let suites = suites
+            .map(|suite| {
+                let suite = Suite::by_code_point(suite.common.suite.into())?;
+                Some((suite, Beginning::new(suite.prf)?))
+            })
+            .collect::<Option<_>>()?;
+        let group = |name: u16| Group::ALL.into_iter().find(|group| group.code_point() == name);
+        let groups = provider.kx_groups.iter().map(|kx| group(kx.name().into()));
+        let groups = groups.collect::<Option<_>>()?;
+        let schemes = provider.signature_verification_algorithms.supported_schemes();
+        let schemes = schemes.into_iter().map(u16::from).collect();
+        let server = Server::new(verifier, name.clone(), one_in);
+        let hello = Hello::of_rustls(config, name)?;
+        Some(Self(Arc::new(Offer { hello, suites, groups, schemes, server })))
+    }
+}
+
+impl Client for Tls13Client {
+    fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
+        Ok(Box::new(Tls13Handshake {
+            offer: self.0.clone(),
+            stage: Stage::Start,
+            partial: Vec::new(),
+            taken: 0,
+        }))
+    }
+}
+
+struct Tls13Handshake {
+    offer: Arc<Offer>,
+    stage: Stage,
+    /// A message of which a part has come.
+    partial: Vec<u8>,
+    /// Bytes that the server has sent.
+    taken: usize,
+}
+
+enum Stage {
+    Start,
+    /// A ClientHello was sent.
+    Asked(Box<Asked>),
+    /// The server has chosen, and goes on under the handshake's keys.
+    Protected(Box<Protected>),
+    Over,
+}
+
+/// What awaits a ServerHello.
+struct Asked {
+    /// The last ClientHello.
+    message: Vec<u8>,
+    /// The group whose share it carries.
+    group: u16,
+    /// The suite of a HelloRetryRequest, and the transcript up to the last ClientHello.
+    retried: Option<(u16, Transcript)>,
+}
+
+/// What the server has chosen, and what it has proven so far.
+struct Protected {
+    suite: &'static Suite,
+    group: Group,
+    transcript: Transcript,
+    secrets: schedule::Handshake,
+    opener: Opener,
+    sealer: Sealer,
+    awaits: Awaits,
+    /// The context of a CertificateRequest.
+    certificate_request: Option<Vec<u8>>,
+}
+
+enum Awaits {
+    EncryptedExtensions,
+    Certificate,
+    CertificateVerify(Arc<Accepted>),
+    Finished(Signed),
+}
+
+/// The signature that came.
+struct Signed {
+    by: Arc<Accepted>,
+    scheme: u16,
+    is_verified: bool,
+}
+
+impl Handshake for Tls13Handshake {
+    fn advance(
+        &mut self,
+        received: &mut Vec<u8>,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Failure> {
+        let mut used = 0;
+        let result = self.go_on(received, &mut used, to_send);
+        received.drain(..used);
+        result.map_err(|refusal| {
+            self.tell(refusal.alert, to_send);
+            self.stage = Stage::Over;
+            refusal.failure
+        })
+    }
+}
+
+impl Tls13Handshake {
+    /// Takes whole records; `used` says how many bytes they have.
+    fn go_on(
+        &mut self,
+        received: &mut [u8],
+        used: &mut usize,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        if matches!(self.stage, Stage::Start) {
+            let hello = &self.offer.hello;
+            let message = hello.fresh().ok_or_else(|| Refusal::internal("no random bytes"))?;
+            Hello::put(to_send, &message, true);
+            let asked = Asked { message, group: hello.group, retried: None };
+            self.stage = Stage::Asked(Box::new(asked));
+        }
+        while let Some(header) = received.get(*used..*used + HEADER) {
+            let header = header_of(header).ok_or_else(Refusal::not_tls)?;
+            let start = *used + HEADER;
+            let Some(body) = received.get_mut(start..start + header.length) else { break };
+            *used = start + header.length;
+            self.taken += HEADER + header.length;
+            if self.taken > MOST {
+                return Err(Refusal::unexpected("more than 256 KiB of handshake"));
+            }
+            if let Some(established) = self.record(header, body, to_send)? {
+                return Ok(Some(established));
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(
+        &mut self,
+        header: Header,
+        body: &mut [u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        match (header.content_type, &mut self.stage) {
+            (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
+            (content_type::ALERT, _) => Err(alert(body)),
+            (content_type::HANDSHAKE, Stage::Asked(_)) => self.messages(body, to_send),
+            (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {
+                let opened = protected.opener.open(header, body).ok_or_else(Refusal::unopened)?;
+                let content = &body[opened.plaintext];
+                if content.len() > MOST_PLAINTEXT {
+                    return Err(Refusal::malformed("record"));
+                }
+                match opened.content_type {
+                    content_type::HANDSHAKE => self.messages(content, to_send),
+                    content_type::ALERT => Err(alert(content)),
+                    _ => Err(Refusal::unexpected("data before the handshake's end")),
+                }
+            }
+            (_, Stage::Over) => Err(Refusal::internal("the handshake is over")),
+            _ => Err(Refusal::unexpected("a record that is not protected as it must be")),
+        }
+    }
+
+    /// Takes the messages in the content of a record, and keeps what is not whole.
+    fn messages(
+        &mut self,
+        content: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        if content.is_empty() {
+            return Err(Refusal::unexpected("an empty record of handshake messages"));
+        }
+        let joined = if self.partial.is_empty() {
+            None
+        } else {
+            self.partial.extend_from_slice(content);
+            Some(std::mem::take(&mut self.partial))
+        };
+        let messages = joined.as_deref().unwrap_or(content);
+        let mut at = 0;
+        while let Some(length) = message_length(&messages[at..]) {
+            let message = &messages[at..at + length];
+            at += length;
+            let is_last = at == messages.len();
+            if let Some(established) = self.message(message, is_last, to_send)? {
+                return Ok(Some(established));
+            }
+        }
+        match joined {
+            Some(joined) if at == 0 => self.partial = joined,
+            _ => self.partial.extend_from_slice(&messages[at..]),
+        }
+        Ok(None)
+    }
+
+    /// Takes a message with its header of four bytes; `is_last` where its record holds no more.
+    fn message(
+        &mut self,
+        message: &[u8],
+        is_last: bool,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        let (kind, body) = (message[0], &message[4..]);
+        match (std::mem::replace(&mut self.stage, Stage::Over), kind) {
+            // Keys change behind these two (RFC 8446, section 5.1).
+            (Stage::Asked(_), kind::SERVER_HELLO) | (Stage::Protected(_), kind::FINISHED)
+                if !is_last =>
+            {
+                Err(Refusal::unexpected("more in a record than may be where keys change"))
+            }
+            (Stage::Asked(asked), kind::SERVER_HELLO) => {
+                let hello =
+                    ServerHello::read(body).ok_or_else(|| Refusal::malformed("ServerHello"))?;
+                self.stage = asked.answered(&self.offer, &hello, message, to_send)?;
+                Ok(None)
+            }
+            (Stage::Protected(mut protected), kind) => {
+                // An alert that tells of a refusal is protected too.
+                let result = protected.take(&self.offer, kind, message, to_send);
+                if !matches!(result, Ok(Some(_))) {
+                    self.stage = Stage::Protected(protected);
+                }
+                result
+            }
+            (_, kind) => Err(Refusal::unexpected(format!("a message of type {kind}"))),
+        }
+    }
+
+    /// Appends an alert, protected where there are keys.
+    fn tell(&mut self, alert: Option<u8>, to_send: &mut Vec<u8>) {
+        const FATAL: u8 = 2;
+        let Some(description) = alert else { return };
+        let content = [FATAL, description];
+        match &mut self.stage {
+            Stage::Protected(protected) => {
+                // Whether it arrives does not matter.
+                let _ = protected.sealer.seal(content_type::ALERT, &content, to_send);
+            }
+            _ => put_records(to_send, content_type::ALERT, [3, 3], &content),
+        }
+    }
+}
+
+impl Asked {
+    /// What follows the server's answer.
+    fn answered(
+        self,
+        offer: &Offer,
+        hello: &ServerHello<'_>,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Stage, Refusal> {
+        const TLS13: u16 = 0x0304;
+        if hello.version != Some(TLS13) {
+            return Err(Refusal::version());
+        }
+        if hello.has_others {
+            return Err(Refusal::unexpected("an extension of ServerHello that was not offered"));
+        }
+        if hello.session_id != Hello::session_id(&self.message) {
+            return Err(Refusal::illegal("another session identifier than the client's"));
+        }
+        let (suite, beginning) = offer
+            .suites
+            .iter()
+            .find(|(suite, _)| suite.code_point == hello.suite)
+            .ok_or_else(|| Refusal::illegal("a suite that was not offered"))?;
+        let retried = self.retried.as_ref();
+        if retried.is_some_and(|(suite, _)| *suite != hello.suite) {
+            return Err(Refusal::illegal("another suite than the HelloRetryRequest's"));
+        }
+        if hello.is_retry {
+            return self.again(offer, hello, suite.prf, message, to_send);
+        }
+        let group = offer
+            .groups
+            .iter()
+            .find(|group| {
+                hello.group == Some(group.code_point()) && hello.group == Some(self.group)
+            })
+            .ok_or_else(|| Refusal::illegal("a key share of a group without the client's"))?;
+        let shared = fixed(*group)
+            .start()
+            .and_then(|exchange| exchange.complete(hello.share))
+            .map_err(|_| Refusal::illegal("a key share that is none of its group"))?;
+        let mut transcript = match self.retried {
+            Some((_, transcript)) => transcript,
+            None => Transcript::new(suite.prf),
+        };
+        transcript.add(&self.message);
+        transcript.add(message);
+        let secrets = beginning.handshake(shared.secret_bytes(), &transcript.hash());
+        let secrets = secrets.ok_or_else(no_keys)?;
+        let opener = Opener::new(secrets.server.protection(suite).ok_or_else(no_keys)?, 0);
+        let sealer = Sealer::new(secrets.client.protection(suite).ok_or_else(no_keys)?, 0);
+        Ok(Stage::Protected(Box::new(Protected {
+            suite,
+            group: *group,
+            transcript,
+            secrets,
+            opener,
+            sealer,
+            awaits: Awaits::EncryptedExtensions,
+            certificate_request: None,
+        })))
+    }
+
+    /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
+    fn again(
+        self,
+        offer: &Offer,
+        hello: &ServerHello<'_>,
+        hash: PrfHash,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Stage, Refusal> {
+        if self.retried.is_some() {
+            return Err(Refusal::unexpected("a second HelloRetryRequest"));
+        }
+        let group = hello.group.filter(|group| *group != self.group);
+        if group.is_none() && (hello.group.is_some() || hello.cookie.is_none()) {
+            return Err(Refusal::illegal("a HelloRetryRequest that asks for nothing else"));
+        }
+        let exchange = match group {
+            None => None,
+            Some(wanted) => {
+                let group = offer.groups.iter().find(|group| group.code_point() == wanted);
+                let exchange = group.and_then(|group| fixed(*group).start().ok());
+                Some(exchange.ok_or_else(|| Refusal::illegal("a group that was not offered"))?)
+            }
+        };
+        let retry = Retry {
+            share: group.zip(exchange.as_ref().map(|exchange| exchange.pub_key())),
+            cookie: hello.cookie,
+        };
+        let again = Hello::again(&self.message, &retry).ok_or_else(no_keys)?;
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
+        Hello::put(to_send, &again, false);
+        let mut first = Transcript::new(hash);
+        first.add(&self.message);
+        let mut transcript = first.replaced_by_its_hash(hash);
+        transcript.add(message);
+        Ok(Stage::Asked(Box::new(Asked {
+            message: again,
+            group: group.unwrap_or(self.group),
+            retried: Some((hello.suite, transcript)),
+        })))
+    }
+}
+
+impl Protected {
+    fn take(
+        &mut self,
+        offer: &Offer,
+        kind: u8,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        let body = &message[4..];
+        match (&self.awaits, kind) {
+            (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
+                let kinds = flight::encrypted_extensions(body)
+                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
+                if let Some(unasked) = kinds.into_iter().find(|k| !is_answer(&offer.hello, *k)) {
+                    return Err(Refusal::extension(unasked));
+                }
+                self.awaits = Awaits::Certificate;
+            }
+            (Awaits::Certificate, kind::CERTIFICATE_REQUEST)
+                if self.certificate_request.is_none() =>
+            {
+                let context = flight::certificate_request(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
+                self.certificate_request = Some(context.to_owned());
+            }
+            (Awaits::Certificate, kind::CERTIFICATE) => {
+                let accepted = offer.server.accept(body, &offer.hello.offered)?;
+                self.awaits = Awaits::CertificateVerify(accepted);
+            }
+            (Awaits::CertificateVerify(by), kind::CERTIFICATE_VERIFY) => {
+                let (scheme, signature) = flight::certificate_verify(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateVerify"))?;
+                if !offer.schemes.contains(&scheme) {
+                    return Err(Refusal::illegal("a signature scheme that was not offered"));
+                }
+                let is_verified = offer.server.draw_sampled();
+                let transcript = self.transcript.hash();
+                if is_verified && !by.has_signed(scheme, signature, transcript.as_ref()) {
+                    return Err(Refusal::unauthentic("a signature that is not the handshake's"));
+                }
+                let by = by.clone();
+                self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
+            }
+            (Awaits::Finished(_), kind::FINISHED) => {
+                let expected = self.secrets.server.finished(&self.transcript.hash());
+                if expected.ok_or_else(no_keys)?.as_ref() != body {
+                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                }
+                self.transcript.add(message);
+                return self.finish(to_send).map(Some);
+            }
+            (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
+        }
+        self.transcript.add(message);
+        Ok(None)
+    }
+
+    /// The client's Finished, and the keys of what follows.
+    fn finish(&mut self, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
+        let Awaits::Finished(signed) = &self.awaits else {
+            return Err(Refusal::internal("nothing was signed"));
+        };
+        let keys = self.secrets.application(&self.transcript.hash()).ok_or_else(no_keys)?;
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
+        let mut last = Vec::with_capacity(4 + 48);
+        if let Some(context) = &self.certificate_request {
+            // There is no certificate (RFC 8446, section 4.4.2).
+            let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
+            put_message(&mut last, kind::CERTIFICATE, &body);
+            self.transcript.add(&last);
+        }
+        let finished = self.secrets.client.finished(&self.transcript.hash()).ok_or_else(no_keys)?;
+        put_message(&mut last, kind::FINISHED, finished.as_ref());
+        self.sealer.seal(content_type::HANDSHAKE, &last, to_send).ok_or_else(no_keys)?;
+
+        let suite = self.suite;
+        let protection = |secret: &Secret| secret.protection(suite).ok_or_else(no_keys);
+        let (client, server) = keys;
+        Ok(Established {
+            opener: Opener::new(protection(&server)?, 0),
+            sealer: Sealer::new(protection(&client)?, 0),
+            negotiated: Negotiated {
+                version: Version::Tls13,
+                suite,
+                group: Some(self.group),
+                signature_scheme: Some(signed.scheme),
+                certificate_key: signed.by.key,
+                encrypt_then_mac: false,
+                resumed: false,
+            },
+            is_signature_verified: signed.is_verified,
+            tickets: None,
+        })
+    }
+}
+
+/// Whether an extension of EncryptedExtensions answers one of the client's that may be answered
+/// there (RFC 8446, section 4.2).
+fn is_answer(hello: &Hello, kind: u16) -> bool {
+    const SERVER_NAME: u16 = 0;
+    const SUPPORTED_GROUPS: u16 = 10;
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
+}
+
+/// A record's header, whatever version of TLS it names where it is not protected.
+fn header_of(bytes: &[u8]) -> Option<Header> {
+    let [content_type, 3, minor, high, low] = *bytes else { return None };
+    let is_known = minor == 3 || content_type != content_type::APPLICATION_DATA;
+    is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
+}
+
+/// How many bytes the message has that begins here, if it is whole.
+fn message_length(bytes: &[u8]) -> Option<usize> {
+    let [_, high, middle, low, ..] = *bytes else { return None };
+    let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
+    (length <= bytes.len()).then_some(length)
+}
+
+fn alert(content: &[u8]) -> Refusal {
+    match *content {
+        [_, 0] => Refusal::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
+        [_, description] => {
+            Refusal::ended(ErrorKind::Alert, format!("alert {}", alert_name(description)))
+        }
+        _ => Refusal::malformed("alert"),
+    }
+}
+
+/// No length here is one that the libraries refuse.
+fn no_keys() -> Refusal {
+    Refusal::internal("keys that could not be derived")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Why a handshake ends without keys: what is recorded of it, and what the server is told.
+
+use crate::failure::{ErrorKind, Failure};
+
+/// A failure with the alert that tells the server of it (RFC 8446, section 6.2).
+pub(super) struct Refusal {
+    pub(super) failure: Failure,
+    /// `None` where the server has ended it.
+    pub(super) alert: Option<u8>,
+}
+
+impl Refusal {
+    fn new(kind: ErrorKind, seen: impl Into<String>, alert: u8) -> Self {
+        Self { failure: Failure::new(kind, seen), alert: Some(alert) }
+    }
+
+    /// The server ended the handshake.
+    pub(super) fn ended(kind: ErrorKind, seen: impl Into<String>) -> Self {
+        Self { failure: Failure::new(kind, seen), alert: None }
+    }
+
+    /// What came is no record.
+    pub(super) fn not_tls() -> Self {
+        Self::new(ErrorKind::NotTls, "bytes that are no TLS record", 50)
+    }
+
+    /// A message where another was to come.
+    pub(super) fn unexpected(seen: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 10)
+    }
+
+    /// A message that breaks its own grammar.
+    pub(super) fn malformed(message: &str) -> Self {
+        Self::new(ErrorKind::Handshake, format!("a malformed {message}"), 50)
+    }
+
+    /// A choice that was not offered, or that contradicts another.
+    pub(super) fn illegal(seen: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 47)
+    }
+
+    /// A version that was not offered.
+    pub(super) fn version() -> Self {
+        Self::new(ErrorKind::Handshake, "a version that was not offered", 70)
+    }
+
+    /// An extension that was not offered.
+    pub(super) fn extension(kind: u16) -> Self {
+        Self::new(ErrorKind::Handshake, format!("extension {kind}, which was not offered"), 110)
+    }
+
+    /// A record that does not open.
+    pub(super) fn unopened() -> Self {
+        Self::new(ErrorKind::Handshake, "a record of the handshake that is not authentic", 20)
+    }
+
+    /// A certificate that is not accepted.
+    pub(super) fn certificate(failure: Failure) -> Self {
+        Self { failure, alert: Some(42) }
+    }
+
+    /// A signature or a Finished that is not the handshake's.
+    pub(super) fn unauthentic(seen: &str) -> Self {
+        Self::new(ErrorKind::Authentication, seen, 51)
+    }
+
+    /// What the client itself lacks.
+    pub(super) fn internal(seen: &str) -> Self {
+        Self::new(ErrorKind::Handshake, seen, 80)
+    }
+}

@@ -1,0 +1,239 @@
+//! The key schedule of TLS 1.3 without a pre-shared key (RFC 8446, section 7.1).
+//!
+//! HMAC keys are kept with their first blocks hashed, since a secret has several things derived
+//! from it, and the first secrets are the same in all handshakes.
+
+use hmac::{Hmac, Mac};
+use sha2::{Digest, Sha256, Sha384};
+use tls::{PrfHash, Suite};
+
+use crate::record::{AeadKey, Protection};
+
+/// The output of the longest hash here.
+const LONGEST: usize = 48;
+
+/// The output of a hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hashed {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl AsRef<[u8]> for Hashed {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl From<&[u8]> for Hashed {
+    /// Of a hash's output, which is no longer than this.
+    fn from(output: &[u8]) -> Self {
+        let mut bytes = [0; LONGEST];
+        let length = output.len().min(LONGEST);
+        bytes[..length].copy_from_slice(&output[..length]);
+        Self { bytes, length }
+    }
+}
+
+/// The hash of all handshake messages so far.
+#[derive(Clone)]
+pub(super) enum Transcript {
+    Sha256(Sha256),
+    Sha384(Sha384),
+}
+
+impl Transcript {
+    pub(super) fn new(hash: PrfHash) -> Self {
+        match hash {
+            PrfHash::Sha256 => Self::Sha256(Sha256::new()),
+            PrfHash::Sha384 => Self::Sha384(Sha384::new()),
+        }
+    }
+
+    pub(super) fn add(&mut self, messages: &[u8]) {
+        match self {
+            Self::Sha256(hash) => hash.update(messages),
+            Self::Sha384(hash) => hash.update(messages),
+        }
+    }
+
+    pub(super) fn hash(&self) -> Hashed {
+        match self {
+            Self::Sha256(hash) => Hashed::from(hash.clone().finalize().as_slice()),
+            Self::Sha384(hash) => Hashed::from(hash.clone().finalize().as_slice()),
+        }
+    }
+
+    /// After a HelloRetryRequest the first ClientHello stands in the transcript as its hash (RFC
+    /// 8446, section 4.4.1).
+    pub(super) fn replaced_by_its_hash(&self, hash: PrfHash) -> Self {
+        const MESSAGE_HASH: u8 = 254;
+        let digest = self.hash();
+        let mut replaced = Self::new(hash);
+        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length as u8]);
+        replaced.add(digest.as_ref());
+        replaced
+    }
+}
+
+/// A secret as the key of an HMAC.
+#[derive(Clone)]
+pub(super) enum Secret {
+    Sha256(Hmac<Sha256>),
+    Sha384(Hmac<Sha384>),
+}
+
+impl Secret {
+    /// `None` never comes: HMAC takes keys of all lengths.
+    fn new(hash: PrfHash, key: &[u8]) -> Option<Self> {
+        Some(match hash {
+            PrfHash::Sha256 => Self::Sha256(Hmac::new_from_slice(key).ok()?),
+            PrfHash::Sha384 => Self::Sha384(Hmac::new_from_slice(key).ok()?),
+        })
+    }
+
+    fn hash(&self) -> PrfHash {
+        match self {
+            Self::Sha256(_) => PrfHash::Sha256,
+            Self::Sha384(_) => PrfHash::Sha384,
+        }
+    }
+
+    fn sign(&self, message: &[u8]) -> Hashed {
+        match self {
+            Self::Sha256(key) => {
+                let tag = key.clone().chain_update(message).finalize().into_bytes();
+                Hashed::from(tag.as_slice())
+            }
+            Self::Sha384(key) => {
+                let tag = key.clone().chain_update(message).finalize().into_bytes();
+                Hashed::from(tag.as_slice())
+            }
+        }
+    }
+
+    /// HKDF-Expand-Label, of no more bytes than the hash has.
+    fn expand(&self, label: &[u8], context: &[u8], length: usize) -> Hashed {
+        const PREFIX: &[u8] = b"tls13 ";
+        // Two lengths, the longest label and context, and HKDF's counter (RFC 5869, section 2.3).
+        let mut info = [0; 2 + 1 + 6 + 12 + 1 + LONGEST + 1];
+        let mut end = 0;
+        let parts = [
+            &(length as u16).to_be_bytes()[..],
+            &[(PREFIX.len() + label.len()) as u8],
+            PREFIX,
+            label,
+            &[context.len() as u8],
+            context,
+            &[1],
+        ];
+        for part in parts {
+            info[end..end + part.len()].copy_from_slice(part);
+            end += part.len();
+        }
+        let mut out = self.sign(&info[..end]);
+        out.length = length.min(out.length);
+        out
+    }
+
+    /// Derive-Secret, ready to be expanded.
+    fn derive(&self, label: &[u8], transcript: &Hashed) -> Option<Self> {
+        let derived = self.expand(label, transcript.as_ref(), transcript.length);
+        Self::new(self.hash(), derived.as_ref())
+    }
+
+    /// The protection of the records of one direction (RFC 8446, section 7.3).
+    pub(super) fn protection(&self, suite: &Suite) -> Option<Protection> {
+        let key = self.expand(b"key", &[], AeadKey::length(suite.cipher)?);
+        let iv = self.expand(b"iv", &[], 12);
+        let iv = iv.as_ref().try_into().ok()?;
+        AeadKey::new(suite.cipher, key.as_ref(), iv).map(Protection::Tls13)
+    }
+
+    /// The content of a Finished message (RFC 8446, section 4.4.4).
+    pub(super) fn finished(&self, transcript: &Hashed) -> Option<Hashed> {
+        let key = self.expand(b"finished", &[], transcript.length);
+        Some(Self::new(self.hash(), key.as_ref())?.sign(transcript.as_ref()))
+    }
+}
+
+/// What all handshakes with one hash have in common.
+pub(super) struct Beginning {
+    /// Keyed with what the early secret gives the handshake secret.
+    salt: Secret,
+    nothing: Hashed,
+}
+
+impl Beginning {
+    pub(super) fn new(hash: PrfHash) -> Option<Self> {
+        let nothing = Transcript::new(hash).hash();
+        let zeros = [0; LONGEST];
+        let zeros = &zeros[..nothing.length];
+        // HKDF-Extract(0, 0): there is no pre-shared key.
+        let early = Secret::new(hash, Secret::new(hash, zeros)?.sign(zeros).as_ref())?;
+        Some(Self { salt: early.derive(b"derived", &nothing)?, nothing })
+    }
+
+    /// The handshake's secrets, from what the key exchange gave and the transcript to ServerHello.
+    pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> Option<Handshake> {
+        let secret = Secret::new(self.salt.hash(), self.salt.sign(shared).as_ref())?;
+        Some(Handshake {
+            client: secret.derive(b"c hs traffic", hello)?,
+            server: secret.derive(b"s hs traffic", hello)?,
+            salt: secret.derive(b"derived", &self.nothing)?,
+        })
+    }
+}
+
+/// The secrets of a handshake under way.
+pub(super) struct Handshake {
+    pub(super) client: Secret,
+    pub(super) server: Secret,
+    salt: Secret,
+}
+
+impl Handshake {
+    /// Client's and server's secret for application data, from the transcript to the server's
+    /// Finished.
+    pub(super) fn application(&self, finished: &Hashed) -> Option<(Secret, Secret)> {
+        let hash = self.salt.hash();
+        let zeros = &[0; LONGEST][..finished.length];
+        let master = Secret::new(hash, self.salt.sign(zeros).as_ref())?;
+        Some((master.derive(b"c ap traffic", finished)?, master.derive(b"s ap traffic", finished)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
+        digits
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
+    }
+
+    /// The values of RFC 8448, section 3.
+    #[test]
+    fn the_published_handshake_gives_the_published_keys() {
+        let shared = bytes("8bd4054fb55b9d63fdfbacf9f04b9f0d35e6d63f537563efd46272900f89492d");
+        let hello = bytes("860c06edc07858ee8e78f0e7428c58edd6b43f2ca3e6e95f02ed063cf0e1cad8");
+        let beginning = Beginning::new(PrfHash::Sha256).unwrap();
+        let handshake = beginning.handshake(&shared, &Hashed::from(&hello[..])).unwrap();
+        let key = |secret: &Secret| secret.expand(b"key", &[], 16).as_ref().to_vec();
+        let iv = |secret: &Secret| secret.expand(b"iv", &[], 12).as_ref().to_vec();
+        assert_eq!(key(&handshake.server), bytes("3fce516009c21727d0f2e4e86ee403bc"));
+        assert_eq!(iv(&handshake.server), bytes("5d313eb2671276ee13000b30"));
+        assert_eq!(key(&handshake.client), bytes("dbfaa693d1762c5b666af5d950258d01"));
+        assert_eq!(iv(&handshake.client), bytes("5bd3c71b836e0b76bb73265f"));
+
+        let finished = bytes("9608102a0f1ccc6db6250b7b7e417b1a000eaada3daae4777a7686c9ff83df13");
+        let (client, server) = handshake.application(&Hashed::from(&finished[..])).unwrap();
+        assert_eq!(key(&server), bytes("9f02283b6c9c07efc26bb9f2ac92e356"));
+        assert_eq!(iv(&server), bytes("cf782b88dd83549aadf1e984"));
+        assert_eq!(key(&client), bytes("17422dda596ed5d9acd890e3c63f5051"));
+        assert_eq!(iv(&client), bytes("5b78923dee08579033e523d9"));
+    }
+}

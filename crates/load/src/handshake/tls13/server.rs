@@ -1,0 +1,93 @@
+//! Who the server is: its certificates, verified whenever they are others than the last, and its
+//! signatures, verified in one handshake in K.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openssl::pkey::{PKey, Public};
+use openssl::x509::X509;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tls::CertificateKey;
+
+use super::flight;
+use super::refusal::Refusal;
+use crate::failure::{ErrorKind, Failure};
+use crate::handshake::rustls::failure;
+use crate::handshake::signature::is_signed;
+use crate::handshake::verifier::SamplingVerifier;
+
+/// One per thread.
+pub(super) struct Server {
+    verifier: Arc<SamplingVerifier>,
+    name: ServerName<'static>,
+    one_in: NonZeroU32,
+    handshakes: AtomicU32,
+    accepted: Mutex<Option<Arc<Accepted>>>,
+}
+
+/// A Certificate message that was accepted.
+pub(super) struct Accepted {
+    message: Vec<u8>,
+    public: PKey<Public>,
+    /// Where toll has a name for it.
+    pub(super) key: Option<CertificateKey>,
+}
+
+impl Server {
+    pub(super) fn new(
+        verifier: Arc<SamplingVerifier>,
+        name: ServerName<'static>,
+        one_in: NonZeroU32,
+    ) -> Self {
+        let (handshakes, accepted) = (AtomicU32::new(0), Mutex::new(None));
+        Self { verifier, name, one_in, handshakes, accepted }
+    }
+
+    /// Accepts a Certificate message, whose body this is, or says why not. `offered` are the types
+    /// of the client's extensions.
+    pub(super) fn accept(&self, message: &[u8], offered: &[u16]) -> Result<Arc<Accepted>, Refusal> {
+        let mut last = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(accepted) = last.as_ref().filter(|accepted| accepted.message == message) {
+            return Ok(accepted.clone());
+        }
+        let (certificates, extensions) =
+            flight::certificates(message).ok_or_else(|| Refusal::malformed("Certificate"))?;
+        if let Some(unasked) = extensions.into_iter().find(|kind| !offered.contains(kind)) {
+            return Err(Refusal::extension(unasked));
+        }
+        let unread =
+            || Failure::new(ErrorKind::Authentication, "a certificate that cannot be read");
+        let [own, others @ ..] = &certificates[..] else {
+            let seen = "no certificate where there must be one";
+            return Err(Refusal::certificate(Failure::new(ErrorKind::Authentication, seen)));
+        };
+        let others: Vec<_> = others.iter().map(|der| CertificateDer::from(*der)).collect();
+        let end_entity = CertificateDer::from(*own);
+        self.verifier
+            .verify_server_cert(&end_entity, &others, &self.name, &[], UnixTime::now())
+            .map_err(|error| Refusal::certificate(failure(&error)))?;
+        let public = X509::from_der(own)
+            .and_then(|certificate| certificate.public_key())
+            .map_err(|_| Refusal::certificate(unread()))?;
+        let key = CertificateKey::of_certificate(own);
+        let accepted = Arc::new(Accepted { message: message.to_owned(), public, key });
+        *last = Some(accepted.clone());
+        Ok(accepted)
+    }
+
+    /// Whether the signature of this handshake is to be verified: the first, then one in K.
+    pub(super) fn draw_sampled(&self) -> bool {
+        self.handshakes.fetch_add(1, Relaxed).is_multiple_of(self.one_in.get())
+    }
+}
+
+impl Accepted {
+    /// Whether the server signed a transcript with this hash (RFC 8446, section 4.4.3).
+    pub(super) fn has_signed(&self, scheme: u16, signature: &[u8], transcript: &[u8]) -> bool {
+        const CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
+        let message = [&[b' '; 64], CONTEXT, transcript].concat();
+        is_signed(&self.public, scheme, &message, signature)
+    }
+}

@@ -1,0 +1,524 @@
+//! Against OpenSSL's server and rustls's, and against one that says what no honest server does.
+
+use std::io::{self, Read, Write};
+use std::sync::OnceLock;
+
+use ::tls::{CertificateKey, Identity, SUITES};
+use openssl::pkey::{PKey, Private};
+use openssl::sign::Signer;
+use openssl::ssl::{
+    ErrorCode, Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
+};
+use openssl::x509::X509;
+
+use super::puppet::{self, Puppet, listed, message};
+use super::*;
+use crate::handshake::client;
+use crate::{OneIn, Percent, TlsPlan, Trust};
+
+/// Two directions in memory.
+#[derive(Default)]
+struct Wire {
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = buffer.len().min(self.incoming.len());
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        buffer[..count].copy_from_slice(&self.incoming[..count]);
+        self.incoming.drain(..count);
+        Ok(count)
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.outgoing.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn identity(key: CertificateKey) -> &'static Identity {
+    static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
+    let keys = [
+        CertificateKey::Rsa(2048),
+        CertificateKey::EcdsaP256,
+        CertificateKey::EcdsaP384,
+        CertificateKey::Ed25519,
+    ];
+    let identities =
+        IDENTITIES.get_or_init(|| keys.map(|key| (key, Identity::generate(key).unwrap())).into());
+    &identities.iter().find(|(of, _)| *of == key).unwrap().1
+}
+
+fn openssl_server(
+    key: CertificateKey,
+    configure: impl FnOnce(&mut SslContextBuilder),
+) -> SslStream<Wire> {
+    let identity = identity(key);
+    let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
+    builder.set_min_proto_version(Some(SslVersion::TLS1_3)).unwrap();
+    let certificate = X509::from_pem(&identity.certificate_pem).unwrap();
+    builder.set_certificate(&certificate).unwrap();
+    builder.set_private_key(&private(identity)).unwrap();
+    configure(&mut builder);
+    SslStream::new(Ssl::new(&builder.build()).unwrap(), Wire::default()).unwrap()
+}
+
+fn private(identity: &Identity) -> PKey<Private> {
+    PKey::private_key_from_pem(&identity.key_pem).unwrap()
+}
+
+fn plan() -> TlsPlan {
+    TlsPlan { version: Some(Version::Tls13), trust: Trust::Anyone, ..TlsPlan::any() }
+}
+
+fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
+    client(plan, "localhost", OneIn(NonZeroU32::MIN)).unwrap().start().unwrap()
+}
+
+/// Runs a handshake with OpenSSL's server, whose bytes come in pieces of this length.
+fn with_openssl(
+    handshake: &mut dyn Handshake,
+    server: &mut SslStream<Wire>,
+    piece: usize,
+) -> Result<Established, Failure> {
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    let mut established = handshake.advance(&mut received, &mut to_send)?;
+    for _ in 0..4 {
+        server.get_mut().incoming.append(&mut to_send);
+        match server.accept() {
+            Ok(()) => {}
+            Err(error) => assert_eq!(error.code(), ErrorCode::WANT_READ, "{error}"),
+        }
+        let said = std::mem::take(&mut server.get_mut().outgoing);
+        for piece in said.chunks(piece) {
+            received.extend_from_slice(piece);
+            if established.is_none() {
+                established = handshake.advance(&mut received, &mut to_send)?;
+            }
+        }
+    }
+    established.ok_or_else(|| Failure::new(ErrorKind::Stall, "no end"))
+}
+
+/// A request is read by the server, and its answer opens, in both cases the first record.
+fn assert_keys_agree(mut established: Established, server: &mut SslStream<Wire>) {
+    let mut request = Vec::new();
+    established.sealer.seal(content_type::APPLICATION_DATA, b"ping", &mut request).unwrap();
+    server.get_mut().incoming.append(&mut request);
+    let mut read = [0; 10];
+    assert_eq!(server.ssl_read(&mut read).unwrap(), 4);
+    assert_eq!(&read[..4], b"ping");
+    server.get_mut().outgoing.clear();
+    server.ssl_write(b"answer").unwrap();
+    let mut record = std::mem::take(&mut server.get_mut().outgoing);
+    let (header, body) = record.split_at_mut(HEADER);
+    let opened = established.opener.open(header_of(header).unwrap(), body).unwrap();
+    assert_eq!(&body[opened.plaintext], b"answer");
+}
+
+fn without_tickets(builder: &mut SslContextBuilder) {
+    builder.set_num_tickets(0).unwrap();
+}
+
+#[test]
+fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
+    let groups = [Group::X25519, Group::Secp256r1, Group::Secp384r1];
+    let keys = [
+        CertificateKey::Rsa(2048),
+        CertificateKey::EcdsaP256,
+        CertificateKey::EcdsaP384,
+        CertificateKey::Ed25519,
+    ];
+    let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
+    let of_groups = suites.flat_map(|suite| groups.map(|group| (suite, group)));
+    for ((suite, group), key) in of_groups.zip(keys.into_iter().cycle()) {
+        let plan = TlsPlan { suite: Some(suite), group: Some(group), ..plan() };
+        let mut server = openssl_server(key, without_tickets);
+        let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
+        let expected = (suite, Some(group), Some(key));
+        let Negotiated { suite, group, certificate_key, version, resumed, .. } =
+            established.negotiated;
+        assert_eq!((suite, group, certificate_key), expected);
+        assert_eq!((version, resumed), (Version::Tls13, false));
+        assert!(established.is_signature_verified);
+        assert_keys_agree(established, &mut server);
+    }
+}
+
+#[test]
+fn where_the_server_s_bytes_are_cut_changes_nothing() {
+    for piece in [1, 2, 5, 6, 100] {
+        let mut server = openssl_server(CertificateKey::Rsa(2048), without_tickets);
+        let established = with_openssl(&mut *start(&plan()), &mut server, piece).unwrap();
+        assert_keys_agree(established, &mut server);
+    }
+}
+
+#[test]
+fn a_server_that_wants_another_group_gets_it() {
+    // The group that rustls prefers is offered with a share, the others without.
+    for (name, group) in [("P-256", Group::Secp256r1), ("P-384", Group::Secp384r1)] {
+        for suite in SUITES.iter().filter(|suite| suite.version() == Version::Tls13) {
+            let mut server = openssl_server(CertificateKey::EcdsaP256, |builder| {
+                without_tickets(builder);
+                builder.set_groups_list(name).unwrap();
+            });
+            let plan = TlsPlan { suite: Some(suite), ..plan() };
+            let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
+            assert_eq!(established.negotiated.group, Some(group));
+            assert_keys_agree(established, &mut server);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+    let mut server = openssl_server(CertificateKey::EcdsaP256, |builder| {
+        without_tickets(builder);
+        builder.set_verify(SslVerifyMode::PEER);
+    });
+    let established = with_openssl(&mut *start(&plan()), &mut server, 1000).unwrap();
+    assert_keys_agree(established, &mut server);
+    assert!(server.ssl().peer_certificate().is_none());
+}
+
+#[test]
+fn signatures_are_verified_in_one_handshake_in_k() {
+    let client = client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap())).unwrap();
+    let verified: Vec<bool> = (0..7)
+        .map(|_| {
+            let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+            let mut handshake = client.start().unwrap();
+            with_openssl(&mut *handshake, &mut server, 1000).unwrap().is_signature_verified
+        })
+        .collect();
+    assert_eq!(verified, [true, false, false, true, false, false, true]);
+}
+
+#[test]
+fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
+    for at in 0.. {
+        let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+        // Not the first handshake of its client, so its signature is not looked at: the Finished
+        // covers all that was said.
+        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX)).unwrap();
+        let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+        assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
+        let mut handshake = client.start().unwrap();
+        let (mut received, mut to_send) = (Vec::new(), Vec::new());
+        assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+        server.get_mut().incoming = to_send.split_off(0);
+        assert!(server.accept().is_err());
+        received = std::mem::take(&mut server.get_mut().outgoing);
+        // The versions of ServerHello's record and of the ChangeCipherSpec behind it mean nothing.
+        let hello = HEADER + usize::from(u16::from_be_bytes([received[3], received[4]]));
+        let Some(byte) = received.get_mut(at) else { break };
+        *byte ^= 1;
+        let is_done = matches!(handshake.advance(&mut received, &mut to_send), Ok(Some(_)));
+        assert_eq!(is_done, [2, hello + 2].contains(&at), "byte {at}");
+    }
+}
+
+#[test]
+fn client_hellos_differ_in_their_random_and_session_identifier_alone() {
+    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN)).unwrap();
+    let hello = || {
+        let (mut received, mut to_send) = (Vec::new(), Vec::new());
+        let mut handshake = client.start().unwrap();
+        assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+        to_send
+    };
+    let (one, two) = (hello(), hello());
+    assert_eq!(one.len(), two.len());
+    let of_its_own = |at: usize| (11..43).contains(&at) || (44..76).contains(&at);
+    for at in 0..one.len() {
+        assert!(one[at] == two[at] || of_its_own(at), "byte {at}");
+    }
+    assert_ne!(one[11..43], two[11..43]);
+    assert_ne!(session_of(&one), session_of(&two));
+}
+
+#[test]
+fn resumption_and_honest_key_exchange_are_left_to_rustls() {
+    let hundred = Percent::new(100).unwrap();
+    let fresh = Some(crate::KeyExchangeMode::Fresh);
+    for plan in [
+        TlsPlan { resumption: hundred, ..plan() },
+        TlsPlan { key_exchange: fresh, ..plan() },
+        TlsPlan { version: None, ..plan() },
+    ] {
+        let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+        let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
+        assert_keys_agree(established, &mut server);
+    }
+}
+
+/// What a client says of a server that answers its ClientHello with these messages.
+fn said_to(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Failure> {
+    let mut handshake = start(&plan());
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    assert!(handshake.advance(&mut received, &mut to_send)?.is_none());
+    received = answer(&to_send);
+    let before = to_send.len();
+    let result = handshake.advance(&mut received, &mut to_send).map(|_| ());
+    if let Err(failure) = &result
+        && failure.kind != ErrorKind::Alert
+        && failure.kind != ErrorKind::EarlyClose
+    {
+        assert!(to_send.len() > before, "no alert tells of {}", failure.seen);
+    }
+    result
+}
+
+#[track_caller]
+fn assert_refused(kind: ErrorKind, seen: &str, answer: impl FnOnce(&[u8]) -> Vec<u8>) {
+    let failure = said_to(answer).unwrap_err();
+    assert_eq!(failure.kind, kind, "{}", failure.seen);
+    assert!(failure.seen.contains(seen), "`{}`", failure.seen);
+}
+
+fn session_of(client_hello: &[u8]) -> &[u8] {
+    Hello::session_id(&client_hello[5..])
+}
+
+fn in_record(message: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_records(&mut out, content_type::HANDSHAKE, [3, 3], message);
+    out
+}
+
+#[test]
+fn server_hellos_that_no_honest_server_sends() {
+    use ErrorKind::Handshake;
+    const TLS13: (u16, &[u8]) = (43, &[3, 4]);
+    let mut share = vec![0, 29];
+    wire::put_vector16(&mut share, &[7; 32]);
+    let share = &share[..];
+    let mut other_group = vec![0, 23];
+    wire::put_vector16(&mut other_group, &[4; 65]);
+    let mut short = vec![0, 29];
+    wire::put_vector16(&mut short, &[7; 31]);
+    const RANDOM: [u8; 32] = [5; 32];
+    let refused = |suite: u16, extensions: &[(u16, &[u8])], seen: &str| {
+        let hello = |client: &[u8]| {
+            in_record(&puppet::answer(&RANDOM, session_of(client), suite, extensions))
+        };
+        assert_refused(Handshake, seen, hello);
+    };
+    refused(0x1301, &[(51, share)], "a version that was not offered");
+    refused(0x1301, &[(43, &[3, 3]), (51, share)], "a version that was not offered");
+    refused(0x1399, &[TLS13, (51, share)], "a suite that was not offered");
+    refused(0xc02f, &[TLS13, (51, share)], "a suite that was not offered");
+    refused(0x1301, &[TLS13], "a key share of a group without the client's");
+    refused(0x1301, &[TLS13, (51, &other_group)], "a key share of a group without the client's");
+    refused(0x1301, &[TLS13, (51, &short)], "a key share that is none of its group");
+    refused(0x1301, &[TLS13, (51, share), (41, &[0, 0])], "that was not offered");
+    refused(0x1301, &[TLS13, TLS13, (51, share)], "a malformed ServerHello");
+    refused(0x1301, &[TLS13, (51, &[0, 29, 0])], "a malformed ServerHello");
+    assert_refused(Handshake, "another session identifier", |_| {
+        in_record(&puppet::answer(&RANDOM, &[9; 32], 0x1301, &[TLS13, (51, share)]))
+    });
+    assert_refused(Handshake, "where keys change", |client| {
+        let hello = puppet::server_hello(client);
+        in_record(&[hello, message(8, &[0, 0])].concat())
+    });
+    assert_refused(Handshake, "a message of type 8", |_| in_record(&message(8, &[0, 0])));
+    assert_refused(Handshake, "an empty record", |_| vec![22, 3, 3, 0, 0]);
+    assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
+    assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
+    assert_refused(ErrorKind::NotTls, "no TLS record", |_| b"HTTP/1.1 400".to_vec());
+    assert_refused(ErrorKind::Alert, "handshake_failure", |_| vec![21, 3, 3, 0, 2, 2, 40]);
+    assert_refused(ErrorKind::EarlyClose, "close_notify", |_| vec![21, 3, 3, 0, 2, 1, 0]);
+}
+
+#[test]
+fn retries_that_no_honest_server_asks_for() {
+    const TLS13: (u16, &[u8]) = (43, &[3, 4]);
+    let retry = |client: &[u8], extensions: &[(u16, &[u8])]| {
+        let all = [&[TLS13], extensions].concat();
+        in_record(&puppet::answer(&flight::RETRY, session_of(client), 0x1301, &all))
+    };
+    let refused = |extensions: &[(u16, &[u8])], seen: &str| {
+        assert_refused(ErrorKind::Handshake, seen, |client| retry(client, extensions));
+    };
+    refused(&[], "asks for nothing else");
+    refused(&[(51, &[0, 29])], "asks for nothing else");
+    refused(&[(51, &[1, 0])], "a group that was not offered");
+    refused(&[(51, &[0, 23, 0])], "a malformed ServerHello");
+    assert_refused(ErrorKind::Handshake, "a second HelloRetryRequest", |client| {
+        let asked = retry(client, &[(51, &[0, 23])]);
+        [asked.clone(), asked].concat()
+    });
+    assert_refused(ErrorKind::Handshake, "another suite than", |client| {
+        let mut share = vec![0, 23];
+        wire::put_vector16(&mut share, &[4; 65]);
+        let hello = puppet::answer(&[5; 32], session_of(client), 0x1302, &[TLS13, (51, &share)]);
+        [retry(client, &[(51, &[0, 23])]), in_record(&hello)].concat()
+    });
+    // A cookie alone is a reason, and comes back.
+    let mut handshake = start(&plan());
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+    received = retry(&to_send, &[(44, &[0, 3, 1, 2, 3])]);
+    to_send.clear();
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+    let cookie = [0, 44, 0, 5, 0, 3, 1, 2, 3];
+    assert!(to_send.windows(cookie.len()).any(|window| window == cookie));
+}
+
+/// A Certificate message with the ECDSA identity's certificate.
+fn certificate() -> Vec<u8> {
+    let pem = &identity(CertificateKey::EcdsaP256).certificate_pem;
+    let der = X509::from_pem(pem).unwrap().to_der().unwrap();
+    let entry = [&(der.len() as u32).to_be_bytes()[1..], &der, &[0, 0]].concat();
+    let list = [&[0], &(entry.len() as u32).to_be_bytes()[1..], &entry].concat();
+    message(kind::CERTIFICATE, &list)
+}
+
+fn signature(transcript: &[u8]) -> Vec<u8> {
+    let key = private(identity(CertificateKey::EcdsaP256));
+    let mut signer = Signer::new(openssl::hash::MessageDigest::sha256(), &key).unwrap();
+    let content = [&[b' '; 64][..], b"TLS 1.3, server CertificateVerify\0", transcript].concat();
+    signer.sign_oneshot_to_vec(&content).unwrap()
+}
+
+fn certificate_verify(scheme: u16, signature: &[u8]) -> Vec<u8> {
+    let mut body = scheme.to_be_bytes().to_vec();
+    wire::put_vector16(&mut body, signature);
+    message(kind::CERTIFICATE_VERIFY, &body)
+}
+
+const NO_EXTENSIONS: [u8; 2] = [0, 0];
+
+/// Plays the honest server's part up to this message.
+fn puppet_until(client_hello: &[u8], stop_before: u8) -> Puppet {
+    let mut puppet = Puppet::new(client_hello).unwrap();
+    type Say = fn(&Puppet) -> Vec<u8>;
+    let steps: [(u8, Say); 4] = [
+        (kind::ENCRYPTED_EXTENSIONS, |_| message(kind::ENCRYPTED_EXTENSIONS, &NO_EXTENSIONS)),
+        (kind::CERTIFICATE, |_| certificate()),
+        (kind::CERTIFICATE_VERIFY, |puppet| {
+            certificate_verify(0x0403, &signature(&puppet.transcript()))
+        }),
+        (kind::FINISHED, |puppet| puppet.finished().unwrap()),
+    ];
+    for (kind, say) in steps.into_iter().take_while(|(kind, _)| *kind != stop_before) {
+        let said = say(&puppet);
+        assert_eq!(said[0], kind);
+        puppet.say(content_type::HANDSHAKE, &said);
+    }
+    puppet
+}
+
+#[test]
+fn the_puppet_is_believed_when_it_is_honest() {
+    let mut handshake = start(&plan());
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+    received = puppet_until(&to_send, 0).out;
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_some());
+    assert!(received.is_empty());
+}
+
+#[test]
+fn protected_messages_that_no_honest_server_sends() {
+    use ErrorKind::{Authentication, Handshake};
+    let refused = |kind, seen: &str, stop_before, content_type: u8, content: &[u8]| {
+        assert_refused(kind, seen, |client| {
+            let mut puppet = puppet_until(client, stop_before);
+            puppet.say(content_type, content);
+            puppet.out
+        });
+    };
+    let handshake = content_type::HANDSHAKE;
+    let extensions = |kinds: &[(u16, &[u8])]| {
+        let mut body = Vec::new();
+        wire::put_vector16(&mut body, &listed(kinds));
+        message(kind::ENCRYPTED_EXTENSIONS, &body)
+    };
+    let (first, second) = (kind::ENCRYPTED_EXTENSIONS, kind::CERTIFICATE);
+    let (third, last) = (kind::CERTIFICATE_VERIFY, kind::FINISHED);
+    // Application protocols and early data were not offered, and versions are not answered here.
+    for kind in [16, 42, 43, 51] {
+        let seen = format!("extension {kind}, which was not offered");
+        refused(Handshake, &seen, first, handshake, &extensions(&[(kind, &[])]));
+    }
+    refused(Handshake, "a malformed Enc", first, handshake, &extensions(&[(0, &[]), (0, &[])]));
+    refused(Handshake, "a malformed Enc", first, handshake, &message(first, &[0, 1]));
+    refused(Handshake, "a message of type 11", first, handshake, &certificate());
+    refused(Handshake, "a message of type 20", second, handshake, &message(last, &[0; 32]));
+    refused(Handshake, "a message of type 4", second, handshake, &message(4, &[0; 32]));
+    refused(Handshake, "data before the handshake's end", second, 23, b"HTTP/1.1 200 OK");
+    refused(ErrorKind::Alert, "internal_error", second, 21, &[2, 80]);
+    refused(ErrorKind::EarlyClose, "close_notify", second, 21, &[1, 0]);
+    refused(Handshake, "a malformed alert", second, 21, &[2]);
+    refused(Handshake, "an empty record", second, handshake, &[]);
+
+    let request = message(kind::CERTIFICATE_REQUEST, &[0, 0, 0]);
+    let twice = [&request[..], &request].concat();
+    refused(Handshake, "a message of type 13", second, handshake, &twice);
+    let cut = message(kind::CERTIFICATE_REQUEST, &[0, 0]);
+    refused(Handshake, "a malformed CertificateRequest", second, handshake, &cut);
+    refused(Authentication, "no certificate", second, handshake, &message(second, &[0, 0, 0, 0]));
+    refused(Handshake, "a malformed Certificate", second, handshake, &message(second, &[1, 9]));
+    let no_der = message(second, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]);
+    refused(Authentication, "", second, handshake, &no_der);
+    let mut unasked = certificate();
+    unasked.truncate(unasked.len() - 2);
+    unasked.extend([0, 4, 0, 18, 0, 0]);
+    for (at, more) in [(3, 4), (7, 4)] {
+        unasked[at] = unasked[at].checked_add(more).unwrap_or_else(|| {
+            unasked[at - 1] += 1;
+            unasked[at].wrapping_add(more)
+        });
+    }
+    refused(Handshake, "extension 18, which was not offered", second, handshake, &unasked);
+
+    let signed = |scheme, signature: &[u8]| certificate_verify(scheme, signature);
+    let forged = "a signature that is not the handshake's";
+    refused(Authentication, forged, third, handshake, &signed(0x0403, &[1; 70]));
+    refused(Authentication, forged, third, handshake, &signed(0x0403, &signature(&[0; 32])));
+    refused(Authentication, forged, third, handshake, &signed(0x0804, &[1; 256]));
+    refused(Handshake, "a signature scheme", third, handshake, &signed(0x0203, &[1; 70]));
+    let longer = [&signed(0x0403, &[1; 70])[4..], &[0]].concat();
+    refused(Handshake, "a malformed CertificateVerify", third, handshake, &message(third, &longer));
+
+    let wrong = "a Finished that is not the handshake's";
+    refused(Authentication, wrong, last, handshake, &message(last, &[0; 32]));
+    refused(Authentication, wrong, last, handshake, &message(last, &[]));
+    assert_refused(Handshake, "where keys change", |client| {
+        let mut puppet = puppet_until(client, kind::FINISHED);
+        let finished = puppet.finished().unwrap();
+        puppet.say(content_type::HANDSHAKE, &[finished, message(4, &[0; 9])].concat());
+        puppet.out
+    });
+    assert_refused(Handshake, "not authentic", |client| {
+        let mut puppet = puppet_until(client, kind::CERTIFICATE);
+        puppet.out.extend([23, 3, 3, 0, 40]);
+        puppet.out.extend([1; 40]);
+        puppet.out
+    });
+    assert_refused(Handshake, "not protected as it must be", |client| {
+        let mut puppet = puppet_until(client, kind::CERTIFICATE);
+        puppet.out.extend(in_record(&certificate()));
+        puppet.out
+    });
+    assert_refused(Handshake, "more than 256 KiB", |client| {
+        let mut puppet = puppet_until(client, kind::CERTIFICATE);
+        let long = message(kind::CERTIFICATE, &vec![0; 300 << 10]);
+        for part in long.chunks(16 << 10) {
+            puppet.say(content_type::HANDSHAKE, part);
+        }
+        puppet.out
+    });
+}
