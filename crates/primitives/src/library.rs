@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::algorithm::{Algorithm, normal};
 use crate::connection::Stack;
-use crate::libraries::{aws_lc, libcrypto, multi_buffer, ring, rustcrypto, rustls};
+use crate::libraries::{aws_lc, isa_l, libcrypto, multi_buffer, ring, rustcrypto, rustls};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 
@@ -43,7 +43,7 @@ pub trait Library: Send + Sync {
 }
 
 /// The names that [`open`] knows, in the order of tables.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 15] = [
     "openssl",
     "aws-lc",
     "ring",
@@ -56,11 +56,29 @@ pub const NAMES: [&str; 12] = [
     "multibuffer-avx2",
     "multibuffer-sha-ni",
     "multibuffer-portable",
+    "isa-l",
+    "isa-l-avx512",
+    "isa-l-avx2",
 ];
 
 /// The libraries that are measured where none is named.
 pub const DEFAULT: [&str; 7] =
     ["openssl", "aws-lc", "ring", "rustcrypto", "rustls-ring", "rustls-aws-lc", "multibuffer"];
+
+/// Opens those that are measured where none is named: [`DEFAULT`], and where the environment names a
+/// build of ISA-L crypto (`ISAL=DIR`), that, in the variants that it exports.
+///
+/// # Errors
+/// One is not here.
+pub fn open_default() -> Result<Vec<Box<dyn Library>>, OpenError> {
+    let mut libraries = DEFAULT.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    if std::env::var_os(isa_l::VARIABLE).is_some_and(|folder| !folder.is_empty()) {
+        libraries.push(open("isa-l")?);
+        libraries
+            .extend(["isa-l-avx512", "isa-l-avx2"].into_iter().filter_map(|name| open(name).ok()));
+    }
+    Ok(libraries)
+}
 
 /// Opens a library by its name, or a libcrypto by its path (a word with a slash in it).
 ///
@@ -78,15 +96,18 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
         "rustcrypto" => Box::new(rustcrypto::RustCrypto::new()),
         "rustlsring" | "rustls" => Box::new(rustls::Rustls::with_ring()),
         "rustlsawslc" => Box::new(rustls::Rustls::with_aws_lc()),
-        _ => match multi_buffer::MultiBuffer::named(name) {
-            Some(library) => Box::new(library?),
-            None => {
-                return Err(OpenError::Unknown {
-                    name: name.to_owned(),
-                    nearest: crate::nearest(name, NAMES.map(str::to_owned).into_iter()),
-                });
+        _ => {
+            if let Some(library) = multi_buffer::MultiBuffer::named(name) {
+                return Ok(Box::new(library?));
             }
-        },
+            if let Some(library) = isa_l::IsaL::named(name) {
+                return Ok(Box::new(library?));
+            }
+            return Err(OpenError::Unknown {
+                name: name.to_owned(),
+                nearest: crate::nearest(name, NAMES.map(str::to_owned).into_iter()),
+            });
+        }
     })
 }
 

@@ -25,8 +25,9 @@ pub(crate) struct Arguments {
     algorithms: Vec<String>,
 
     /// A library: openssl (the system's), aws-lc, ring, rustcrypto, rustls-ring, rustls-aws-lc,
-    /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, or the path of a libcrypto, with
-    /// the libssl beside it for records and handshakes; may be given often
+    /// multibuffer (toll's own kernels), multibuffer-avx2 and so on, isa-l (where the environment says
+    /// ISAL=DIR), or the path of a libcrypto, with the libssl beside it for records and handshakes;
+    /// may be given often
     #[arg(long = "library", value_name = "NAME|PATH")]
     libraries: Vec<String>,
 
@@ -191,7 +192,7 @@ impl Arguments {
             library::open(name).map_err(|why| Failure::request(format!("--library: {why}")))
         };
         if self.libraries.is_empty() {
-            return library::DEFAULT.into_iter().map(open).collect();
+            return library::open_default().map_err(Failure::request);
         }
         self.libraries.iter().map(|name| open(name)).collect()
     }

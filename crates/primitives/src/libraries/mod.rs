@@ -1,6 +1,7 @@
 //! One module a library.
 
 pub(crate) mod aws_lc;
+pub(crate) mod isa_l;
 pub(crate) mod libcrypto;
 pub(crate) mod multi_buffer;
 pub(crate) mod ring;

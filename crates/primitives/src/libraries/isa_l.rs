@@ -1,0 +1,319 @@
+//! Intel's ISA-L crypto, whose multi-buffer hashes toll's own kernels are held against: loaded from the
+//! folder that `ISAL` names.
+//!
+//! Its job manager takes messages one by one and hands back those that are done. The functions are those
+//! of its headers `sha1_mb.h`, `sha256_mb.h` and `sha512_mb.h`, up to 2.25 by their old names and since
+//! then by those that begin with `isal_`. Of its structures only three fields are touched, which lie
+//! where they have lain in all versions: the digest, in words of the processor, at byte 64, and status
+//! and error right behind the job.
+
+use std::ffi::{c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::Arc;
+
+use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use multibuffer::Backend;
+
+use crate::algorithm::{Algorithm, Hash, normal};
+use crate::library::{Library, OpenError};
+use crate::material::Material;
+use crate::routine::{Failed, Routine, Unavailable};
+
+/// The environment variable with the folder.
+pub(crate) const VARIABLE: &str = "ISAL";
+
+/// Its names here: what it chooses itself, and what can be forced where it exports it.
+const VARIANTS: [(&str, Option<Backend>); 3] =
+    [("isa-l", None), ("isa-l-avx512", Some(Backend::Avx512)), ("isa-l-avx2", Some(Backend::Avx2))];
+
+/// The library, or one variant of it.
+pub(crate) struct IsaL {
+    id: &'static str,
+    title: String,
+    backend: Option<Backend>,
+    library: Arc<Loaded>,
+}
+
+impl IsaL {
+    /// By its name; `None` where nothing is named so.
+    pub(crate) fn named(name: &str) -> Option<Result<Self, OpenError>> {
+        let (id, backend) = VARIANTS.into_iter().find(|(id, _)| normal(id) == normal(name))?;
+        Some(Self::open(id, backend))
+    }
+
+    fn open(id: &'static str, backend: Option<Backend>) -> Result<Self, OpenError> {
+        let not_here = |why: String| OpenError::NotHere(format!("{id}: {why}"));
+        let folder = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
+        let folder = folder.ok_or_else(|| {
+            not_here(format!("set {VARIABLE} to the folder of its libisal_crypto.so"))
+        })?;
+        if let Some(backend) = backend.filter(|backend| !backend.is_available()) {
+            return Err(not_here(format!("this processor has no {backend}")));
+        }
+        let library = Arc::new(load(Path::new(&folder)).map_err(not_here)?);
+        let title = match backend {
+            None => "ISA-L crypto".to_owned(),
+            Some(backend) => format!("ISA-L crypto {backend}"),
+        };
+        let opened = Self { id, title, backend, library };
+        Manager::<Sha256>::new(&opened).map_err(|why| not_here(why.to_string()))?;
+        Ok(opened)
+    }
+
+    /// A function of the library, of this variant.
+    ///
+    /// # Safety
+    /// `F` is the function's type.
+    unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        let names = match self.backend {
+            None => vec![format!("{name}\0")],
+            // Since 2.25 those of one kind of instructions begin with a line.
+            Some(backend) => {
+                let kind = if backend == Backend::Avx2 { "avx2" } else { "avx512" };
+                vec![format!("{name}_{kind}\0"), format!("_{name}_{kind}\0")]
+            }
+        };
+        names.iter().find_map(|name| {
+            // SAFETY: the caller's.
+            let symbol = unsafe { self.library.get::<F>(name.as_bytes()) };
+            symbol.ok().map(|symbol| *symbol)
+        })
+    }
+}
+
+/// From the folder itself, or from where its build and its installation put it.
+fn load(folder: &Path) -> Result<Loaded, String> {
+    let places = ["", ".libs", "lib", "lib64"].into_iter().flat_map(|below| {
+        ["libisal_crypto.so", "libisal_crypto.so.2"].map(|name| folder.join(below).join(name))
+    });
+    let mut there: Vec<PathBuf> = places.filter(|path| path.exists()).collect();
+    if there.is_empty() {
+        let folder = folder.display();
+        return Err(format!("{VARIABLE}={folder} holds no libisal_crypto.so; name its folder"));
+    }
+    let path = there.swap_remove(0);
+    // SAFETY: the user names a library; its constructors run, as the user asks.
+    unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+impl Library for IsaL {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn origin(&self) -> &str {
+        "isa-l"
+    }
+
+    fn prepare(&self, algorithm: Algorithm, _: &Material) -> Result<Routine, Unavailable> {
+        match algorithm {
+            Algorithm::Hash(Hash::Sha1) => many::<Sha1>(self),
+            Algorithm::Hash(Hash::Sha256) => many::<Sha256>(self),
+            Algorithm::Hash(Hash::Sha512) => many::<Sha512>(self),
+            _ => Err(Unavailable::because("of ISA-L only the multi-buffer hashes are measured")),
+        }
+    }
+}
+
+/// A hash function of ISA-L.
+trait Function: 'static {
+    const NAME: &'static str;
+    /// Bytes of a job, which is what a context begins with.
+    const JOB: usize;
+    const DIGEST: usize;
+    /// Bytes of the digest's words.
+    const WORD: usize;
+    /// Messages of a vector of 512 bits.
+    const LANES: usize;
+}
+
+struct Sha1;
+struct Sha256;
+struct Sha512;
+
+impl Function for Sha1 {
+    const NAME: &'static str = "sha1";
+    const JOB: usize = 128;
+    const DIGEST: usize = 20;
+    const WORD: usize = 4;
+    const LANES: usize = 16;
+}
+
+impl Function for Sha256 {
+    const NAME: &'static str = "sha256";
+    const JOB: usize = 128;
+    const DIGEST: usize = 32;
+    const WORD: usize = 4;
+    const LANES: usize = 16;
+}
+
+impl Function for Sha512 {
+    const NAME: &'static str = "sha512";
+    const JOB: usize = 192;
+    const DIGEST: usize = 64;
+    const WORD: usize = 8;
+    const LANES: usize = 8;
+}
+
+/// Room for a context of any of the three, all of which have less than 512 bytes.
+#[repr(C, align(64))]
+struct Context([u8; 1024]);
+
+/// Room for a manager of any of the three, all of which have less than 4 KiB.
+#[repr(C, align(64))]
+struct ManagerRoom([u8; 16 << 10]);
+
+/// Where the digest is in a context.
+const DIGEST_AT: usize = 64;
+/// `HASH_CTX_STS_COMPLETE`: a context that is done, or new.
+const COMPLETE: u32 = 4;
+/// `HASH_ENTIRE`: all of a message at once.
+const ENTIRE: c_int = 3;
+
+type Init = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Submit =
+    unsafe extern "C" fn(*mut c_void, *mut c_void, *const c_void, u32, c_int) -> *mut c_void;
+type Flush = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+type NewSubmit = unsafe extern "C" fn(
+    *mut c_void,
+    *mut c_void,
+    *mut *mut c_void,
+    *const c_void,
+    u32,
+    c_int,
+) -> c_int;
+type NewFlush = unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int;
+
+/// How the manager is called.
+#[derive(Clone, Copy)]
+enum Calls {
+    /// What is done comes back.
+    Returned(Submit, Flush),
+    /// What is done is written to an argument; what comes back is an error's number.
+    Written(NewSubmit, NewFlush),
+}
+
+/// A job manager.
+struct Manager<F: Function> {
+    room: Box<ManagerRoom>,
+    calls: Calls,
+    /// Keeps it loaded.
+    _library: Arc<Loaded>,
+    _function: std::marker::PhantomData<F>,
+}
+
+impl<F: Function> Manager<F> {
+    fn new(of: &IsaL) -> Result<Self, Unavailable> {
+        let lacking =
+            || Unavailable::because(format_args!("{} has no {}_ctx_mgr_*", of.title, F::NAME));
+        let old = |step: &str| format!("{}_ctx_mgr_{step}", F::NAME);
+        let new = |step: &str| format!("isal_{}_ctx_mgr_{step}", F::NAME);
+        // SAFETY: the types are those of the headers. What an old `init` returns is nothing, which a
+        // caller that ignores it need not know.
+        let found: Option<(Init, Calls)> = unsafe {
+            let old = || {
+                let calls =
+                    Calls::Returned(of.function(&old("submit"))?, of.function(&old("flush"))?);
+                Some((of.function(&old("init"))?, calls))
+            };
+            let new = || {
+                let calls =
+                    Calls::Written(of.function(&new("submit"))?, of.function(&new("flush"))?);
+                Some((of.function(&new("init"))?, calls))
+            };
+            old().or_else(new)
+        };
+        let (init, calls) = found.ok_or_else(lacking)?;
+        let mut room = Box::new(ManagerRoom([0; 16 << 10]));
+        // SAFETY: there is more room than a manager takes, aligned as the headers ask.
+        unsafe { init(room.0.as_mut_ptr().cast()) };
+        let _library = Arc::clone(&of.library);
+        Ok(Self { room, calls, _library, _function: std::marker::PhantomData })
+    }
+
+    /// Has a message hashed some time, with a context that stays where it is until then.
+    ///
+    /// # Safety
+    /// Context and message are left alone and live until the manager was flushed.
+    unsafe fn submit(&mut self, context: *mut Context, message: &[u8]) -> Result<(), Failed> {
+        let length = u32::try_from(message.len()).map_err(|_| Failed::of("submit"))?;
+        let manager = self.room.0.as_mut_ptr().cast();
+        let (context, message) = (context.cast(), message.as_ptr().cast());
+        match self.calls {
+            Calls::Returned(submit, _) => {
+                // SAFETY: the manager is one; the caller vouches for the rest. What is done shows in
+                // its own context.
+                unsafe { submit(manager, context, message, length, ENTIRE) };
+                Ok(())
+            }
+            Calls::Written(submit, _) => {
+                let mut done = ptr::null_mut();
+                // SAFETY: as above.
+                match unsafe { submit(manager, context, &raw mut done, message, length, ENTIRE) } {
+                    0 => Ok(()),
+                    _ => Err(Failed::of("submit")),
+                }
+            }
+        }
+    }
+
+    /// Has one of the messages that wait finished; says whether there was one.
+    fn flush(&mut self) -> bool {
+        let manager = self.room.0.as_mut_ptr().cast();
+        // SAFETY: the manager is one; what it holds is as `submit` demands.
+        unsafe {
+            match self.calls {
+                Calls::Returned(_, flush) => !flush(manager).is_null(),
+                Calls::Written(_, flush) => {
+                    let mut done = ptr::null_mut();
+                    flush(manager, &raw mut done) == 0 && !done.is_null()
+                }
+            }
+        }
+    }
+}
+
+fn many<F: Function>(of: &IsaL) -> Result<Routine, Unavailable> {
+    let mut manager = Manager::<F>::new(of)?;
+    let lanes = match of.backend {
+        Some(Backend::Avx2) => F::LANES / 2,
+        _ => F::LANES,
+    };
+    // Status and error of a context that is done, or new.
+    let mut done = [0; 8];
+    done[..4].copy_from_slice(&COMPLETE.to_ne_bytes());
+    let mut contexts: Vec<Context> = (0..lanes).map(|_| Context([0; 1024])).collect();
+    Ok(Routine::Many {
+        lanes,
+        hash: Box::new(move |messages, output| {
+            for (context, message) in contexts.iter_mut().zip(messages) {
+                // As the macro `hash_ctx_init` does.
+                context.0[F::JOB..F::JOB + 8].copy_from_slice(&done);
+                // SAFETY: contexts and messages outlive the flush below, and nothing touches them.
+                unsafe { manager.submit(context, message)? };
+            }
+            // Each flush finishes one at least; a manager that never ends is wrong.
+            let ended = (0..=lanes).any(|_| !manager.flush());
+            for (context, digest) in contexts.iter().zip(output.chunks_exact_mut(F::DIGEST)) {
+                let state = &context.0[F::JOB..F::JOB + 8];
+                if !ended || *state != done {
+                    return Err(Failed::because("its job manager loses messages"));
+                }
+                let words = context.0[DIGEST_AT..].chunks_exact(F::WORD);
+                for (word, digest) in words.zip(digest.chunks_exact_mut(F::WORD)) {
+                    digest.copy_from_slice(word);
+                    if cfg!(target_endian = "little") {
+                        digest.reverse();
+                    }
+                }
+            }
+            Ok(())
+        }),
+    })
+}
