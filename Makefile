@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build lint bench-client fuzz
+.PHONY: quick test build lint bench-client fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -31,3 +31,8 @@ bench-client:
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.
 fuzz:
 	./scripts/fuzz $(or $(SECONDS),60)
+
+# Looks for undefined behaviour in the portable path of the multi-buffer hashes and in what feeds all of
+# them. Needs nightly Rust with the component miri.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --package multibuffer --lib

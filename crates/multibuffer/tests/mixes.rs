@@ -1,0 +1,27 @@
+//! What `scripts/fuzz` fuzzes with a nightly compiler, on its seeds and on inputs by chance.
+
+#[path = "mixes/body.rs"]
+mod body;
+mod reference;
+
+use proptest::prelude::*;
+
+#[test]
+fn the_seeds_of_the_fuzz_target() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/mixes");
+    let mut seeds = 0;
+    for seed in std::fs::read_dir(folder).unwrap() {
+        body::mixes(&std::fs::read(seed.unwrap().path()).unwrap());
+        seeds += 1;
+    }
+    assert!(seeds > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn inputs_by_chance(input in prop::collection::vec(any::<u8>(), 0..130)) {
+        body::mixes(&input);
+    }
+}
