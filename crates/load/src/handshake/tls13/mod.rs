@@ -9,8 +9,10 @@
 //! A server that asks for a certificate is told that there is none. One that asks for another group
 //! (HelloRetryRequest) gets it.
 
+mod asked;
 mod flight;
 mod hello;
+mod protected;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod puppet;
 mod refusal;
@@ -21,21 +23,22 @@ mod wire;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use ::tls::{Group, PrfHash, Suite, Version};
+use ::tls::{Group, Suite};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::fixed_group::fixed;
 use super::verifier::SamplingVerifier;
-use super::{Client, Established, Handshake, Negotiated, alert_name};
+use super::{Client, Established, Handshake, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, content_type};
+use asked::Asked;
 use flight::{ServerHello, kind};
-use hello::{Hello, Retry};
+use hello::Hello;
+use protected::Protected;
 use refusal::Refusal;
-use schedule::{Beginning, Secret, Transcript};
-use server::{Accepted, Server};
-use wire::{put_message, put_records};
+use schedule::Beginning;
+use server::Server;
+use wire::put_records;
 
 /// The most that a server may send before its Finished.
 const MOST: usize = 256 << 10;
@@ -110,43 +113,6 @@ enum Stage {
     /// The server has chosen, and goes on under the handshake's keys.
     Protected(Box<Protected>),
     Over,
-}
-
-/// What awaits a ServerHello.
-struct Asked {
-    /// The last ClientHello.
-    message: Vec<u8>,
-    /// The group whose share it carries.
-    group: u16,
-    /// The suite of a HelloRetryRequest, and the transcript up to the last ClientHello.
-    retried: Option<(u16, Transcript)>,
-}
-
-/// What the server has chosen, and what it has proven so far.
-struct Protected {
-    suite: &'static Suite,
-    group: Group,
-    transcript: Transcript,
-    secrets: schedule::Handshake,
-    opener: Opener,
-    sealer: Sealer,
-    awaits: Awaits,
-    /// The context of a CertificateRequest.
-    certificate_request: Option<Vec<u8>>,
-}
-
-enum Awaits {
-    EncryptedExtensions,
-    Certificate,
-    CertificateVerify(Arc<Accepted>),
-    Finished(Signed),
-}
-
-/// The signature that came.
-struct Signed {
-    by: Arc<Accepted>,
-    scheme: u16,
-    is_verified: bool,
 }
 
 impl Handshake for Tls13Handshake {
@@ -302,217 +268,6 @@ impl Tls13Handshake {
             _ => put_records(to_send, content_type::ALERT, [3, 3], &content),
         }
     }
-}
-
-impl Asked {
-    /// What follows the server's answer.
-    fn answered(
-        self,
-        offer: &Offer,
-        hello: &ServerHello<'_>,
-        message: &[u8],
-        to_send: &mut Vec<u8>,
-    ) -> Result<Stage, Refusal> {
-        const TLS13: u16 = 0x0304;
-        if hello.version != Some(TLS13) {
-            return Err(Refusal::version());
-        }
-        if hello.has_others {
-            return Err(Refusal::unexpected("an extension of ServerHello that was not offered"));
-        }
-        if hello.session_id != Hello::session_id(&self.message) {
-            return Err(Refusal::illegal("another session identifier than the client's"));
-        }
-        let (suite, beginning) = offer
-            .suites
-            .iter()
-            .find(|(suite, _)| suite.code_point == hello.suite)
-            .ok_or_else(|| Refusal::illegal("a suite that was not offered"))?;
-        let retried = self.retried.as_ref();
-        if retried.is_some_and(|(suite, _)| *suite != hello.suite) {
-            return Err(Refusal::illegal("another suite than the HelloRetryRequest's"));
-        }
-        if hello.is_retry {
-            return self.again(offer, hello, suite.prf, message, to_send);
-        }
-        let group = offer
-            .groups
-            .iter()
-            .find(|group| {
-                hello.group == Some(group.code_point()) && hello.group == Some(self.group)
-            })
-            .ok_or_else(|| Refusal::illegal("a key share of a group without the client's"))?;
-        let shared = fixed(*group)
-            .start()
-            .and_then(|exchange| exchange.complete(hello.share))
-            .map_err(|_| Refusal::illegal("a key share that is none of its group"))?;
-        let mut transcript = match self.retried {
-            Some((_, transcript)) => transcript,
-            None => Transcript::new(suite.prf),
-        };
-        transcript.add(&self.message);
-        transcript.add(message);
-        let secrets = beginning.handshake(shared.secret_bytes(), &transcript.hash());
-        let secrets = secrets.ok_or_else(no_keys)?;
-        let opener = Opener::new(secrets.server.protection(suite).ok_or_else(no_keys)?, 0);
-        let sealer = Sealer::new(secrets.client.protection(suite).ok_or_else(no_keys)?, 0);
-        Ok(Stage::Protected(Box::new(Protected {
-            suite,
-            group: *group,
-            transcript,
-            secrets,
-            opener,
-            sealer,
-            awaits: Awaits::EncryptedExtensions,
-            certificate_request: None,
-        })))
-    }
-
-    /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
-    fn again(
-        self,
-        offer: &Offer,
-        hello: &ServerHello<'_>,
-        hash: PrfHash,
-        message: &[u8],
-        to_send: &mut Vec<u8>,
-    ) -> Result<Stage, Refusal> {
-        if self.retried.is_some() {
-            return Err(Refusal::unexpected("a second HelloRetryRequest"));
-        }
-        let group = hello.group.filter(|group| *group != self.group);
-        if group.is_none() && (hello.group.is_some() || hello.cookie.is_none()) {
-            return Err(Refusal::illegal("a HelloRetryRequest that asks for nothing else"));
-        }
-        let exchange = match group {
-            None => None,
-            Some(wanted) => {
-                let group = offer.groups.iter().find(|group| group.code_point() == wanted);
-                let exchange = group.and_then(|group| fixed(*group).start().ok());
-                Some(exchange.ok_or_else(|| Refusal::illegal("a group that was not offered"))?)
-            }
-        };
-        let retry = Retry {
-            share: group.zip(exchange.as_ref().map(|exchange| exchange.pub_key())),
-            cookie: hello.cookie,
-        };
-        let again = Hello::again(&self.message, &retry).ok_or_else(no_keys)?;
-        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
-        Hello::put(to_send, &again, false);
-        let mut first = Transcript::new(hash);
-        first.add(&self.message);
-        let mut transcript = first.replaced_by_its_hash(hash);
-        transcript.add(message);
-        Ok(Stage::Asked(Box::new(Asked {
-            message: again,
-            group: group.unwrap_or(self.group),
-            retried: Some((hello.suite, transcript)),
-        })))
-    }
-}
-
-impl Protected {
-    fn take(
-        &mut self,
-        offer: &Offer,
-        kind: u8,
-        message: &[u8],
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal> {
-        let body = &message[4..];
-        match (&self.awaits, kind) {
-            (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
-                let kinds = flight::encrypted_extensions(body)
-                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
-                if let Some(unasked) = kinds.into_iter().find(|k| !is_answer(&offer.hello, *k)) {
-                    return Err(Refusal::extension(unasked));
-                }
-                self.awaits = Awaits::Certificate;
-            }
-            (Awaits::Certificate, kind::CERTIFICATE_REQUEST)
-                if self.certificate_request.is_none() =>
-            {
-                let context = flight::certificate_request(body)
-                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
-                self.certificate_request = Some(context.to_owned());
-            }
-            (Awaits::Certificate, kind::CERTIFICATE) => {
-                let accepted = offer.server.accept(body, &offer.hello.offered)?;
-                self.awaits = Awaits::CertificateVerify(accepted);
-            }
-            (Awaits::CertificateVerify(by), kind::CERTIFICATE_VERIFY) => {
-                let (scheme, signature) = flight::certificate_verify(body)
-                    .ok_or_else(|| Refusal::malformed("CertificateVerify"))?;
-                if !offer.schemes.contains(&scheme) {
-                    return Err(Refusal::illegal("a signature scheme that was not offered"));
-                }
-                let is_verified = offer.server.draw_sampled();
-                let transcript = self.transcript.hash();
-                if is_verified && !by.has_signed(scheme, signature, transcript.as_ref()) {
-                    return Err(Refusal::unauthentic("a signature that is not the handshake's"));
-                }
-                let by = by.clone();
-                self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
-            }
-            (Awaits::Finished(_), kind::FINISHED) => {
-                let expected = self.secrets.server.finished(&self.transcript.hash());
-                if expected.ok_or_else(no_keys)?.as_ref() != body {
-                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
-                }
-                self.transcript.add(message);
-                return self.finish(to_send).map(Some);
-            }
-            (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
-        }
-        self.transcript.add(message);
-        Ok(None)
-    }
-
-    /// The client's Finished, and the keys of what follows.
-    fn finish(&mut self, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
-        let Awaits::Finished(signed) = &self.awaits else {
-            return Err(Refusal::internal("nothing was signed"));
-        };
-        let keys = self.secrets.application(&self.transcript.hash()).ok_or_else(no_keys)?;
-        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
-        let mut last = Vec::with_capacity(4 + 48);
-        if let Some(context) = &self.certificate_request {
-            // There is no certificate (RFC 8446, section 4.4.2).
-            let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
-            put_message(&mut last, kind::CERTIFICATE, &body);
-            self.transcript.add(&last);
-        }
-        let finished = self.secrets.client.finished(&self.transcript.hash()).ok_or_else(no_keys)?;
-        put_message(&mut last, kind::FINISHED, finished.as_ref());
-        self.sealer.seal(content_type::HANDSHAKE, &last, to_send).ok_or_else(no_keys)?;
-
-        let suite = self.suite;
-        let protection = |secret: &Secret| secret.protection(suite).ok_or_else(no_keys);
-        let (client, server) = keys;
-        Ok(Established {
-            opener: Opener::new(protection(&server)?, 0),
-            sealer: Sealer::new(protection(&client)?, 0),
-            negotiated: Negotiated {
-                version: Version::Tls13,
-                suite,
-                group: Some(self.group),
-                signature_scheme: Some(signed.scheme),
-                certificate_key: signed.by.key,
-                encrypt_then_mac: false,
-                resumed: false,
-            },
-            is_signature_verified: signed.is_verified,
-            tickets: None,
-        })
-    }
-}
-
-/// Whether an extension of EncryptedExtensions answers one of the client's that may be answered
-/// there (RFC 8446, section 4.2).
-fn is_answer(hello: &Hello, kind: u16) -> bool {
-    const SERVER_NAME: u16 = 0;
-    const SUPPORTED_GROUPS: u16 = 10;
-    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
 }
 
 /// A record's header, whatever version of TLS it names where it is not protected.

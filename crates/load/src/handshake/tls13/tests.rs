@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, SUITES};
+use ::tls::{CertificateKey, Identity, SUITES, Version};
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
 use openssl::ssl::{
@@ -13,7 +13,7 @@ use openssl::x509::X509;
 
 use super::puppet::{self, Puppet, listed, message};
 use super::*;
-use crate::handshake::client;
+use crate::handshake::{Negotiated, client};
 use crate::{OneIn, Percent, TlsPlan, Trust};
 
 /// Two directions in memory.

@@ -1,0 +1,167 @@
+//! The server has chosen and goes on under the handshake's keys, up to both sides' Finished.
+
+use std::sync::Arc;
+
+use ::tls::{Group, Suite, Version};
+
+use super::flight::{self, kind};
+use super::hello::Hello;
+use super::refusal::Refusal;
+use super::schedule::{self, Secret, Transcript};
+use super::server::Accepted;
+use super::wire::{put_message, put_records};
+use super::{CHANGE_CIPHER_SPEC, Offer, no_keys};
+use crate::handshake::{Established, Negotiated};
+use crate::record::{Opener, Sealer, content_type};
+
+/// What the server has chosen, and what it has proven so far.
+pub(super) struct Protected {
+    suite: &'static Suite,
+    group: Group,
+    transcript: Transcript,
+    secrets: schedule::Handshake,
+    pub(super) opener: Opener,
+    pub(super) sealer: Sealer,
+    awaits: Awaits,
+    /// The context of a CertificateRequest.
+    certificate_request: Option<Vec<u8>>,
+}
+
+enum Awaits {
+    EncryptedExtensions,
+    Certificate,
+    CertificateVerify(Arc<Accepted>),
+    Finished(Signed),
+}
+
+/// The signature that came.
+struct Signed {
+    by: Arc<Accepted>,
+    scheme: u16,
+    is_verified: bool,
+}
+
+impl Protected {
+    /// What follows a choice, of which the transcript ends with the ServerHello; `None` where a
+    /// library refuses a key, as it does for none of its own length.
+    pub(super) fn new(
+        suite: &'static Suite,
+        group: Group,
+        transcript: Transcript,
+        secrets: schedule::Handshake,
+    ) -> Option<Self> {
+        Some(Self {
+            suite,
+            group,
+            transcript,
+            opener: Opener::new(secrets.server.protection(suite)?, 0),
+            sealer: Sealer::new(secrets.client.protection(suite)?, 0),
+            secrets,
+            awaits: Awaits::EncryptedExtensions,
+            certificate_request: None,
+        })
+    }
+
+    /// Takes a message with its header of four bytes.
+    pub(super) fn take(
+        &mut self,
+        offer: &Offer,
+        kind: u8,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Option<Established>, Refusal> {
+        let body = &message[4..];
+        match (&self.awaits, kind) {
+            (Awaits::EncryptedExtensions, kind::ENCRYPTED_EXTENSIONS) => {
+                let kinds = flight::encrypted_extensions(body)
+                    .ok_or_else(|| Refusal::malformed("EncryptedExtensions"))?;
+                if let Some(unasked) = kinds.into_iter().find(|k| !is_answer(&offer.hello, *k)) {
+                    return Err(Refusal::extension(unasked));
+                }
+                self.awaits = Awaits::Certificate;
+            }
+            (Awaits::Certificate, kind::CERTIFICATE_REQUEST)
+                if self.certificate_request.is_none() =>
+            {
+                let context = flight::certificate_request(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateRequest"))?;
+                self.certificate_request = Some(context.to_owned());
+            }
+            (Awaits::Certificate, kind::CERTIFICATE) => {
+                let accepted = offer.server.accept(body, &offer.hello.offered)?;
+                self.awaits = Awaits::CertificateVerify(accepted);
+            }
+            (Awaits::CertificateVerify(by), kind::CERTIFICATE_VERIFY) => {
+                let (scheme, signature) = flight::certificate_verify(body)
+                    .ok_or_else(|| Refusal::malformed("CertificateVerify"))?;
+                if !offer.schemes.contains(&scheme) {
+                    return Err(Refusal::illegal("a signature scheme that was not offered"));
+                }
+                let is_verified = offer.server.draw_sampled();
+                let transcript = self.transcript.hash();
+                if is_verified && !by.has_signed(scheme, signature, transcript.as_ref()) {
+                    return Err(Refusal::unauthentic("a signature that is not the handshake's"));
+                }
+                let by = by.clone();
+                self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
+            }
+            (Awaits::Finished(_), kind::FINISHED) => {
+                let expected = self.secrets.server.finished(&self.transcript.hash());
+                if expected.ok_or_else(no_keys)?.as_ref() != body {
+                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                }
+                self.transcript.add(message);
+                return self.finish(to_send).map(Some);
+            }
+            (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
+        }
+        self.transcript.add(message);
+        Ok(None)
+    }
+
+    /// The client's Finished, and the keys of what follows.
+    fn finish(&mut self, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
+        let Awaits::Finished(signed) = &self.awaits else {
+            return Err(Refusal::internal("nothing was signed"));
+        };
+        let keys = self.secrets.application(&self.transcript.hash()).ok_or_else(no_keys)?;
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
+        let mut last = Vec::with_capacity(4 + 48);
+        if let Some(context) = &self.certificate_request {
+            // There is no certificate (RFC 8446, section 4.4.2).
+            let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
+            put_message(&mut last, kind::CERTIFICATE, &body);
+            self.transcript.add(&last);
+        }
+        let finished = self.secrets.client.finished(&self.transcript.hash()).ok_or_else(no_keys)?;
+        put_message(&mut last, kind::FINISHED, finished.as_ref());
+        self.sealer.seal(content_type::HANDSHAKE, &last, to_send).ok_or_else(no_keys)?;
+
+        let suite = self.suite;
+        let protection = |secret: &Secret| secret.protection(suite).ok_or_else(no_keys);
+        let (client, server) = keys;
+        Ok(Established {
+            opener: Opener::new(protection(&server)?, 0),
+            sealer: Sealer::new(protection(&client)?, 0),
+            negotiated: Negotiated {
+                version: Version::Tls13,
+                suite,
+                group: Some(self.group),
+                signature_scheme: Some(signed.scheme),
+                certificate_key: signed.by.key,
+                encrypt_then_mac: false,
+                resumed: false,
+            },
+            is_signature_verified: signed.is_verified,
+            tickets: None,
+        })
+    }
+}
+
+/// Whether an extension of EncryptedExtensions answers one of the client's that may be answered
+/// there (RFC 8446, section 4.2).
+fn is_answer(hello: &Hello, kind: u16) -> bool {
+    const SERVER_NAME: u16 = 0;
+    const SUPPORTED_GROUPS: u16 = 10;
+    matches!(kind, SERVER_NAME | SUPPORTED_GROUPS) && hello.offered.contains(&kind)
+}
