@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Where the data lies when a timed run begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cache {
     /// In the nearest cache that holds it: the same buffer over and over.

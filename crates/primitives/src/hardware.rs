@@ -17,7 +17,10 @@ pub const VARIABLE: &str = "TOLL_HARDWARE";
 pub const OPENSSL_VARIABLE: &str = "OPENSSL_ia32cap";
 
 /// How much of the processor the libraries may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Hardware {
     /// All that there is.
     #[default]

@@ -13,7 +13,7 @@ pub struct ThisCore {
 }
 
 /// Where core cycles come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CycleSource {
     /// The processor's own counter, in user mode.

@@ -103,12 +103,30 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
             if let Some(library) = isa_l::IsaL::named(name) {
                 return Ok(Box::new(library?));
             }
-            return Err(OpenError::Unknown {
-                name: name.to_owned(),
-                nearest: crate::nearest(name, NAMES.map(str::to_owned).into_iter()),
-            });
+            return Err(OpenError::unknown(name));
         }
     })
+}
+
+/// The name that stands for a library and all its aliases, or the path as it is; nothing is opened.
+///
+/// # Errors
+/// There is none of that name; one line with what to do.
+pub fn canonical(name: &str) -> Result<String, OpenError> {
+    if name.contains('/') {
+        return Ok(name.to_owned());
+    }
+    let asked = normal(name);
+    let asked = match asked.as_str() {
+        "libcrypto" => "openssl",
+        "rustls" => "rustlsring",
+        asked => asked,
+    };
+    NAMES
+        .into_iter()
+        .find(|known| normal(known) == asked)
+        .map(str::to_owned)
+        .ok_or_else(|| OpenError::unknown(name))
 }
 
 /// Why a library cannot be measured.
@@ -137,4 +155,32 @@ pub enum OpenError {
     /// The processor lacks the instructions.
     #[error("{0}")]
     NotHere(String),
+}
+
+impl OpenError {
+    fn unknown(name: &str) -> Self {
+        let nearest = crate::nearest(name, NAMES.map(str::to_owned).into_iter());
+        Self::Unknown { name: name.to_owned(), nearest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_has_one_name() {
+        let name = |written| canonical(written).map_err(|error| error.to_string());
+        for (written, stands) in [
+            ("libcrypto", "openssl"),
+            ("AWS_LC", "aws-lc"),
+            ("rustls", "rustls-ring"),
+            ("multibuffer-AVX2", "multibuffer-avx2"),
+            ("/opt/ssl/libcrypto.so", "/opt/ssl/libcrypto.so"),
+        ] {
+            assert_eq!(name(written).as_deref(), Ok(stands));
+        }
+        assert!(NAMES.into_iter().all(|known| name(known).as_deref() == Ok(known)));
+        assert!(name("rustcripto").unwrap_err().contains("did you mean `rustcrypto`?"));
+    }
 }

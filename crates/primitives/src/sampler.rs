@@ -196,7 +196,7 @@ fn runs_of_a_sample(
 }
 
 /// The middle half of some values.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Quartiles {
     /// A quarter lies below.
     pub low: f64,
@@ -224,7 +224,7 @@ impl Quartiles {
 }
 
 /// Whether a figure can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
     /// Of quiet samples only.

@@ -16,6 +16,13 @@
 //!   16 x 64 bytes, of which any vector port can take each: x throughput of VPADDD / 1024 bytes. With
 //!   AVX2 a rotation takes three instructions, a XOR of three two, Ch three and Maj four: 64 x 36 +
 //!   48 x 21 = 3312 for 8 x 64 bytes.
+//! - SHA-512, many messages: the same round 80 times, the same schedule for 64 of them, in lanes of
+//!   twice the width: 80 x 17 + 64 x 11 = 2064 for 8 x 128 bytes, with AVX2 80 x 36 + 64 x 21 = 4224
+//!   for 4 x 128 bytes.
+//! - SHA-1, many messages. A round: two rotations, one of Ch, parity or Maj, 4 additions: 7; the
+//!   schedule, for 64 of 80 rounds: a XOR of four (2) and a rotation. 80 x 7 + 64 x 3 = 752 for 16 x 64
+//!   bytes. With AVX2 20 rounds take 13 instructions (Ch), 40 take 12 (parity), 20 take 14 (Maj), and
+//!   the schedule 6: 1020 + 64 x 6 = 1404 for 8 x 64 bytes.
 
 use super::{Cost, Timing};
 
@@ -82,8 +89,12 @@ pub fn bounds(costs: &[Cost]) -> Vec<Bound> {
         );
     }
     for (what, name, instructions, bytes) in [
+        ("SHA-1, 16 messages, AVX-512", "VPADDD 512", 752.0, 1024.0),
+        ("SHA-1, 8 messages, AVX2", "VPADDD 256", 1404.0, 512.0),
         ("SHA-256, 16 messages, AVX-512", "VPADDD 512", 1616.0, 1024.0),
         ("SHA-256, 8 messages, AVX2", "VPADDD 256", 3312.0, 512.0),
+        ("SHA-512, 8 messages, AVX-512", "VPADDD 512", 2064.0, 1024.0),
+        ("SHA-512, 4 messages, AVX2", "VPADDD 256", 4224.0, 512.0),
     ] {
         if let Some((name, _, timing)) = of(name) {
             let throughput = throughput(timing);
