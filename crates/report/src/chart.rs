@@ -4,6 +4,7 @@
 //! fits every screen and its text keeps its size, without a script.
 
 mod answer_chart;
+mod cost_curve;
 mod cpu_split;
 mod curve;
 mod published;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use study::analysis::Figure;
 
 pub(crate) use answer_chart::answer_chart;
+pub(crate) use cost_curve::{CostCurve, cost_curve};
 pub(crate) use cpu_split::cpu_splits;
 pub(crate) use curve::curve_charts;
 pub(crate) use published::Band;

@@ -6,6 +6,7 @@
 
 mod cells;
 mod machine;
+mod primitives;
 mod record;
 mod searches;
 mod trials;
@@ -25,12 +26,13 @@ use crate::{Run, mark, when};
 #[error("report.html cannot be made from its templates: {0}; this is a fault of toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("print.css", include_str!("../templates/print.css")),
     ("report.js", include_str!("../templates/report.js")),
     ("answers.html", include_str!("../templates/answers.html")),
+    ("primitives.html", include_str!("../templates/primitives.html")),
     ("cross_checks.html", include_str!("../templates/cross_checks.html")),
     ("chart.html", include_str!("../templates/chart.html")),
     ("cells.html", include_str!("../templates/cells.html")),
@@ -63,6 +65,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         notice => notice(analysis),
         figures => answers.iter().map(|answer| answer.charts.len()).sum::<usize>(),
         answers,
+        primitives => analysis.primitives.as_ref().map(primitives::view),
         cross_checks => &analysis.cross_checks,
         projections => &analysis.projections,
         splits => cpu_splits(&analysis.cells),
@@ -77,9 +80,16 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         invalid => &analysis.invalid,
         coverages => coverages(analysis),
         version => env!("CARGO_PKG_VERSION"),
-        when => run.lines.first().map(|line| when::utc(line.started_unix_ms)),
+        when => begun(run).map(when::utc),
     })?;
     Ok(page)
+}
+
+/// When the first trial or the first part of the primitives began.
+fn begun(run: &Run<'_>) -> Option<u64> {
+    let trial = run.lines.first().map(|line| line.started_unix_ms);
+    let part = run.analysis.primitives.as_ref().and_then(|found| found.started_unix_ms);
+    trial.into_iter().chain(part).min()
 }
 
 /// Escapes, and shows characters that would act.
@@ -125,10 +135,18 @@ fn lead(run: &Run<'_>) -> String {
     let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
     let cells = run.analysis.cells.iter().filter(is_measured).count();
     let machine = run.machine.map(|machine| format!(" on {}", machine::in_a_word(machine)));
+    let mut parts = Vec::new();
+    if !run.analysis.cells.is_empty() {
+        let noun = if cells == 1 { "cell" } else { "cells" };
+        parts.push(format!("{} of {cells} {noun}", trials_in_words(run.analysis.trials.done)));
+    }
+    if let Some(found) = &run.analysis.primitives {
+        let rows = found.rows.iter().filter(|row| row.cost.is_some()).count();
+        parts.push(format!("the costs of {rows} combinations of algorithm, library and size"));
+    }
     format!(
-        "{} of {cells} {}{}",
-        trials_in_words(run.analysis.trials.done),
-        if cells == 1 { "cell" } else { "cells" },
+        "{}{}",
+        crate::text::sentence(&parts.join(", and ")).trim_end_matches('.'),
         machine.unwrap_or_default()
     )
 }
@@ -144,10 +162,22 @@ fn notice(analysis: &Analysis) -> Option<String> {
             "No trial is valid, so there are no figures. The reasons stand below.".to_owned(),
         );
     }
-    (counts.done < counts.planned).then(|| {
-        let planned = trials_in_words(counts.planned);
-        format!("This run is incomplete: {} of {planned} were made.", counts.done)
-    })
+    incomplete(analysis)
+}
+
+/// What a run lacks, where it does.
+pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
+    let counts = analysis.trials;
+    let planned = trials_in_words(counts.planned);
+    let mut lacking = Vec::new();
+    if counts.done < counts.planned {
+        lacking.push(format!("{} of {planned} were made", counts.done));
+    }
+    if let Some(found) = analysis.primitives.as_ref().filter(|found| found.done < found.planned) {
+        let (done, planned) = (found.done, units::thousands(found.planned as u64));
+        lacking.push(format!("{done} of {planned} figures of primitives were taken"));
+    }
+    (!lacking.is_empty()).then(|| format!("This run is incomplete: {}.", lacking.join(", and ")))
 }
 
 /// A mark with its meaning.

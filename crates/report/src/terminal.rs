@@ -2,6 +2,7 @@
 
 mod cell_table;
 pub(crate) mod columns;
+mod primitives;
 mod wrap;
 
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use std::fmt::Write;
 use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Mark, Repeated};
 
 use crate::figures::coverages;
+use crate::page::incomplete;
 use crate::text::{on_one_line, trials};
 use crate::{Run, mark};
 pub use wrap::wrapped;
@@ -41,6 +43,9 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     for projection in &run.analysis.projections {
         page.blank();
         page.paragraph("Projected: ", &projection.sentences.join(" "), Look::Usual);
+    }
+    if let Some(found) = &run.analysis.primitives {
+        page.primitives(found);
     }
     page.cross_checks(&run.analysis.cross_checks);
     page.tables(&run.analysis.cells);
@@ -83,19 +88,13 @@ impl Page {
     fn question(&mut self, run: &Run<'_>) {
         let analysis = run.analysis;
         self.paragraph("", &analysis.question, Look::Dim);
-        let counts = analysis.trials;
         if !analysis.cut.is_empty() {
             let words = format!("Not the whole study: {}.", analysis.cut.join("; "));
             self.paragraph("", &words, Look::Warning);
         }
         if analysis.is_empty() {
             self.paragraph("", "No trial was made, so there is nothing to report.", Look::Warning);
-        } else if counts.done < counts.planned {
-            let words = format!(
-                "This run is incomplete: {} of {} were made.",
-                counts.done,
-                trials(counts.planned)
-            );
+        } else if let Some(words) = incomplete(analysis) {
             self.paragraph("", &words, Look::Warning);
         }
     }

@@ -30,7 +30,9 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
+use crate::journal::Entries;
 use crate::line::Line;
+use crate::primitive;
 use crate::reference::Published;
 use crate::study::{Metric, Study};
 use crate::target_record::TargetRecord;
@@ -66,6 +68,9 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
+    /// What algorithms cost, where the study asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub primitives: Option<primitive::Findings>,
 }
 
 /// How many trials there are, by what became of them.
@@ -271,15 +276,29 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
             cut: study.cut.clone(),
+            primitives: None,
         }
     }
 
-    /// Whether no trial was made, not even one that searches.
+    /// All that a run found, the tables of primitives too.
+    #[must_use]
+    pub fn of_all(
+        study: &Study,
+        entries: &Entries,
+        targets: &[TargetRecord],
+        machine: Option<&Machine>,
+    ) -> Self {
+        let primitives = primitive::Findings::of(study, entries);
+        Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
+    }
+
+    /// Whether nothing was measured: no trial, not even one that searches, and no primitive.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let searched =
             |cell: &CellSummary| cell.search.as_ref().is_some_and(|search| !search.path.is_empty());
-        self.trials.done == 0 && !self.cells.iter().any(searched)
+        let has_primitives = self.primitives.as_ref().is_some_and(|found| found.done > 0);
+        self.trials.done == 0 && !self.cells.iter().any(searched) && !has_primitives
     }
 }
 

@@ -7,13 +7,29 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use crate::line::{Line, SCHEMA};
+use crate::primitive;
 
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
+}
+
+/// All lines of a journal, by what they are of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entries {
+    /// Trials.
+    pub trials: Vec<Line>,
+    /// Rows of the tables of primitives.
+    pub primitives: Vec<primitive::Line>,
+    /// What the instructions of the processor allow.
+    pub bounds: Vec<primitive::BoundLine>,
 }
 
 /// Why a journal could not be written or read.
@@ -63,9 +79,9 @@ impl Journal {
             OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
         let bytes = std::fs::read(path).map_err(failed)?;
         let whole = whole_lines(&bytes);
-        let lines = parse_lines(path, whole)?;
+        let entries = parse_lines(path, whole)?;
         file.set_len(whole.len() as u64).map_err(failed)?;
-        Ok((Self { file, path: path.to_owned() }, lines))
+        Ok((Self { file, path: path.to_owned() }, entries.trials))
     }
 
     /// Appends a trial and waits until it is on disk.
@@ -73,9 +89,23 @@ impl Journal {
     /// # Errors
     /// The system's.
     pub fn append(&mut self, line: &Line) -> Result<(), JournalError> {
-        let mut text = serde_json::to_string(line)
-            .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
-        text.push('\n');
+        self.append_all(std::slice::from_ref(line))
+    }
+
+    /// Appends lines that belong together and waits until all are on disk; nothing of none.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn append_all<T: Serialize>(&mut self, lines: &[T]) -> Result<(), JournalError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for line in lines {
+            text += &serde_json::to_string(line)
+                .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
+            text.push('\n');
+        }
         self.file
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())
@@ -87,6 +117,14 @@ impl Journal {
     /// # Errors
     /// The system's; a damaged line, named.
     pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
+        Self::entries(path).map(|entries| entries.trials)
+    }
+
+    /// Reads all lines of a journal; a torn last line is left out.
+    ///
+    /// # Errors
+    /// The system's; a damaged line, named.
+    pub fn entries(path: &Path) -> Result<Entries, JournalError> {
         let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
         parse_lines(path, whole_lines(&bytes))
     }
@@ -97,24 +135,41 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
 }
 
-fn parse_lines(path: &Path, whole: &[u8]) -> Result<Vec<Line>, JournalError> {
-    let lines = whole.split_inclusive(|byte| *byte == b'\n').enumerate();
-    lines.map(|(i, text)| parse(path, i + 1, text)).collect()
+fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
+    let mut entries = Entries::default();
+    for (place, text) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let number = place + 1;
+        let value = parse(path, number, text)?;
+        match value.get("role").and_then(Value::as_str) {
+            Some("primitive") => entries.primitives.push(typed(path, number, value)?),
+            Some("bound") => entries.bounds.push(typed(path, number, value)?),
+            _ => entries.trials.push(typed(path, number, value)?),
+        }
+    }
+    Ok(entries)
 }
 
-fn parse(path: &Path, number: usize, text: &[u8]) -> Result<Line, JournalError> {
-    let damaged = |error: serde_json::Error| JournalError::Damaged {
+fn parse(path: &Path, number: usize, text: &[u8]) -> Result<Value, JournalError> {
+    let value: Value =
+        serde_json::from_slice(text).map_err(|error| damaged(path, number, &error))?;
+    match value.get("schema").and_then(Value::as_u64) {
+        Some(schema) if schema != u64::from(SCHEMA) => {
+            Err(JournalError::Schema { path: path.display().to_string(), number, schema })
+        }
+        _ => Ok(value),
+    }
+}
+
+fn typed<T: DeserializeOwned>(path: &Path, number: usize, value: Value) -> Result<T, JournalError> {
+    serde_json::from_value(value).map_err(|error| damaged(path, number, &error))
+}
+
+fn damaged(path: &Path, number: usize, error: &serde_json::Error) -> JournalError {
+    JournalError::Damaged {
         path: path.display().to_string(),
         number,
         // Without serde's "at line 1 column 7": the line is named already.
         why: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-    };
-    let value: serde_json::Value = serde_json::from_slice(text).map_err(damaged)?;
-    match value.get("schema").and_then(serde_json::Value::as_u64) {
-        Some(schema) if schema != u64::from(SCHEMA) => {
-            Err(JournalError::Schema { path: path.display().to_string(), number, schema })
-        }
-        _ => serde_json::from_value(value).map_err(damaged),
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 //! - [`Journal`] keeps the lines, one on disk before the next trial begins.
 //! - [`Study`] is what a study file says; [`run()`] measures what its journal lacks.
+//! - [`primitive`] is its part that needs no server: what algorithms cost.
 //! - [`analysis::Analysis`] is what a journal says; [`compare::Comparison`] what two say together.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
@@ -32,6 +33,7 @@ mod measure;
 mod mismatch;
 mod order;
 mod peer;
+pub mod primitive;
 mod reading;
 mod receipt;
 mod reference;
@@ -51,7 +53,7 @@ pub use cpu_order::CpuOrder;
 pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use file::{LeftOut, StudyError, shipped};
 pub use forecast::Forecast;
-pub use journal::{Journal, JournalError};
+pub use journal::{Entries, Journal, JournalError};
 pub use label::label;
 pub use line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,

@@ -29,6 +29,25 @@ struct Figure {
     #[serde(default)]
     is_at_least: bool,
     says: String,
+    /// Of a cost in cycles/byte: which row of a table it stands beside.
+    beside: Option<Beside>,
+}
+
+/// Which row of a table of primitives a published cost stands beside.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Beside {
+    /// The algorithm, by toll's name.
+    pub algorithm: String,
+    /// Bytes of a message, as a size with its unit.
+    pub size: String,
+    /// Whether many messages were hashed at once.
+    #[serde(default)]
+    pub many_messages: bool,
+    /// Where the data lay, where that was published.
+    pub cache: Option<String>,
+    /// What tells it from the others of its row: the processor.
+    pub label: String,
 }
 
 /// One published figure.
@@ -121,6 +140,13 @@ impl Reference {
     /// The names of its figures.
     pub fn figures(&self) -> impl Iterator<Item = &str> + Clone {
         self.figures.iter().map(|figure| figure.name.as_str())
+    }
+
+    /// The costs that stand beside rows of tables: where, and in cycles per byte.
+    pub fn costs(&self) -> impl Iterator<Item = (&Beside, f64)> {
+        let costs =
+            self.figures.iter().filter(|figure| figure.unit == PublishedUnit::CyclesPerByte);
+        costs.filter_map(|figure| Some((figure.beside.as_ref()?, figure.low)))
     }
 
     /// The figure of this name.

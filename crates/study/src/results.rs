@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::TargetRecord;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Entries, Journal, JournalError};
 use crate::line::Line;
 
 const STUDY: &str = "study.toml";
@@ -151,6 +151,15 @@ impl Results {
     pub fn lines(&self) -> Result<Vec<Line>, JournalError> {
         let path = self.folder.join(JOURNAL);
         if path.exists() { Journal::read(&path) } else { Ok(Vec::new()) }
+    }
+
+    /// All lines of the journal; none where there is no journal yet.
+    ///
+    /// # Errors
+    /// The system's; a damaged line, named.
+    pub fn entries(&self) -> Result<Entries, JournalError> {
+        let path = self.folder.join(JOURNAL);
+        if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
     }
 
     /// Writes the study with all that it left open.

@@ -153,6 +153,14 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// A part of the tables of primitives could not be measured.
+    #[error("primitives, {part}: {why}")]
+    Primitives {
+        /// Of which part.
+        part: String,
+        /// Why.
+        why: String,
+    },
     /// The server is no longer the one that was started; its last trial is not valid.
     #[error("{0}")]
     TargetLost(String),

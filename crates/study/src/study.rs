@@ -14,6 +14,7 @@ use units::Nanos;
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
+use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
 
 /// A question, the cells that answer it, and how often each is measured.
@@ -31,6 +32,8 @@ pub struct Study {
     pub cells: Vec<Cell>,
     /// In the order of the file.
     pub answers: Vec<AnswerRule>,
+    /// What is measured without a server.
+    pub primitives: Primitives,
     /// The name of the published measurement that it repeats.
     pub reference: Option<String>,
     /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
@@ -232,6 +235,22 @@ pub enum Metric {
     /// The share of the baseline's goodput per server CPU-second that is lost; the baseline is plain
     /// HTTP.
     TlsTax,
+}
+
+impl Study {
+    /// Measures each cell and each table of primitives so often; what changes is told in
+    /// [`cut`](Self::cut).
+    pub fn measure_so_often(&mut self, times: u32) {
+        if self.trials != times && !self.cells.is_empty() {
+            self.cut.push(format!("trials = {times} instead of {}", self.trials));
+        }
+        self.trials = times;
+        for table in self.primitives.tables.iter_mut().filter(|table| table.rounds != times) {
+            let Table { name, rounds, .. } = table;
+            self.cut.push(format!("rounds = {times} instead of {rounds} (primitives {name})"));
+            table.rounds = times;
+        }
+    }
 }
 
 impl Server {

@@ -50,6 +50,8 @@ struct Figures<'a> {
     cycles_per_op: Quartiles,
     /// The median.
     ns_per_op: f64,
+    /// The core's frequency meanwhile: the median of the cycles over that of the times.
+    core_hz: f64,
     ops_per_s: f64,
     gb_per_s: Option<f64>,
     messages_per_op: usize,
@@ -95,6 +97,7 @@ fn line<'a>(row: &'a Row, context: &Context<'a>) -> Line<'a> {
                 cycles_per_byte: bytes.map(|bytes| figure.cycles.per(bytes)),
                 cycles_per_op: figure.cycles,
                 ns_per_op: figure.nanos,
+                core_hz: figure.cycles.median * 1e9 / figure.nanos,
                 ops_per_s: measured.runs_per_s,
                 gb_per_s: bytes.map(|bytes| measured.runs_per_s * bytes / 1e9),
                 messages_per_op: measured.lanes,

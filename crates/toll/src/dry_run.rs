@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::run_primitives;
 use cpus::CpuList;
 use study::{Cell, Forecast, LeftOut, LoadClient, Protocol, Server, Study};
 use units::{Nanos, thousands};
@@ -17,13 +18,16 @@ const LEAST_TRIALS: u32 = 6;
 
 /// The cells, the commands and the time, for a person.
 pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
-    let mut text = format!(
-        "{}\n\n{} cells, {} trials each, {}. Nothing was started.\n\n",
-        study.question,
-        study.cells.len(),
-        study.trials,
-        forecast(study.forecast()),
-    );
+    let mut parts = Vec::new();
+    if !study.cells.is_empty() {
+        let (cells, trials) = (study.cells.len(), study.trials);
+        parts.push(format!("{cells} cells, {trials} trials each, {}", forecast(study.forecast())));
+    }
+    if !study.primitives.tables.is_empty() {
+        parts.push(run_primitives::forecast(&study.primitives));
+    }
+    let mut text =
+        format!("{}\n\n{}. Nothing was started.\n\n", study.question, parts.join("; and "));
     let mut line = |line: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
@@ -35,9 +39,17 @@ pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> Stri
     for cell in &study.cells {
         line(format!("  {:<width$}  {}", cell.name, load(cell)));
     }
-    line("\nCommands that would be started, each for the whole run:".to_owned());
+    if !study.cells.is_empty() {
+        line("\nCommands that would be started, each for the whole run:".to_owned());
+    }
     let folder = out.join(format!("TIME-{}", study.name));
     for command in study::commands(study, "OBJECTS", &folder.display().to_string()) {
+        line(format!("  {command}"));
+    }
+    if !study.primitives.tables.is_empty() {
+        line("\nCommands that would measure primitives, once a round:".to_owned());
+    }
+    for command in run_primitives::commands(&study.primitives) {
         line(format!("  {command}"));
     }
     text
@@ -59,7 +71,7 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
             study.cells.len()
         ));
     }
-    if study.trials < LEAST_TRIALS {
+    if study.trials < LEAST_TRIALS && !study.cells.is_empty() {
         notes.push(format!(
             "with {} trials a cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
             study.trials

@@ -23,11 +23,11 @@ impl Findings {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
         let study = study(results)?;
-        let lines = results.lines().map_err(Failure::request)?;
+        let entries = results.entries().map_err(Failure::request)?;
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
-        let analysis = Analysis::of(&study, &lines, &targets, machine.as_ref());
-        Ok(Self { analysis, lines, machine, targets })
+        let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
+        Ok(Self { analysis, lines: entries.trials, machine, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -44,9 +44,11 @@ impl Findings {
         report::terminal(&self.run(), screen::width(), screen::style())
     }
 
-    /// Whether every cell has all its trials, and all of them valid.
+    /// Whether every cell has all its trials, all of them valid, and every table all its rounds.
     pub(crate) fn is_whole(&self) -> bool {
-        self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned)
+        let has_all_trials =
+            self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned);
+        has_all_trials && self.analysis.primitives.as_ref().is_none_or(|found| found.is_whole())
     }
 
     /// The figures for Prometheus.

@@ -17,6 +17,7 @@ mod load;
 mod progress;
 mod report;
 mod run;
+mod run_primitives;
 mod screen;
 mod serve;
 mod shell;

@@ -10,6 +10,7 @@ use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
 
 use crate::findings::{self, Findings};
 use crate::progress::Progress;
+use crate::run_primitives::{self, Shown};
 use crate::{Failure, dry_run, gates, interrupt};
 
 /// Run a study: start its servers, load them, and answer its question.
@@ -34,12 +35,12 @@ pub(crate) struct Arguments {
     continue_: Option<PathBuf>,
 
     /// Run only the cells that have this value: KEY=VALUE, with the whole key (load.suite) or its last
-    /// part (suite), or case=NAME. Given again for another key, both must fit; for the same key,
+    /// part (suite), or case=NAME; or, with primitives=NAME, only that table of primitives. Given again for another key, both must fit; for the same key,
     /// either may
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "continue_")]
     only: Vec<String>,
 
-    /// Measure each cell so often, instead of as often as the study says
+    /// Measure each cell and each table of primitives so often, instead of as often as the study says
     #[arg(long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
 
@@ -137,9 +138,8 @@ impl Arguments {
         let mut study =
             Study::find_at(name, allowed, self.scale.as_deref()).map_err(Failure::request)?;
         study.only(&self.only).map_err(Failure::request)?;
-        if let Some(trials) = self.trials.filter(|trials| *trials != study.trials) {
-            study.cut.push(format!("trials = {trials} instead of {}", study.trials));
-            study.trials = trials;
+        if let Some(trials) = self.trials {
+            study.measure_so_often(trials);
         }
         Ok(study)
     }
@@ -152,15 +152,35 @@ impl Arguments {
         interrupted: &AtomicBool,
         ran: &mut usize,
     ) -> Result<Ended, RunError> {
-        let say = |text: String| {
-            if !self.json && !self.quiet {
-                crate::print(&format!("{text}\n"));
-            }
-        };
+        let say = |text: String| self.say(&text);
+        run_primitives::check(&study.primitives)?;
         write_machine(study, results)?;
         for note in dry_run::notes(study).into_iter().chain(dry_run::not_checked(unchecked)) {
             say(format!("Note: {note}."));
         }
+        if !study.primitives.tables.is_empty() {
+            say(format!("Forecast: {}.", run_primitives::forecast(&study.primitives)));
+        }
+        // The servers first: what they lack is told before minutes are spent.
+        if !study.cells.is_empty() {
+            match self.trials(study, results, interrupted, ran)? {
+                Ended::Complete => {}
+                Ended::Interrupted => return Ok(Ended::Interrupted),
+            }
+        }
+        let shown = Shown { json: self.json, quiet: self.quiet };
+        run_primitives::measure(&study.primitives, results, shown, interrupted, ran)
+    }
+
+    /// The trials of all cells.
+    fn trials(
+        &self,
+        study: &Study,
+        results: &Results,
+        interrupted: &AtomicBool,
+        ran: &mut usize,
+    ) -> Result<Ended, RunError> {
+        let say = |text: String| self.say(&text);
         let mut bench = ThisBench::new(study, results.folder().to_owned())
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
@@ -205,6 +225,12 @@ impl Arguments {
             }
         };
         study::run(study, results, &mut bench, interrupted, &mut tell)
+    }
+
+    fn say(&self, text: &str) {
+        if !self.json && !self.quiet {
+            crate::print(&format!("{text}\n"));
+        }
     }
 
     /// Of a trial that has ended: all of it for a program, only what is wrong for a person.
@@ -294,6 +320,9 @@ fn write_machine(study: &Study, results: &Results) -> Result<(), RunError> {
     for cell in &study.cells {
         let server = cell.target.pinned_to().map(|cpus| format!("{cpus},"));
         cpus += &format!("{}{},", server.unwrap_or_default(), cell.load.cpus);
+    }
+    for table in &study.primitives.tables {
+        cpus += &format!("{},", table.cpus);
     }
     let cpus = cpus
         .trim_end_matches(',')

@@ -156,6 +156,7 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
+        primitives: None,
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
             order: INVALID as u32,

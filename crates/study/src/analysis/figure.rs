@@ -12,7 +12,7 @@ use super::trials::CellTrials;
 impl Figure {
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
     /// finite.
-    pub(super) fn of(samples: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(samples: Vec<f64>) -> Option<Self> {
         let estimate = Estimate::of(&samples).ok()?;
         Some(Self { estimate, samples })
     }

@@ -49,6 +49,7 @@ impl Scene {
             trials: 7,
             cells,
             answers: Vec::new(),
+            primitives: crate::primitive::Primitives::default(),
             reference: None,
             cut: Vec::new(),
         };

@@ -22,7 +22,7 @@ pub(super) fn percent(share: &Figure) -> String {
 }
 
 /// A ratio as `3.9x [3.8, 4.0]`, and finer where tenths would hide the interval.
-pub(super) fn times(ratio: &Figure) -> String {
+pub(crate) fn times(ratio: &Figure) -> String {
     let numbers = Numbers::of(&ratio.estimate, 1.0);
     let wanted = if numbers.width() < 0.1 { 2 } else { 1 };
     let places = wanted.min(numbers.places_of_three_digits());

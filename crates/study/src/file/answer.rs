@@ -139,6 +139,11 @@ fn project(field: &Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
     if !matches!(metric, Metric::Goodput | Metric::Rate) {
         return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
     }
+    project_counts(field)
+}
+
+/// Numbers of cores.
+pub(super) fn project_counts(field: &Field<'_>) -> Result<Vec<u32>, Flaw> {
     let count = |field: &Field<'_>| {
         field.integer(1, MOST_CORES).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     };

@@ -54,7 +54,7 @@ impl Case {
         let fields = Fields::all(source, table, "");
         check_keys(&fields)?;
         let name = match fields.get("name") {
-            Some(field) => name(field)?,
+            Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
         };
         let part = format!("case {name}");
@@ -226,12 +226,16 @@ fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
     Err(field.unknown("a case", &known))
 }
 
-fn name(field: &Field<'_>) -> Result<String, Flaw> {
+/// The name of `what`: part of the names of cells and of file names.
+pub(super) fn name(field: &Field<'_>, what: &str) -> Result<String, Flaw> {
     let text = field.text()?;
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match !text.is_empty() && text.chars().all(fits) {
         true => Ok(text.to_owned()),
-        false => Err(field.wrong("is no name of a case; take small letters, digits and hyphens")),
+        false => {
+            Err(field
+                .wrong(&format!("is no name of {what}; take small letters, digits and hyphens")))
+        }
     }
 }
 

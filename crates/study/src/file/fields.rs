@@ -198,6 +198,16 @@ impl<'a> Field<'a> {
             .collect()
     }
 
+    /// The values of a list, each under the list's name; `None` where it is no list.
+    pub(super) fn elements(&self) -> Option<Vec<Field<'a>>> {
+        self.values(&self.name).ok()
+    }
+
+    /// The same field again.
+    pub(super) fn itself(&self) -> Self {
+        Self { name: self.name.clone(), span: self.span.clone(), ..*self }
+    }
+
     /// The values of a list, each under the name of `name`.
     pub(super) fn values(&self, name: &str) -> Result<Vec<Field<'a>>, Flaw> {
         let DeValue::Array(array) = self.value else {

@@ -18,6 +18,8 @@ mod fields;
 mod find;
 mod keys;
 mod only;
+mod primitive_answer;
+mod primitives;
 mod protocol;
 mod resolved;
 mod scale;
@@ -38,6 +40,7 @@ pub use shipped::shipped;
 pub(crate) use suggest::did_you_mean;
 pub(crate) use words::Time;
 
+use crate::primitive::Primitives;
 use crate::reference::Reference;
 use crate::study::Study;
 use case::{Case, MOST_CELLS};
@@ -55,7 +58,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "schema",
     "name",
     "question",
@@ -66,6 +69,7 @@ const KEYS: [&str; 13] = [
     "load",
     "find",
     "case",
+    primitives::NAME,
     "answer",
     "scale",
     "cut",
@@ -136,13 +140,30 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
         cells.extend(of_case);
         cut.extend(left_out);
     }
+    let written = primitives::tables(source, &fields, &shared, allowed)?;
+    if cases.is_empty() && written.is_empty() {
+        return Err(Flaw::lacking(
+            "the study has no case; write a [[case]] with a name, or [[primitives]]",
+        ));
+    }
+    let mut scaled = written.clone();
+    if let Some(scale) = &scale {
+        scale.apply_to_tables(source, &mut scaled, &mut cut)?;
+    }
     let reference = fields.get("reference").map(reference).transpose()?;
-    let answers = tables(&fields, "answer")?
-        .into_iter()
-        .map(|(line, table)| answer::read(source, line, table, &cases, &cells, reference.as_ref()))
-        .collect::<Result<_, _>>()?;
+    let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
+    for (line, table) in tables(&fields, "answer")? {
+        let known = reference.as_ref();
+        match primitive_answer::is_one(source, table) {
+            true => of_primitives
+                .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
+            false => answers.push(answer::read(source, line, table, &cases, &cells, known)?),
+        }
+    }
+    let primitives = Primitives { tables: scaled, answers: of_primitives };
     let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
-    let mut study = Study { name, question, seed, trials, cells, answers, reference, cut };
+    let mut study =
+        Study { name, question, seed, trials, cells, answers, primitives, reference, cut };
     study.drop_answers();
     Ok(study)
 }
@@ -222,10 +243,7 @@ fn cases(source: Source<'_>, fields: &Fields<'_>, shared: &Draft) -> Result<Vec<
         }
         cases.push(case);
     }
-    match cases.is_empty() {
-        false => Ok(cases),
-        true => Err(Flaw::lacking("the study has no case; write a [[case]] with a name")),
-    }
+    Ok(cases)
 }
 
 fn tables<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {

@@ -6,7 +6,11 @@ use super::StudyError;
 use super::draft::{Draft, Origin};
 use super::keys::{KEYS, Key};
 use super::suggest::did_you_mean;
+use crate::primitive::Primitives;
 use crate::study::{Cell, Study};
+
+/// What stands for the name of a table of primitives.
+const PRIMITIVES: &str = super::primitives::NAME;
 
 /// What stands for the name of a case.
 const CASE: &str = "case";
@@ -28,6 +32,18 @@ impl Study {
     pub fn only(&mut self, wanted: &[String]) -> Result<(), StudyError> {
         if wanted.is_empty() {
             return Ok(());
+        }
+        let is_table =
+            |text: &&String| text.split_once('=').is_some_and(|(key, _)| key.trim() == PRIMITIVES);
+        let tables: Vec<&String> = wanted.iter().filter(is_table).collect();
+        if !tables.is_empty() {
+            return match tables.len() == wanted.len() {
+                true => self.only_tables(&tables),
+                false => Err(StudyError::Unknown(format!(
+                    "--only {}: tables of primitives have no cells; ask for tables or for cells",
+                    wanted.join(", ")
+                ))),
+            };
         }
         let mut by: BTreeMap<&str, (By, Vec<String>)> = BTreeMap::new();
         for text in wanted {
@@ -52,6 +68,35 @@ impl Study {
             wanted.join(", ")
         ));
         self.drop_answers();
+        if !self.primitives.tables.is_empty() {
+            self.primitives = Primitives::default();
+            self.cut.push("no primitives".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Leaves the tables of primitives that are wanted, and no cells.
+    fn only_tables(&mut self, wanted: &[&String]) -> Result<(), StudyError> {
+        let names = || self.primitives.tables.iter().map(|table| table.name.as_str());
+        let mut kept: Vec<String> = Vec::new();
+        for text in wanted {
+            let name = text.split_once('=').map_or("", |(_, name)| name.trim());
+            if !names().any(|known| known == name) {
+                let hint = match self.primitives.tables.is_empty() {
+                    true => "; this study has none".to_owned(),
+                    false => did_you_mean(name, "there are:", names()),
+                };
+                return Err(StudyError::Unknown(format!(
+                    "--only {text}: no table of primitives is called so{hint}"
+                )));
+            }
+            kept.push(name.to_owned());
+        }
+        self.primitives.tables.retain(|table| kept.contains(&table.name));
+        self.primitives.answers.retain(|answer| kept.contains(&answer.primitives));
+        self.cells.clear();
+        self.answers.clear();
+        self.cut.push(format!("only the primitives {}", kept.join(", ")));
         Ok(())
     }
 

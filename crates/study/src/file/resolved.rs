@@ -6,6 +6,7 @@ use super::SCHEMA;
 use super::draft::Draft;
 use super::find::FindDraft;
 use super::keys::{KEYS, Key, Table, toml_text};
+use super::{primitive_answer, primitives};
 use crate::study::{AnswerRule, Cell, Study};
 
 impl Study {
@@ -58,6 +59,9 @@ impl Study {
                 std::iter::once(name).chain(fixed).chain(find).chain(sweeps),
             );
         }
+        for table in &self.primitives.tables {
+            push(&mut text, "[[primitives]]", primitives::toml(table).into_iter());
+        }
         for rule in &self.answers {
             let AnswerRule { case, metric, compare, baseline, along, published, project } = rule;
             let baseline =
@@ -74,6 +78,9 @@ impl Study {
             let project = (!project.is_empty()).then(|| format!("project = {project:?}\n"));
             let lines = lines.into_iter().chain(along).chain(published).chain(project);
             push(&mut text, "[[answer]]", lines);
+        }
+        for rule in &self.primitives.answers {
+            push(&mut text, "[[answer]]", primitive_answer::toml(rule).into_iter());
         }
         text
     }

@@ -10,7 +10,9 @@ use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
 use super::keys::{Key, Table};
+use super::primitives;
 use super::suggest::did_you_mean;
+use crate::primitive;
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
@@ -18,7 +20,7 @@ pub(super) struct Scale<'a> {
     fields: Fields<'a>,
 }
 
-const KEYS: [&str; 5] = ["trials", "target", "load", find::NAME, "sweep"];
+const KEYS: [&str; 6] = ["trials", "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
@@ -49,6 +51,25 @@ impl<'a> Scale<'a> {
                 Err(Flaw::lacking(format!("`{wanted}` is no scale of this study{hint}")))
             }
             _ => Ok(found),
+        }
+    }
+
+    /// Changes the tables of primitives. What was changed is added to `cut`.
+    pub(super) fn apply_to_tables(
+        &self,
+        source: Source<'_>,
+        tables: &mut [primitive::Table],
+        cut: &mut Vec<String>,
+    ) -> Result<(), Flaw> {
+        let mut told = |what: String| {
+            let clause = format!("scale {}: {what}", self.name);
+            if !cut.contains(&clause) {
+                cut.push(clause);
+            }
+        };
+        match self.fields.get(primitives::NAME) {
+            Some(field) => primitives::scale(source, field, tables, &mut told),
+            None => Ok(()),
         }
     }
 

@@ -23,7 +23,7 @@ macro_rules! shipped {
     };
 }
 
-shipped!("quick", "gcm-vs-cbc");
+shipped!("quick", "gcm-vs-cbc", "primitives");
 
 /// The names of the studies that toll brings along, each with its question.
 #[must_use]

@@ -16,6 +16,7 @@ use crate::testing::cell;
 fn study() -> Study {
     let servers = [Server::Embedded, Server::Embedded, Server::Nginx, Server::Nginx];
     Study {
+        primitives: crate::primitive::Primitives::default(),
         reference: None,
         name: "test".into(),
         question: "What?".into(),

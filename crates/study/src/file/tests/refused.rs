@@ -138,7 +138,7 @@ fn the_top_of_a_file_says_what_it_is() {
     );
     assert_eq!(
         refusal("schema = 1\nquestion = \"?\""),
-        "the study has no case; write a [[case]] with a name"
+        "the study has no case; write a [[case]] with a name, or [[primitives]]"
     );
     assert_eq!(
         refusal("schema = 1\nquestion = \"?\"\ntrials = 0"),
@@ -394,7 +394,7 @@ fn a_study_is_found_by_its_name_or_its_path() {
     assert!(find("quik").starts_with(
         "`quik` is no study that toll brings along; did you mean quick? (one of your own is named"
     ));
-    assert!(find("bulk").contains("; there are: quick, gcm-vs-cbc (one"));
+    assert!(find("bulk").contains("; there are: quick, gcm-vs-cbc, primitives (one"));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");

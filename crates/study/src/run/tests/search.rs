@@ -120,6 +120,7 @@ fn study() -> Study {
         trials: 2,
         cells: cells.collect(),
         answers: Vec::new(),
+        primitives: crate::primitive::Primitives::default(),
         reference: None,
         cut: Vec::new(),
     }

@@ -1,0 +1,151 @@
+//! What algorithms cost, in the page and on a terminal.
+
+mod fabricated;
+
+use fabricated::{Fabricated, HOSTILE, whole};
+use primitives::{Cache, CycleSource, Hardware};
+use report::{Style, html, terminal};
+use stats::Estimate;
+use study::analysis::Figure;
+use study::primitive::{
+    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Place, Point, Row, Series,
+};
+
+fn figure(samples: &[f64]) -> Figure {
+    Figure { estimate: Estimate::of(samples).unwrap(), samples: samples.to_vec() }
+}
+
+fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
+    let place = Place {
+        table: "ciphers".to_owned(),
+        algorithm: "AES-128-GCM".to_owned(),
+        library: library.to_owned(),
+        size_bytes: Some(size_bytes),
+        hardware: Hardware::All,
+        cache: Cache::Warm,
+        threads: 1,
+    };
+    let cost = cost.map(|cycles| Cost {
+        cycles: figure(&[cycles, cycles * 1.01, cycles * 0.99]),
+        rounds: vec![0, 1, 2],
+        low: cycles * 0.9,
+        high: cycles * 1.1,
+        core_hz: 2.5e9,
+        ops_per_s: 2.5e9 / cycles / size_bytes as f64,
+        bytes_per_s: Some(2.5e9 / cycles),
+        messages_per_op: 1,
+        taken: 40,
+        dropped: 10,
+        disturbed_rounds: usize::from(library == "disturbed"),
+        contention_unknown: false,
+        confirmed_by: HOSTILE.to_owned(),
+    });
+    Row {
+        library_title: format!("{library} {HOSTILE}"),
+        no_figure: cost
+            .is_none()
+            .then(|| format!("no figure: its result is not that of {HOSTILE}")),
+        published: vec![Beside { label: "Xeon Scalable".to_owned(), cycles_per_byte: 0.65 }],
+        bound: Some("AES-128-GCM".to_owned()),
+        times_the_bound: cost.is_some().then_some(3.25),
+        place,
+        cost,
+    }
+}
+
+fn series(label: &str, is_baseline: bool, costs: [f64; 2]) -> Series {
+    let point = |(size_bytes, median): (u64, f64)| Point {
+        size_bytes,
+        median,
+        low: median * 0.9,
+        high: median * 1.1,
+        is_disturbed: false,
+        published: vec![("Xeon Scalable".to_owned(), 0.65)],
+    };
+    let points = [1024, 8192].into_iter().zip(costs).map(point).collect();
+    Series { label: label.to_owned(), is_baseline, points }
+}
+
+fn run() -> Fabricated {
+    let mut run = whole();
+    run.analysis.primitives = Some(Findings {
+        planned: 18,
+        done: 17,
+        answers: vec![Answer {
+            question: Some("What does another library bring?".to_owned()),
+            sentences: vec!["It is twice as fast.".to_owned(), "In detail.".to_owned()],
+            published: vec!["AES-128-GCM at 8 KiB: 0.65 cycles/byte".to_owned()],
+            projected: Some("8 GB/s on 4 cores.".to_owned()),
+            caveats: vec![format!("one lies: {HOSTILE}")],
+            primitives: "ciphers".to_owned(),
+            compare: "library",
+            ratios: Vec::new(),
+            curves: vec![Curve {
+                title: format!("AES-128-GCM {HOSTILE}"),
+                series: vec![series("old", true, [1.0, 0.6]), series("new", false, [0.5, 0.3])],
+                bound: Some(("AES-128-GCM".to_owned(), 0.2)),
+            }],
+        }],
+        rows: vec![
+            row("old", 8192, Some(0.6)),
+            row("disturbed", 8192, Some(0.3)),
+            row("liar", 8192, None),
+        ],
+        bounds: vec![LowerBound {
+            of: "AES-128-GCM".to_owned(),
+            cycles_per_byte: figure(&[0.2, 0.2]),
+            arithmetic: "the greater of two".to_owned(),
+        }],
+        discarded: vec![Discarded { of: HOSTILE.to_owned(), why: "no such row".to_owned() }],
+        cycles_source: Some(CycleSource::MeasuredFrequency),
+        started_unix_ms: Some(1),
+    });
+    run
+}
+
+#[test]
+fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
+    let page = html(&run().run()).unwrap();
+    for part in [
+        "What does another library bring?",
+        "It is twice as fast.",
+        "Projected, not measured.",
+        "17 of 18 figures of primitives were taken",
+        "dashed is the bound of AES-128-GCM: 0.200 ",
+        "published: Xeon Scalable, 0.65 ",
+        "0.600",
+        "0.540 to 0.660",
+        "30 of 40",
+        "no figure: its result is not that of ",
+        "the greater of two",
+        "Discarded lines of the journal",
+        "0.300 !",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script>alert"), "texts are no markup");
+    assert!(!html(&whole().run()).unwrap().contains("What algorithms cost"));
+}
+
+#[test]
+fn a_study_of_tables_alone_speaks_of_no_trials() {
+    let mut run = run();
+    run.analysis.cells.clear();
+    run.analysis.answers.clear();
+    run.lines.clear();
+    let page = html(&run.run()).unwrap();
+    for heading in ["Every trial", "id=\"cells\"", "There is no answer"] {
+        assert!(!page.contains(heading), "{heading}");
+    }
+}
+
+#[test]
+fn the_terminal_has_them_too() {
+    let text = terminal(&run().run(), 200, Style::Plain);
+    for part in
+        ["It is twice as fast.", "refused", "0.300!", "3.25x", "Xeon Scalable 0.65", "no such"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+}

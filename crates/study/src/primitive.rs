@@ -1,0 +1,102 @@
+//! The part of a study that needs no server: what algorithms cost, in `[[primitives]]` tables.
+//!
+//! - [`Table`] and [`Rule`] are what the file says.
+//! - [`run()`] measures the tables in rounds, each part by a [`Meter`]; [`Child`] is the real one.
+//! - [`Line`] and [`BoundLine`] are what the journal keeps.
+//! - [`Findings`] is what the journal says.
+
+mod answer;
+mod child;
+mod findings;
+mod line;
+mod output;
+mod part;
+mod rule;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use cpus::CpuList;
+use primitives::{Algorithm, Cache, Hardware, Unit};
+use units::Bytes;
+
+pub use answer::{Answer, Curve, Point, Ratio, Series};
+pub use child::Child;
+pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};
+pub use line::{BoundLine, Figure, Line, Outcome, Role};
+pub use part::{Part, Place, What};
+pub use rule::{Dimension, Rule};
+pub use run::{Event, Failed, Meter, Reading, run};
+
+/// The tables of a study, and the answers that they give.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Primitives {
+    /// In the order of the file.
+    pub tables: Vec<Table>,
+    /// In the order of the file.
+    pub answers: Vec<Rule>,
+}
+
+/// A `[[primitives]]` table: everything in it is measured in every combination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Unique among the study's tables.
+    pub name: String,
+    /// What is measured.
+    pub algorithms: Vec<Algorithm>,
+    /// By their names, or the paths of libcryptos.
+    pub libraries: Vec<String>,
+    /// Of messages, for algorithms that go over bytes; ascending.
+    pub sizes: Vec<Bytes>,
+    /// Where the data lies.
+    pub caches: Vec<Cache>,
+    /// How much of the processor the libraries may use.
+    pub hardware: Vec<Hardware>,
+    /// A thread works on each at the same time.
+    pub cpus: CpuList,
+    /// How often the table is measured.
+    pub rounds: u32,
+    /// Quiet samples of each figure in each round.
+    pub samples: u16,
+}
+
+impl Table {
+    /// How many rows one combination of hardware and cache has.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        let of = |algorithm: &Algorithm| match algorithm.unit() {
+            Unit::Byte => self.sizes.len(),
+            Unit::Operation => 1,
+        };
+        self.algorithms.iter().map(of).sum::<usize>() * self.libraries.len()
+    }
+
+    /// The rows of one combination of hardware and cache: algorithm, library and size.
+    pub(crate) fn places(&self) -> Vec<(Algorithm, &str, Option<u64>)> {
+        let mut places = Vec::new();
+        for &algorithm in &self.algorithms {
+            let sizes: Vec<Option<u64>> = match algorithm.unit() {
+                Unit::Byte => self.sizes.iter().map(|size| Some(size.0)).collect(),
+                Unit::Operation => vec![None],
+            };
+            for size in sizes {
+                places.extend(self.libraries.iter().map(|name| (algorithm, name.as_str(), size)));
+            }
+        }
+        places
+    }
+
+    /// The same as the journal names them.
+    pub(crate) fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<Place> {
+        let place = |(algorithm, library, size_bytes): (Algorithm, &str, Option<u64>)| Place {
+            table: self.name.clone(),
+            algorithm: algorithm.name().to_owned(),
+            library: library.to_owned(),
+            size_bytes,
+            hardware,
+            cache,
+            threads: self.cpus.len(),
+        };
+        self.places().into_iter().map(place).collect()
+    }
+}

@@ -1,0 +1,82 @@
+//! What an `[[answer]]` about primitives compares.
+
+use std::fmt;
+use std::str::FromStr;
+
+use units::Bytes;
+
+use crate::reference::Published;
+
+/// How an answer is found: the costs of a table over the values of one of its lists. Where the table
+/// has several values of the others too, each combination of those is compared by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// What it asks, where the study says so.
+    pub question: Option<String>,
+    /// The name of the table.
+    pub primitives: String,
+    /// What is compared.
+    pub compare: Dimension,
+    /// What the others are compared with, as the study writes it.
+    pub baseline: String,
+    /// The sizes that sentences are about, ascending; the last one has the figures.
+    pub at: Vec<Bytes>,
+    /// Figures of the study's reference that stand beside it.
+    pub published: Vec<Published>,
+    /// Numbers of cores to which rates are projected.
+    pub project: Vec<u32>,
+}
+
+/// A list of a table that can be compared over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// What is done.
+    Algorithm,
+    /// Who does it.
+    Library,
+    /// With how much of the processor.
+    Hardware,
+    /// Where the data lies.
+    Cache,
+}
+
+impl Dimension {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Algorithm, Self::Library, Self::Hardware, Self::Cache];
+
+    /// The name in study files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Algorithm => "algorithm",
+            Self::Library => "library",
+            Self::Hardware => "hardware",
+            Self::Cache => "cache",
+        }
+    }
+
+    /// The values that a table has of it, as study files write them.
+    #[must_use]
+    pub fn values(self, table: &super::Table) -> Vec<String> {
+        match self {
+            Self::Algorithm => table.algorithms.iter().map(ToString::to_string).collect(),
+            Self::Library => table.libraries.clone(),
+            Self::Hardware => table.hardware.iter().map(ToString::to_string).collect(),
+            Self::Cache => table.caches.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Dimension {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|dimension| dimension.name() == text).ok_or(())
+    }
+}
