@@ -1,9 +1,11 @@
 //! toll's engine beside the field's programs: the same plan, the same nginx, in turn.
 //!
 //! `bench_client [ROUNDS [SECONDS]]`, 5 rounds of 3 s by default, which takes about 10 minutes. No
-//! client has a warm-up, for wrk and ab have none: each pays for its 64 handshakes, and toll for learning what
-//! a server's responses are like, within its window. In one of 1 s that is what 16 MiB objects and slow suites
-//! are measured by. The server runs on the first CPU, the client on the second. Each round measures every row with every
+//! client has a warm-up, for wrk and ab have none: each pays for its 64 handshakes, and toll for
+//! learning what a server's responses are like, within its window. In one of 1 s that is much of
+//! what is measured of 16 MiB objects and of slow suites.
+//!
+//! The server runs on the first CPU, the client on the second. Each round measures every row with every
 //! client that can make it, one after the other, so that what drifts touches all alike. The table is
 //! printed at the end, and after Ctrl-C with what there is by then; behind it, a line for everything
 //! that toll is to reach says whether it did.
