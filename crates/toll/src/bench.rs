@@ -14,7 +14,7 @@ use crate::{Failure, bench_instructions, bench_json, interrupt};
 ///
 /// Each result is checked against a second library; a wrong one gets no figure. Samples of about
 /// 100 µs stand between two readings of the core, and count only if nothing else used it. Without
-/// names, all algorithms of all libraries are measured, in about a minute.
+/// names, all algorithms of all libraries are measured, in about half a minute.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll bench
-      everything, in about a minute
+      everything, in about half a minute
   toll bench aes-128-gcm --size 16KiB --library openssl --library /opt/openssl-4/lib/libcrypto.so
       the system's OpenSSL beside another one, which is loaded and not linked
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold

@@ -1,5 +1,7 @@
 //! The table of a case's cells.
 
+use std::collections::BTreeSet;
+
 use study::analysis::{CellSummary, Figure};
 use unicode_width::UnicodeWidthStr;
 
@@ -29,7 +31,13 @@ struct Figures {
 
 fn all(cells: &[&CellSummary]) -> Vec<Column> {
     let has_bodies = cells.iter().any(|cell| cell.goodput_bps.is_some());
-    let mut all = vec![text("", cells, Align::Left, 0, |cell| short(&on_one_line(&cell.label)))];
+    let mut all = vec![Column {
+        name: String::new(),
+        unit: String::new(),
+        cells: labels(cells),
+        align: Align::Left,
+        gives_way: 0,
+    }];
     all.push(text("", cells, Align::Left, 0, |cell| {
         cell.mark.map(mark::symbol).unwrap_or_default().to_owned()
     }));
@@ -126,18 +134,70 @@ fn limits(cell: &CellSummary) -> String {
     }
 }
 
-/// A label of at most 32 columns.
-fn short(label: &str) -> String {
-    const MOST: usize = 32;
-    if label.width() <= MOST {
+/// What tells the cells apart, as short as it may be.
+fn labels(cells: &[&CellSummary]) -> Vec<String> {
+    // Columns that a label has room for, and those that it takes where it would not tell otherwise.
+    const USUAL: usize = 32;
+    const MOST: usize = 64;
+    let whole: Vec<String> = cells.iter().map(|cell| on_one_line(&cell.label)).collect();
+    let own = without_what_is_common(&whole);
+    let shortened = |most| own.iter().map(|label| short(label, most)).collect::<Vec<_>>();
+    let usual = shortened(USUAL);
+    let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
+    if distinct(&usual) == distinct(&own) { usual } else { shortened(MOST) }
+}
+
+/// The labels without those of their parts that are the same in all.
+fn without_what_is_common(labels: &[String]) -> Vec<String> {
+    let Some(first) = labels.first() else { return Vec::new() };
+    let first: Vec<&str> = first.split(", ").collect();
+    let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
+    let differs = |place: usize| parts.iter().any(|of| of.get(place) != first.get(place));
+    let is_alike = parts.iter().all(|of| of.len() == first.len());
+    if !is_alike || !(0..first.len()).any(differs) {
+        return labels.to_owned();
+    }
+    let own = |of: &Vec<&str>| {
+        let kept = of.iter().enumerate().filter(|(place, _)| differs(*place));
+        kept.map(|(_, part)| *part).collect::<Vec<_>>().join(", ")
+    };
+    parts.iter().map(own).collect()
+}
+
+/// A label of at most so many columns.
+fn short(label: &str, most: usize) -> String {
+    if label.width() <= most {
         return label.to_owned();
     }
     let mut short = String::new();
     for c in label.chars() {
-        if format!("{short}{c}").width() >= MOST {
+        if format!("{short}{c}").width() >= most {
             break;
         }
         short.push(c);
     }
     short + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(labels: &[&str]) -> Vec<String> {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        without_what_is_common(&labels)
+    }
+
+    #[test]
+    fn what_all_rows_say_is_said_by_none() {
+        assert_eq!(
+            own(&["CBC, 1 core, 1 MiB", "GCM, 1 core, 4 MiB"]),
+            ["CBC, 1 MiB", "GCM, 4 MiB"]
+        );
+        // Nothing would be left, or the parts do not stand for the same.
+        for kept in [&["nginx"][..], &["nginx", "nginx"], &["nginx, CBC", "nginx"]] {
+            assert_eq!(own(kept), kept);
+        }
+        assert!(own(&[]).is_empty());
+    }
 }

@@ -69,7 +69,7 @@ impl<'a> Along<'a> {
         Curve { along: self.key.to_owned(), points: self.points.iter().map(point).collect() }
     }
 
-    fn label(&self, compared: &Compared<'_>) -> String {
+    pub(super) fn label(&self, compared: &Compared<'_>) -> String {
         compared.common.get(self.key).map_or_else(String::new, |value| label(self.key, value))
     }
 

@@ -10,7 +10,7 @@ use super::along::Along;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::library::advice;
-use super::remedy::remedy;
+use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
 use super::trials::CellTrials;
 use super::{Answer, Bar, Mark};
@@ -31,11 +31,11 @@ pub(super) fn answers(
             Some(along) => {
                 for along in Along::all(along, compared) {
                     let points = along.points();
-                    let remedies = points
+                    let libraries = points
                         .iter()
                         .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
-                    let remedies =
-                        untold(points.iter().filter_map(remedy).chain(remedies), &mut told);
+                    let places = points.iter().map(|point| (along.label(point), point));
+                    let remedies = untold(remedies(places).into_iter().chain(libraries), &mut told);
                     answers
                         .extend(along.answer().map(|answer| Answer { remedy: remedies, ..answer }));
                 }

@@ -9,8 +9,42 @@ use super::compared::{Compared, Entry};
 use super::wording::{list, times};
 use super::{Figure, Mark};
 
+/// What to change, and what that brings.
+pub(super) struct Remedy {
+    /// What to take instead.
+    preferred: String,
+    /// How many times as much it gives, at least.
+    least: f64,
+    /// The sentence, without its full stop.
+    sentence: String,
+}
+
 /// A sentence that says what to change and what that brings, if anything was shown to help.
 pub(super) fn remedy(compared: &Compared<'_>) -> Option<String> {
+    found(compared).map(|remedy| remedy.sentence + ".")
+}
+
+/// The same for several comparisons along a key, with what each is of: where all prefer the same,
+/// that is said once, with the least that it brings.
+pub(super) fn remedies<'a>(
+    points: impl Iterator<Item = (String, &'a Compared<'a>)>,
+) -> Vec<String> {
+    let found: Vec<(String, Option<Remedy>)> =
+        points.map(|(place, compared)| (place, found(compared))).collect();
+    let all: Vec<(&String, &Remedy)> =
+        found.iter().filter_map(|(place, remedy)| Some((place, remedy.as_ref()?))).collect();
+    let is_same = all.len() == found.len()
+        && all.windows(2).all(|pair| pair[0].1.preferred == pair[1].1.preferred);
+    let least = all.iter().min_by(|a, b| a.1.least.total_cmp(&b.1.least));
+    match least {
+        Some((place, remedy)) if is_same && all.len() > 1 => {
+            vec![format!("{} ({place}, where it brings least).", remedy.sentence)]
+        }
+        _ => all.iter().map(|(place, remedy)| format!("{} ({place}).", remedy.sentence)).collect(),
+    }
+}
+
+fn found(compared: &Compared<'_>) -> Option<Remedy> {
     match compared.rule.compare.as_str() {
         "target.certificate-key" => certificate(compared),
         "load.suite" => suite(compared),
@@ -18,7 +52,7 @@ pub(super) fn remedy(compared: &Compared<'_>) -> Option<String> {
     }
 }
 
-fn certificate(compared: &Compared<'_>) -> Option<String> {
+fn certificate(compared: &Compared<'_>) -> Option<Remedy> {
     let key = |entry: &Entry<'_>| entry.value.parse::<CertificateKey>().ok();
     let rsa = best(compared, |entry| matches!(key(entry), Some(CertificateKey::Rsa(_))))?;
     let ecdsa = best(compared, |entry| {
@@ -28,14 +62,15 @@ fn certificate(compared: &Compared<'_>) -> Option<String> {
     let what = if compared.is_of_bodies() { "goodput" } else { "rate" };
     let where_ = if compared.is_per_cpu() { "the same CPU gives" } else { "the server gives" };
     let (ecdsa, rsa) = (compared.name(ecdsa), compared.name(rsa));
-    Some(format!(
+    let sentence = format!(
         "Use an {ecdsa} certificate: {where_} {} the {what} of {rsa}; keep {rsa} beside it only for \
-         clients that cannot verify ECDSA.",
+         clients that cannot verify ECDSA",
         times(&gain)
-    ))
+    );
+    Some(Remedy { preferred: ecdsa, least: gain.estimate.median, sentence })
 }
 
-fn suite(compared: &Compared<'_>) -> Option<String> {
+fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     let suite = |entry: &Entry<'_>| Suite::parse(entry.value).ok();
     let is_aead = |entry: &Entry<'_>| suite(entry).is_some_and(|suite| suite.mac == Mac::Aead);
     let best = best(compared, is_aead)?;
@@ -45,6 +80,7 @@ fn suite(compared: &Compared<'_>) -> Option<String> {
     let of_preferred = suite(preferred)?;
     let is_chacha = |suite: &Suite| suite.cipher == Cipher::ChaCha20Poly1305;
     let mut gains = Vec::new();
+    let mut least = f64::INFINITY;
     let mut beats_chacha = None;
     for entry in &compared.entries {
         let Some(other) = suite(entry) else { continue };
@@ -56,6 +92,7 @@ fn suite(compared: &Compared<'_>) -> Option<String> {
         let Some(gain) = gain(compared, preferred, entry) else { continue };
         let name = compared.name(entry);
         gains.push(format!("{} what {name} does", times(&gain)));
+        least = least.min(gain.estimate.median);
         if is_chacha(other) {
             beats_chacha = Some(name);
         }
@@ -67,7 +104,9 @@ fn suite(compared: &Compared<'_>) -> Option<String> {
     let rest = beats_chacha.map_or_else(String::new, |chacha| {
         format!("; leave {chacha} to clients without AES instructions")
     });
-    Some(format!("Prefer {}: {where_} {}{rest}.", compared.name(preferred), list(&gains)))
+    let preferred = compared.name(preferred);
+    let sentence = format!("Prefer {preferred}: {where_} {}{rest}", list(&gains));
+    Some(Remedy { preferred, least, sentence })
 }
 
 /// Of the cells that are meant, the one that gives most.
