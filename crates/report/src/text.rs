@@ -34,6 +34,23 @@ fn acts(c: char) -> bool {
     (c.is_control() && !is_layout) || is_direction
 }
 
+/// The labels without those of their parts that are the same in all.
+pub(crate) fn without_what_is_common(labels: &[String]) -> Vec<String> {
+    let Some(first) = labels.first() else { return Vec::new() };
+    let first: Vec<&str> = first.split(", ").collect();
+    let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
+    let differs = |place: usize| parts.iter().any(|of| of.get(place) != first.get(place));
+    let is_alike = parts.iter().all(|of| of.len() == first.len());
+    if !is_alike || !(0..first.len()).any(differs) {
+        return labels.to_owned();
+    }
+    let own = |of: &Vec<&str>| {
+        let kept = of.iter().enumerate().filter(|(place, _)| differs(*place));
+        kept.map(|(_, part)| *part).collect::<Vec<_>>().join(", ")
+    };
+    parts.iter().map(own).collect()
+}
+
 /// With a capital at its beginning and a full stop at its end.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
@@ -54,6 +71,24 @@ pub(crate) fn trials(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn own(labels: &[&str]) -> Vec<String> {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        without_what_is_common(&labels)
+    }
+
+    #[test]
+    fn what_all_rows_say_is_said_by_none() {
+        assert_eq!(
+            own(&["CBC, 1 core, 1 MiB", "GCM, 1 core, 4 MiB"]),
+            ["CBC, 1 MiB", "GCM, 4 MiB"]
+        );
+        // Nothing would be left, or the parts do not stand for the same.
+        for kept in [&["nginx"][..], &["nginx", "nginx"], &["nginx, CBC", "nginx"]] {
+            assert_eq!(own(kept), kept);
+        }
+        assert!(own(&[]).is_empty());
+    }
 
     #[test]
     fn what_acts_is_shown_instead() {

@@ -6,6 +6,7 @@ use super::answer_chart::description;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::quantity::{Quantity, Unit};
+use crate::text::without_what_is_common;
 
 /// CPU time an operation for cells without bodies, and CPU time a GB for those with; a chart for
 /// each of the two that there is.
@@ -52,12 +53,16 @@ impl Split {
         let unit = self.quantity.unit_for(figures().map(|figure| figure.estimate.median));
         let scale = Scale::around(extent(figures()));
         let of_one_case = cells.iter().all(|cell| cell.case == cells[0].case);
-        let label = |cell: &CellSummary| match of_one_case {
-            true => cell.label.clone(),
-            false => format!("{}: {}", cell.case, cell.label),
+        let whole = || cells.iter().map(|cell| cell.label.clone()).collect::<Vec<_>>();
+        let labels: Vec<String> = match of_one_case {
+            true => without_what_is_common(&whole()),
+            false => cells.iter().map(|cell| format!("{}: {}", cell.case, cell.label)).collect(),
         };
-        let rows =
-            cells.iter().map(|cell| row(label(cell), (self.of)(cell), &scale, &unit)).collect();
+        let rows = cells
+            .iter()
+            .zip(labels)
+            .map(|(cell, label)| row(label, (self.of)(cell), &scale, &unit))
+            .collect();
         let (rows, height) = Chart::stack(rows);
         Some(Chart {
             title: self.title.to_owned(),
