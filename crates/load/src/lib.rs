@@ -20,6 +20,8 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod handshake;
+#[cfg(test)]
+mod hex;
 mod mix;
 mod outcome;
 mod plan;

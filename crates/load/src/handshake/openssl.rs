@@ -182,9 +182,9 @@ impl Client for OpenSslClient {
 
 /// The two directions of a connection, in memory.
 #[derive(Default)]
-struct Wire {
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
+pub(super) struct Wire {
+    pub(super) incoming: Vec<u8>,
+    pub(super) outgoing: Vec<u8>,
 }
 
 impl Read for Wire {

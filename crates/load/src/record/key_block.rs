@@ -85,14 +85,7 @@ fn prf(hash: PrfHash, secret: &[u8], label: &[u8], seed: &[u8], length: usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn bytes(hex: &str) -> Vec<u8> {
-        let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-            .collect()
-    }
+    use crate::hex::bytes;
 
     /// The vector for P_SHA256 that the TLS working group's list published for RFC 5246.
     #[test]

@@ -53,9 +53,11 @@ impl Split {
         let unit = self.quantity.unit_for(figures().map(|figure| figure.estimate.median));
         let scale = Scale::around(extent(figures()));
         let of_one_case = cells.iter().all(|cell| cell.case == cells[0].case);
-        let whole = || cells.iter().map(|cell| cell.label.clone()).collect::<Vec<_>>();
         let labels: Vec<String> = match of_one_case {
-            true => without_what_is_common(&whole()),
+            true => {
+                let whole: Vec<_> = cells.iter().map(|cell| cell.label.clone()).collect();
+                without_what_is_common(&whole)
+            }
             false => cells.iter().map(|cell| format!("{}: {}", cell.case, cell.label)).collect(),
         };
         let rows = cells

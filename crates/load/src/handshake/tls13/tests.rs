@@ -1,6 +1,5 @@
 //! Against OpenSSL's server and rustls's, and against one that says what no honest server does.
 
-use std::io::{self, Read, Write};
 use std::sync::OnceLock;
 
 use ::tls::{CertificateKey, Identity, SUITES, Version};
@@ -13,38 +12,9 @@ use openssl::x509::X509;
 
 use super::puppet::{self, Puppet, listed, message};
 use super::*;
+use crate::handshake::openssl::Wire;
 use crate::handshake::{Negotiated, client};
 use crate::{OneIn, Percent, TlsPlan, Trust};
-
-/// Two directions in memory.
-#[derive(Default)]
-struct Wire {
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
-}
-
-impl Read for Wire {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = buffer.len().min(self.incoming.len());
-        if count == 0 {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        buffer[..count].copy_from_slice(&self.incoming[..count]);
-        self.incoming.drain(..count);
-        Ok(count)
-    }
-}
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.outgoing.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn identity(key: CertificateKey) -> &'static Identity {
     static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
