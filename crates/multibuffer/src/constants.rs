@@ -1,5 +1,8 @@
 //! Constants of FIPS 180-4.
 
+/// SHA-1's round constants, each of 20 rounds (section 4.2.1).
+pub(crate) const K1: [u32; 4] = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6];
+
 /// SHA-256's round constants: of the cube roots of the first 64 primes, the first 32 bits of the
 /// fraction (section 4.2.2).
 #[rustfmt::skip]

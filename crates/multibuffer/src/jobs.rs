@@ -21,8 +21,13 @@ impl<'a, A: Algorithm, M: AsRef<[u8]>> Jobs<'a, A> for Messages<'a, '_, A, M> {
         let message = self.messages.get(id)?.as_ref();
         self.next += 1;
         let (slice, rest) = A::blocks(message);
-        let padding = pad::<A>(rest, message.len() as u64, own);
-        lane.take(id, First::Slice, padding, slice);
+        match rest {
+            [] => lane.take_padded(id, slice, message.len() as u64),
+            _ => {
+                let padding = pad::<A>(rest, message.len() as u64, own);
+                lane.take(id, First::Slice, padding, slice);
+            }
+        }
         Some(A::INITIAL)
     }
 
@@ -81,8 +86,13 @@ impl<'a, A: Algorithm> Jobs<'a, A> for Ends<'_, '_, A> {
         let id = self.next;
         let context = self.contexts.get(id)?;
         self.next += 1;
-        let padding = pad::<A>(context.buffered(), context.bytes(), own);
-        lane.take(id, First::Own, padding, &[]);
+        match context.buffered() {
+            [] => lane.take_padded(id, &[], context.bytes()),
+            rest => {
+                let padding = pad::<A>(rest, context.bytes(), own);
+                lane.take(id, First::Own, padding, &[]);
+            }
+        }
         Some(&context.state)
     }
 

@@ -8,7 +8,7 @@ use crate::backend::{Backend, Kernels};
 use crate::schedule::{self, Jobs, Kernel, Work};
 
 mod portable;
-use portable::Portable;
+pub(crate) use portable::Portable;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -118,6 +118,23 @@ macro_rules! vector_kernel {
                 }
                 // SAFETY: `self` proves the features.
                 unsafe { compress(self, state, runs, staged) }
+            }
+
+            fn compress_known(
+                self,
+                state: &mut $crate::algorithm::State<A::Word, L>,
+                words: &$crate::known::KnownWords<A::Word>,
+            ) {
+                #[target_feature(enable = $features)]
+                fn compress_known<A: $crate::algorithm::Rounds<$proof, L>, const L: usize>(
+                    proof: $proof,
+                    state: &mut $crate::algorithm::State<A::Word, L>,
+                    words: &$crate::known::KnownWords<A::Word>,
+                ) {
+                    A::compress_known(proof, state, words);
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { compress_known::<A, L>(self, state, words) }
             }
         }
     };

@@ -20,9 +20,10 @@
 //! Messages that come in pieces are [`Context`]s. It all takes constant memory, and nothing is
 //! allocated.
 //!
-//! Inside: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `sha1`
-//! and `sha2` are the rounds, written once over the trait `vector::Simd`, and `kernels` has
-//! one file a backend, with the unsafe code (but for one index in `staging`).
+//! Inside: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `known` spares
+//! the message schedule of a padding that has come before, `sha1` and `sha2` are the rounds, written
+//! once over the trait `vector::Simd`, and `kernels` has one file a backend, with the unsafe code (but
+//! for one index in `staging`).
 
 mod algorithm;
 mod backend;
@@ -31,6 +32,7 @@ mod context;
 mod hasher;
 mod jobs;
 mod kernels;
+mod known;
 mod schedule;
 mod sha1;
 mod sha2;

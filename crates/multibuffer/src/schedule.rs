@@ -5,8 +5,9 @@
 //! they then repeat what a busy lane does, because a vector costs the same with fewer lanes. So
 //! the cost of a batch ends with its longest message: put long messages first.
 
-use crate::algorithm::{Algorithm, Internals, State};
+use crate::algorithm::{Algorithm, Internals, State, pad};
 use crate::backend::Backend;
+use crate::known::KnownWords;
 use crate::staging::{Run, Staged};
 
 /// One backend's way to hash `L` messages at once.
@@ -21,6 +22,9 @@ pub trait Kernel<A: Algorithm, const L: usize>: Copy {
         runs: &[Run<'_, A, L>],
         staged: &mut Staged<L>,
     );
+
+    /// Hashes one more block, which is the same in all lanes.
+    fn compress_known(self, state: &mut State<A::Word, L>, words: &KnownWords<A::Word>);
 }
 
 /// What was done: by which backend, and how full its lanes were.
@@ -97,11 +101,29 @@ pub struct Lane<'a, A: Algorithm> {
     hashed: usize,
     /// Blocks that are left; none in an idle lane.
     left: usize,
+    padding: Padding,
+}
+
+/// What a lane's own blocks lack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Padding {
+    /// Nothing.
+    Complete,
+    /// The padding of a message of so many bytes, which fill its last block: one block that only
+    /// depends on their number.
+    Of(u64),
 }
 
 impl<'a, A: Algorithm> Lane<'a, A> {
-    const IDLE: Self =
-        Self { id: 0, slice: &[], own_used: 0, first: First::Own, hashed: 0, left: 0 };
+    const IDLE: Self = Self {
+        id: 0,
+        slice: &[],
+        own_used: 0,
+        first: First::Own,
+        hashed: 0,
+        left: 0,
+        padding: Padding::Complete,
+    };
 
     fn is_busy(&self) -> bool {
         self.left > 0
@@ -117,9 +139,25 @@ impl<'a, A: Algorithm> Lane<'a, A> {
         self.first = first;
         self.hashed = 0;
         self.left = own + slice.len();
+        self.padding = Padding::Complete;
     }
 
-    /// The blocks from that one on, as far as they lie one behind the other.
+    /// Takes the job of that number: a slice and the padding of a message of so many bytes, a multiple
+    /// of the block's.
+    #[inline]
+    pub(crate) fn take_padded(&mut self, id: usize, slice: &'a [A::Block], message_bytes: u64) {
+        self.take(id, First::Slice, 1, slice);
+        self.padding = Padding::Of(message_bytes);
+    }
+
+    /// Writes the padding into the lane's own blocks, if it is still to be written.
+    fn complete(&mut self, own: &mut Own<A>) {
+        if let Padding::Of(message_bytes) = self.padding {
+            pad::<A>(&[], message_bytes, own);
+            self.padding = Padding::Complete;
+        }
+    }
+
     #[inline(always)]
     fn blocks<'s>(&self, own: &'s Own<A>, from: usize) -> &'s [A::Block]
     where
@@ -137,6 +175,11 @@ impl<'a, A: Algorithm> Lane<'a, A> {
     }
 }
 
+/// Starts with a cache line: a vector that lies across two is read and written half as fast, and what
+/// was just written cannot be read before it has left the store buffer.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
 /// Runs of one call of the kernel: with equal lengths a message's own blocks and its slice.
 const RUNS: usize = 2;
 
@@ -148,7 +191,7 @@ where
 {
     let mut lanes: [Lane<'a, A>; L] = [const { Lane::IDLE }; L];
     let mut own = [[A::ZERO_BLOCK; 2]; L];
-    let mut state: State<A::Word, L> = [[A::Word::default(); L]; 8];
+    let Aligned(state) = &mut Aligned::<State<A::Word, L>>([[A::Word::default(); L]; 8]);
     let mut staged = Staged::new();
     let mut work = Work { backend: K::BACKEND, lanes: L, blocks: 0, steps: 0 };
     let mut exhausted = false;
@@ -162,7 +205,9 @@ where
                 None => exhausted = true,
             }
         }
-        let Some(steps) = hash(kernel, &lanes, &own, &mut state, &mut staged) else { return work };
+        let Some(steps) = hash(kernel, &mut lanes, &mut own, state, &mut staged) else {
+            return work;
+        };
         work.steps += steps as u64;
         for (i, lane) in lanes.iter_mut().enumerate().filter(|(_, lane)| lane.is_busy()) {
             lane.hashed += steps;
@@ -180,22 +225,46 @@ where
 /// lane is busy.
 fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
     kernel: K,
-    lanes: &[Lane<'_, A>; L],
-    own: &[Own<A>; L],
+    lanes: &mut [Lane<'_, A>; L],
+    own: &mut [Own<A>; L],
     state: &mut State<A::Word, L>,
     staged: &mut Staged<L>,
 ) -> Option<usize> {
     let busy = (0..L).filter(|&i| lanes[i].is_busy());
     let shortest = busy.min_by_key(|&i| lanes[i].left)?;
-    let mut steps = 0;
-    let mut runs = [const { Run::EMPTY }; RUNS];
-    for run in &mut runs {
-        run.fill(|i| {
-            let i = if lanes[i].is_busy() { i } else { shortest };
-            lanes[i].blocks(&own[i], lanes[i].hashed + steps)
-        });
-        steps += run.blocks();
-    }
-    kernel.compress(state, &runs, staged);
-    Some(steps)
+    A::with_known_end(|end| {
+        let words = common_padding(lanes, shortest).and_then(|bytes| end.of(bytes));
+        if words.is_none() {
+            lanes.iter_mut().zip(&mut *own).for_each(|(lane, own)| lane.complete(own));
+        }
+        let mut steps = 0;
+        let mut runs = [const { Run::EMPTY }; RUNS];
+        for run in &mut runs {
+            run.fill(|i| {
+                let i = if lanes[i].is_busy() { i } else { shortest };
+                lanes[i].blocks(&own[i], lanes[i].hashed + steps)
+            });
+            steps += run.blocks();
+        }
+        if let Some(words) = words {
+            if let Some(last) = runs.iter_mut().rfind(|run| run.blocks() > 0) {
+                last.shorten();
+            }
+            kernel.compress(state, &runs, staged);
+            kernel.compress_known(state, words);
+        } else {
+            kernel.compress(state, &runs, staged);
+        }
+        Some(steps)
+    })
+}
+
+/// The length of all messages, if they end together and with the same block.
+fn common_padding<A: Algorithm>(lanes: &[Lane<'_, A>], shortest: usize) -> Option<u64> {
+    let Lane { left, padding: Padding::Of(message_bytes), .. } = lanes[shortest] else {
+        return None;
+    };
+    let is_like =
+        |lane: &Lane<'_, A>| lane.left == left && lane.padding == Padding::Of(message_bytes);
+    lanes.iter().all(|lane| !lane.is_busy() || is_like(lane)).then_some(message_bytes)
 }

@@ -1,7 +1,10 @@
 //! The rounds of SHA-1 (FIPS 180-4, section 6.1.2) over vectors.
 
 use crate::algorithm::{Rounds, Sha1, State};
-use crate::staging::{Run, Staged, Walk};
+use crate::constants::K1;
+use crate::kernels::Portable;
+use crate::known::KnownWords;
+use crate::staging::{Run, Staged, Walk, stage_32};
 use crate::unroll::unroll;
 use crate::vector::Simd;
 
@@ -32,6 +35,18 @@ impl<S: Simd<u32, L>, const L: usize> Rounds<S, L> for Sha1 {
             s.store(v[i], &mut state[i]);
         }
     }
+
+    #[inline(always)]
+    fn compress_known(s: S, state: &mut State<u32, L>, words: &KnownWords<u32>) {
+        let before: [S::V; 5] = std::array::from_fn(|i| s.load(&state[i]));
+        let mut v = before;
+        unroll!(80, T => {
+            round::<S, L, T>(s, &mut v, s.splat(words[T]));
+        });
+        for i in 0..5 {
+            s.store(s.add(v[i], before[i]), &mut state[i]);
+        }
+    }
 }
 
 /// The 80 rounds of one block; meanwhile `next` is staged.
@@ -43,16 +58,10 @@ fn rounds<S: Simd<u32, L>, const L: usize>(
     next: &Walk<'_, Sha1, L>,
     staged: &mut Staged<L>,
 ) {
-    let k = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6].map(|k| s.splat(k));
+    let k = K1.map(|k| s.splat(k));
     unroll!(80, T => {
-        let [a, b, c, d, e] = *v;
-        let f = match T / 20 {
-            0 => s.ch(b, c, d),
-            2 => s.maj(b, c, d),
-            _ => s.xor3(b, c, d),
-        };
-        let sum = s.add(s.add(s.add(e, k[T / 20]), w[T % 16]), f);
-        *v = [s.add(sum, s.ror::<27>(a)), a, s.ror::<2>(b), c, d];
+        v[4] = s.add(v[4], k[T / 20]);
+        round::<S, L, T>(s, v, w[T % 16]);
         if T < 64 {
             expand::<S, L, T>(s, &mut w);
         }
@@ -61,6 +70,33 @@ fn rounds<S: Simd<u32, L>, const L: usize>(
             next.stage(T / 3, staged);
         }
     });
+}
+
+/// Round `T`; `word` is that of the message schedule. It or what the round adds it to already has the
+/// round's constant.
+#[inline(always)]
+fn round<S: Simd<u32, L>, const L: usize, const T: usize>(s: S, v: &mut [S::V; 5], word: S::V) {
+    let [a, b, c, d, e] = *v;
+    let f = match T / 20 {
+        0 => s.ch(b, c, d),
+        2 => s.maj(b, c, d),
+        _ => s.xor3(b, c, d),
+    };
+    let sum = s.add(s.add(e, word), f);
+    *v = [s.add(sum, s.ror::<27>(a)), a, s.ror::<2>(b), c, d];
+}
+
+/// The message schedule of a block with the constants added.
+pub(crate) fn known_words(block: &[u8; 64]) -> KnownWords<u32> {
+    let mut staged = Staged::new();
+    stage_32(block, &mut staged, 0);
+    let mut w = Simd::<u32, 1>::message(Portable::PROOF, &staged);
+    let mut known = [0; 80];
+    unroll!(80, T => {
+        known[T] = w[T % 16].wrapping_add(K1[T / 20]);
+        expand::<Portable, 1, T>(Portable::PROOF, &mut w);
+    });
+    known
 }
 
 /// Replaces the word of round `T` by the one that is due 16 rounds later.

@@ -114,3 +114,41 @@ proptest! {
         check_pieces::<Sha512>(&messages, &cuts);
     }
 }
+
+/// Batches that end with a whole block, by turns of so many blocks: their padding is that of the batch
+/// before, or not.
+fn check_turns<A: Reference>(turns: &[u64], last: usize) {
+    let long = |blocks: u64| blocks as usize * A::BLOCK_BYTES;
+    for hasher in Hasher::<A>::available() {
+        for blocks in turns {
+            let count = hasher.lanes() + last;
+            let messages: Vec<_> = (0..count).map(|i| message(i, long(*blocks))).collect();
+            let mut digests = vec![A::ZEROS; count];
+            hasher.hash_many(&messages, &mut digests).unwrap();
+            let mut contexts = vec![Context::<A>::new(); count];
+            hasher.update(&mut contexts, &messages).unwrap();
+            let mut of_contexts = vec![A::ZEROS; count];
+            hasher.finish(&contexts, &mut of_contexts).unwrap();
+            for (i, message) in messages.iter().enumerate() {
+                let expected = A::digest_of(message);
+                let name = format!("{} {}: {blocks} blocks", A::NAME, hasher.backend());
+                assert_eq!(digests[i].as_ref(), expected, "{name}");
+                assert_eq!(of_contexts[i].as_ref(), expected, "{name}, in pieces");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn whole_blocks_by_turns(
+        turns in prop::collection::vec(0..3u64, 2..8),
+        last in 0..3usize,
+    ) {
+        check_turns::<Sha1>(&turns, last);
+        check_turns::<Sha256>(&turns, last);
+        check_turns::<Sha512>(&turns, last);
+    }
+}

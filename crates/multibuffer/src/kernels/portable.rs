@@ -2,6 +2,7 @@
 
 use crate::Backend;
 use crate::algorithm::{Rounds, State};
+use crate::known::KnownWords;
 use crate::schedule::Kernel;
 use crate::staging::{Run, Staged};
 use crate::vector::Simd;
@@ -11,10 +12,12 @@ use crate::vector::Simd;
 pub struct Portable(());
 
 impl Portable {
+    pub(crate) const PROOF: Self = Self(());
+
     /// Is always there.
     #[allow(clippy::unnecessary_wraps, reason = "as the other backends' proofs")]
     pub(crate) fn detect() -> Option<Self> {
-        Some(Self(()))
+        Some(Self::PROOF)
     }
 }
 
@@ -28,6 +31,10 @@ impl<A: Rounds<Self, 1>> Kernel<A, 1> for Portable {
         staged: &mut Staged<1>,
     ) {
         A::compress(self, state, runs, staged);
+    }
+
+    fn compress_known(self, state: &mut State<A::Word, 1>, words: &KnownWords<A::Word>) {
+        A::compress_known(self, state, words);
     }
 }
 
