@@ -1,0 +1,314 @@
+use super::*;
+use crate::reading::{ProcessesChanged, Reading, TaskReading};
+use crate::testing::{outcome, plan};
+use crate::verdict::Limit;
+use crate::warning::WarningKind;
+use observe::CpuSeries;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::Nanos;
+
+/// A clock that only sleeping moves, and what was done when, in ms since the load's start.
+#[derive(Clone)]
+struct Stage {
+    base: Instant,
+    elapsed: Rc<Cell<Duration>>,
+    log: Rc<RefCell<Vec<(u64, &'static str)>>>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self { base: Instant::now(), elapsed: Rc::default(), log: Rc::default() }
+    }
+
+    fn note(&self, what: &'static str) {
+        self.log.borrow_mut().push((self.elapsed.get().as_millis() as u64, what));
+    }
+}
+
+struct FakeMachine {
+    stage: Stage,
+    server_change: Option<ProcessesChanged>,
+    has_series: bool,
+}
+
+impl Machine for FakeMachine {
+    fn now(&self) -> Instant {
+        self.stage.base + self.stage.elapsed.get()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        1_000 + self.stage.elapsed.get().as_millis() as u64
+    }
+
+    fn sleep_until(&self, instant: Instant) {
+        self.stage.elapsed.set(instant - self.stage.base);
+    }
+
+    fn core_hz(&self, cpu: usize) -> Option<u64> {
+        assert_eq!(cpu, 0);
+        self.stage.note("frequency");
+        Some(2_700_000_000)
+    }
+
+    /// A server that uses 99% of a CPU, and a load thread that uses 10%.
+    fn read(&self, threads: &[i32]) -> Reading {
+        assert_eq!(threads, [42]);
+        self.stage.note("read");
+        let elapsed = self.stage.elapsed.get().as_nanos() as u64;
+        let task = |percent: u64| {
+            let on_cpu = Nanos(elapsed / 100 * percent);
+            Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
+        };
+        Reading { server: task(99), threads: vec![task(10)], ..Reading::default() }
+    }
+
+    fn find_links(&mut self, _: std::net::IpAddr) {}
+
+    fn interfaces(&self) -> Vec<crate::evidence::Interface> {
+        Vec::new()
+    }
+
+    fn server_descriptors(&self) -> Option<observe::OpenDescriptors> {
+        None
+    }
+
+    fn kernel_tls(&self) -> Result<observe::KernelTlsCounters, ObserveError> {
+        Err(ObserveError::NotAvailable("there is no kernel"))
+    }
+
+    fn sibling_cpus(&self, _: &CpuList) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn find_server(&mut self) {
+        self.stage.note("find");
+    }
+
+    fn server_change(&self) -> Option<ProcessesChanged> {
+        self.stage.note("find again");
+        self.server_change
+    }
+
+    fn start_series(&mut self, _: Duration) {
+        self.stage.note("series");
+    }
+
+    fn take_series(&mut self) -> Result<CpuSeries, ObserveError> {
+        if !self.has_series {
+            return Err(ObserveError::Sampler("it panicked".to_owned()));
+        }
+        let ticks = observe::CoreTicks { user: 99, idle: 1, ..Default::default() };
+        Ok(CpuSeries {
+            start: self.stage.base,
+            at_ns: vec![0, 10_000_000_000],
+            cores: [(0, vec![ticks]), (1, vec![ticks]), (2, vec![ticks])].into(),
+        })
+    }
+}
+
+/// A load with 200 ms of warm-up and a window of 600 ms.
+struct FakeLoad {
+    stage: Stage,
+    lost: Vec<String>,
+    stopped: Cell<Option<Duration>>,
+}
+
+impl Load for FakeLoad {
+    fn window(&self) -> (Instant, Instant) {
+        let at = |ms| self.stage.base + Duration::from_millis(ms);
+        (at(200), at(800))
+    }
+
+    fn thread_ids(&self) -> Vec<i32> {
+        vec![42]
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    fn stop(&self) {
+        self.stage.note("stop");
+        self.stopped.set(Some(self.stage.elapsed.get()));
+    }
+
+    fn join(self) -> (Outcome, Option<PeerReport>) {
+        self.stage.note("join");
+        let end = self.stopped.get().unwrap().min(Duration::from_millis(800));
+        let window = end.saturating_sub(Duration::from_millis(200));
+        let outcome = Outcome {
+            window: Nanos(window.as_nanos() as u64),
+            interrupted: end < Duration::from_millis(800),
+            lost: self.lost,
+            ..outcome(window.as_millis() as u64)
+        };
+        (outcome, None)
+    }
+}
+
+/// What goes otherwise than it should.
+#[derive(Default)]
+struct Trouble {
+    interrupt_at: Option<u64>,
+    target: Option<&'static str>,
+    server_change: Option<ProcessesChanged>,
+    lost: &'static [&'static str],
+    ramp: Nanos,
+    has_no_series: bool,
+}
+
+fn run(trouble: &Trouble) -> (Line, Stage) {
+    let stage = Stage::new();
+    let trial = Trial {
+        plan: Plan { ramp: trouble.ramp, ..plan("https://localhost/bytes/1MiB") },
+        certificate_key: None,
+        backend_cpus: None,
+        server_cpus: Some(CpuList::from(0)),
+        neighbours: Neighbours::Apart,
+    };
+    let interrupt = AtomicBool::new(false);
+    let elapsed = stage.elapsed.clone();
+    let measured = trial
+        .run(
+            &mut FakeMachine {
+                stage: stage.clone(),
+                server_change: trouble.server_change,
+                has_series: !trouble.has_no_series,
+            },
+            &mut Hooks {
+                interrupt: &interrupt,
+                progress: &mut |_| {
+                    let now = elapsed.get().as_millis() as u64;
+                    interrupt.store(trouble.interrupt_at.is_some_and(|at| now >= at), Relaxed);
+                },
+                check_target: &mut || trouble.target.map_or(Ok(()), |why| Err(why.into())),
+            },
+            |_| {
+                Ok::<_, ()>(FakeLoad {
+                    stage: stage.clone(),
+                    lost: trouble.lost.iter().map(ToString::to_string).collect(),
+                    stopped: Cell::new(None),
+                })
+            },
+        )
+        .unwrap();
+    (measured.line, stage)
+}
+
+#[test]
+fn everything_is_read_over_the_loads_window() {
+    let (line, stage) = run(&Trouble::default());
+    let (reads, others): (Vec<_>, Vec<_>) =
+        stage.log.borrow().iter().copied().partition(|(_, what)| *what == "read");
+    let reads: Vec<u64> = reads.into_iter().map(|(at, _)| at).collect();
+    assert_eq!(reads, [200, 300, 400, 500, 600, 700, 798, 800, 800]);
+    assert_eq!(
+        others,
+        [
+            (0, "frequency"),
+            (0, "series"),
+            (200, "find"),
+            (800, "find again"),
+            (800, "stop"),
+            (800, "join"),
+            (800, "frequency"),
+        ]
+    );
+    assert!(line.valid && !line.interrupted);
+    assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));
+    assert_eq!((line.rate_per_s, line.goodput_bps), (1000.0, 8 * 1000 * (1 << 20)));
+    assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
+    assert_eq!(line.verdict.limit, Limit::ServerCpu);
+    // CPU 2 is neither the server's nor the client's.
+    let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
+    assert_eq!((cpus, line.cpu_share[0].user.len()), (vec![0, 1], 6));
+}
+
+#[test]
+fn a_load_that_shrinks_is_waited_for_and_not_counted() {
+    let ramp = Nanos(1_000_000_000);
+    let (line, stage) = run(&Trouble { ramp, ..Trouble::default() });
+    let at = |stage: &Stage, what| {
+        stage.log.borrow().iter().rev().find(|(_, done)| *done == what).map(|(at, _)| *at)
+    };
+    assert_eq!((at(&stage, "read"), at(&stage, "stop")), (Some(800), Some(1800)));
+    assert!(line.valid && !line.interrupted);
+    assert_eq!((line.window_ns, line.rate_per_s), (600_000_000, 1000.0));
+    assert_eq!(line.cpu_ns.server, Some(594_000_000));
+    // An interrupt of the window ends the load with it, one of the ramp the ramp.
+    let (line, stage) = run(&Trouble { ramp, interrupt_at: Some(500), ..Trouble::default() });
+    assert_eq!((at(&stage, "stop"), line.interrupted), (Some(500), true));
+    let (line, stage) = run(&Trouble { ramp, interrupt_at: Some(900), ..Trouble::default() });
+    assert_eq!((at(&stage, "stop"), line.interrupted), (Some(900), false));
+    assert_eq!(line.window_ns, 600_000_000);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let (line, stage) = run(&Trouble { interrupt_at: Some(500), ..Trouble::default() });
+    assert!(stage.log.borrow().contains(&(500, "stop")));
+    assert!(line.interrupted && line.valid);
+    assert_eq!((line.window_ns, line.rate_per_s), (300_000_000, 1000.0));
+    assert_eq!(line.cpu_ns.server, Some(297_000_000));
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_measured_nothing() {
+    let (line, _) = run(&Trouble { interrupt_at: Some(100), ..Trouble::default() });
+    assert!(!line.valid);
+    assert_eq!((line.operations.completed, line.rate_per_s), (0, 0.0));
+    // A journal line of numbers, not of NaN.
+    assert_eq!(serde_json::from_str::<Line>(&serde_json::to_string(&line).unwrap()).unwrap(), line);
+}
+
+#[test]
+fn a_target_that_died_makes_the_trial_invalid() {
+    let (line, _) = run(&Trouble { target: Some("nginx died"), ..Trouble::default() });
+    assert!(!line.valid);
+    assert_eq!(line.target_error.as_deref(), Some("nginx died"));
+}
+#[test]
+fn a_lost_load_thread_makes_the_trial_invalid() {
+    let (line, _) = run(&Trouble { lost: &["no epoll"], ..Trouble::default() });
+    assert!(!line.valid);
+    assert_eq!(line.load_error.as_deref(), Some("a load thread ended early: no epoll"));
+    let (line, _) = run(&Trouble { lost: &["no epoll", "panic"], ..Trouble::default() });
+    let expected = "2 load threads ended early, the first: no epoll";
+    assert_eq!(line.load_error.as_deref(), Some(expected));
+}
+
+#[test]
+fn a_server_whose_processes_change_has_no_known_cpu_time() {
+    let server_change = Some(ProcessesChanged { before: 1, after: 5 });
+    let (line, _) = run(&Trouble { server_change, ..Trouble::default() });
+    assert_eq!((line.cpu_ns.server, line.verdict.evidence.server_busy), (None, None));
+    assert_eq!(line.verdict.limit, Limit::Unknown);
+    assert!(line.valid && line.warnings[0].kind == WarningKind::ProcessesChanged);
+}
+
+#[test]
+fn a_module_that_the_first_connection_loads_had_taken_over_none() {
+    let none = || Err(ObserveError::NoKernelTls);
+    let counted = |sent_by_software| {
+        Ok(KernelTlsCounters { sent_by_software, ..KernelTlsCounters::default() })
+    };
+    let since = |before, after| {
+        kernel_tls_since(before, after).ok().map(|counted| counted.sent_by_software)
+    };
+    assert_eq!(since(none(), counted(3)), Some(3));
+    assert_eq!(since(counted(1), counted(3)), Some(2));
+    assert_eq!((since(none(), none()), since(counted(1), none())), (None, None));
+}
+
+#[test]
+fn where_cpu_by_core_cannot_be_read_that_is_told() {
+    let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
+    assert!(line.valid && line.cpu_share.is_empty());
+    assert_eq!(line.verdict.evidence.foreign, None);
+    assert_eq!(line.warnings[0].kind, WarningKind::CoresUnknown);
+}
