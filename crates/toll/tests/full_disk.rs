@@ -1,0 +1,74 @@
+//! `toll run` on a disk that becomes full: what was measured stays, and can be gone on with.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use study::Journal;
+
+const TOLL: &str = env!("CARGO_BIN_EXE_toll");
+
+/// Twelve trials, of which 64 KiB hold a few.
+const STUDY: &str = r#"
+schema = 1
+question = "What is left of a run when the disk is full?"
+trials = 6
+[target]
+server = "embedded"
+object = "16KiB"
+[load]
+connections = 2
+warmup = "50ms"
+duration = "100ms"
+[[case]]
+name = "one"
+[[case]]
+name = "other"
+load.connections = 4
+"#;
+
+/// Runs the study into a file system of 64 KiB, whose files are then copied to `saved`.
+fn run_on_a_small_disk(study: &Path, saved: &Path) -> Output {
+    const SCRIPT: &str = r#"
+        set -u
+        mount -t tmpfs -o size=64k none /mnt || exit 99
+        "$1" run "$2" --out /mnt
+        code=$?
+        cp -r /mnt/. "$3" || exit 98
+        exit $code
+    "#;
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh", TOLL]);
+    command.arg(study).arg(saved).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_what_was_measured() {
+    let desk = tempfile::tempdir().unwrap();
+    let study = desk.path().join("small.toml");
+    let saved = desk.path().join("saved");
+    std::fs::write(&study, STUDY).unwrap();
+    std::fs::create_dir(&saved).unwrap();
+
+    let ended = run_on_a_small_disk(&study, &saved);
+    let (said, why) = (text(&ended.stdout), text(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(3), "{why}\n{said}");
+    let last = why.lines().last().unwrap();
+    assert!(last.contains("No space left on device"), "{why}");
+    assert!(last.contains("what was measured before is in /mnt/"), "{why}");
+
+    let folder = std::fs::read_dir(&saved).unwrap().next().unwrap().unwrap().path();
+    let journal = folder.join("journal.jsonl");
+    let valid = || Journal::read(&journal).unwrap().iter().filter(|line| line.valid).count();
+    let measured = valid();
+    assert!((1..12).contains(&measured), "{measured}");
+    assert!(said.contains(&format!("{measured} of 12 trials were made")), "{said}");
+
+    let went_on = Command::new(TOLL).args(["run", "--continue"]).arg(&folder).output().unwrap();
+    assert_eq!(went_on.status.code(), Some(0), "{}", text(&went_on.stderr));
+    assert_eq!(valid(), 12);
+    assert!(folder.join("report.html").is_file());
+}
