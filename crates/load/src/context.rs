@@ -12,7 +12,7 @@ use crate::asks::Asks;
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
-use crate::socket::Socket;
+use crate::socket::{Socket, Use};
 use crate::window::Window;
 use crate::{Operation, Plan};
 
@@ -93,6 +93,14 @@ impl<'a> Context<'a> {
     /// Nanoseconds since the load's start.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// What this load's connections are for.
+    pub(crate) fn usage(&self) -> Use {
+        match self.plan.operation {
+            Operation::Requests => Use::Kept,
+            Operation::Handshakes | Operation::OneRequestPerConnection => Use::Once,
+        }
     }
 
     /// The address from which to connect next, where there is a choice.

@@ -11,7 +11,11 @@ use crate::Close;
 use crate::failure::{ErrorKind, Failure};
 
 /// One end of a TCP connection that never blocks.
-pub(crate) struct Socket(socket2::Socket);
+pub(crate) struct Socket {
+    socket: socket2::Socket,
+    /// Connections that it has had, this one included.
+    connections: u16,
+}
 
 /// What came of an attempt to move bytes.
 pub(crate) enum Moved {
@@ -23,6 +27,19 @@ pub(crate) enum Moved {
     End,
 }
 
+/// What connections are for, which decides on what their sockets need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// One exchange, in which this side speaks first and never twice in a row.
+    Once,
+    /// Whatever comes, whenever it comes.
+    Kept,
+}
+
+/// Connections that a socket has before another takes its place, from another source address: few
+/// enough for the ports of one address, so many that a new socket is a rare cost.
+const MOST_CONNECTIONS: u16 = 1000;
+
 impl Socket {
     /// Starts to connect; says whether that was completed at once.
     ///
@@ -31,13 +48,17 @@ impl Socket {
     pub(crate) fn connect(
         address: SocketAddr,
         source: Option<Ipv4Addr>,
+        usage: Use,
         close: Close,
     ) -> Result<(Self, bool), Failure> {
         let failed = |error: io::Error| connect_failure(&error);
         let kind = Type::STREAM.nonblocking().cloexec();
         let socket = socket2::Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))
             .map_err(failed)?;
-        socket.set_tcp_nodelay(true).map_err(failed)?;
+        if usage == Use::Kept {
+            // Where sides take turns nothing unacknowledged is ever ahead of what is sent.
+            socket.set_tcp_nodelay(true).map_err(failed)?;
+        }
         if let Some(source) = source {
             // The port is chosen at connect, when the whole four-tuple is known.
             set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
@@ -48,25 +69,64 @@ impl Socket {
             // A close that lingers for no time is a reset (socket(7), `SO_LINGER`).
             socket.set_linger(Some(Duration::ZERO)).map_err(failed)?;
         }
+        let socket = Self { socket, connections: 1 };
+        let is_connected = socket.start(address, usage)?;
+        Ok((socket, is_connected))
+    }
+
+    /// The same for a socket that [`Self::end`] gave back: from its source address, and another of
+    /// its ports. To make a new one, and watch it, costs several times as much.
+    pub(crate) fn connect_again(
+        mut self,
+        address: SocketAddr,
+        usage: Use,
+    ) -> Result<(Self, bool), Failure> {
+        // What is left of the last connection goes (connect(2), AF_UNSPEC).
+        rustix::net::connect_unspec(&self.socket)
+            .map_err(|error| connect_failure(&error.into()))?;
+        self.connections += 1;
+        let is_connected = self.start(address, usage)?;
+        Ok((self, is_connected))
+    }
+
+    fn start(&self, address: SocketAddr, usage: Use) -> Result<bool, Failure> {
+        if usage == Use::Once {
+            // The ACK of the server's SYN comes with the first bytes that are sent, at once, and
+            // that of its answer with the next, instead of in segments of their own (tcp(7),
+            // TCP_QUICKACK). A kernel that refuses sends more segments.
+            let _ = set_option(&self.socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0);
+        }
         let address = address.into();
-        match socket.connect(&address) {
-            Ok(()) => Ok((Self(socket), true)),
+        match self.socket.connect(&address) {
+            Ok(()) => Ok(true),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
                 // A server on this machine has often answered within the first call, which does
                 // not say so. To ask again costs less than to wait for what has already happened.
-                match socket.connect(&address) {
-                    Ok(()) => Ok((Self(socket), true)),
-                    Err(error) if is_under_way(&error) => Ok((Self(socket), false)),
-                    Err(error) => Err(failed(error)),
+                match self.socket.connect(&address) {
+                    Ok(()) => Ok(true),
+                    Err(error) if is_under_way(&error) => Ok(false),
+                    Err(error) => Err(connect_failure(&error)),
                 }
             }
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(connect_failure(&error)),
         }
+    }
+
+    /// Announces the end of this side; the socket, if the kernel needs it no more for this
+    /// connection, because the other side has ended too and acknowledged all.
+    pub(crate) fn end(self) -> Option<Self> {
+        // Who shuts down a connection that is no more is told so; on one machine the
+        // acknowledgement comes within the first call.
+        let is_over = || {
+            let result = self.socket.shutdown(std::net::Shutdown::Write);
+            result.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
+        };
+        (self.connections < MOST_CONNECTIONS && (is_over() || is_over())).then_some(self)
     }
 
     /// After the socket became writable: whether the connection stands.
     pub(crate) fn connected(&self) -> Result<(), Failure> {
-        match self.0.take_error() {
+        match self.socket.take_error() {
             Ok(None) => Ok(()),
             Ok(Some(error)) | Err(error) => Err(connect_failure(&error)),
         }
@@ -75,8 +135,9 @@ impl Socket {
     /// Reads into `buffer`.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> Result<Moved, Failure> {
         // SAFETY: the kernel writes at most `buffer.len()` bytes into `buffer`.
-        let count =
-            unsafe { libc::recv(self.0.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        let count = unsafe {
+            libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0)
+        };
         moved(count)
     }
 
@@ -84,8 +145,9 @@ impl Socket {
     pub(crate) fn skip(&self, count: u64) -> Result<Moved, Failure> {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 30);
         // SAFETY: with MSG_TRUNC the kernel writes nothing for a TCP socket, so no buffer is needed.
-        let count =
-            unsafe { libc::recv(self.0.as_raw_fd(), std::ptr::null_mut(), count, libc::MSG_TRUNC) };
+        let count = unsafe {
+            libc::recv(self.socket.as_raw_fd(), std::ptr::null_mut(), count, libc::MSG_TRUNC)
+        };
         moved(count)
     }
 
@@ -103,26 +165,27 @@ impl Socket {
     fn send_with(&self, bytes: &[u8], flags: libc::c_int) -> Result<Moved, Failure> {
         let flags = flags | libc::MSG_NOSIGNAL;
         // SAFETY: the kernel reads at most `bytes.len()` bytes from `bytes`.
-        let count =
-            unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+        let count = unsafe {
+            libc::send(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags)
+        };
         moved(count)
     }
 
     /// Wakes only when so many bytes have come, or the end. A failure is harmless: it wakes early.
     pub(crate) fn set_low_water(&self, bytes: u32) {
         let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-        let _ = set_option(&self.0, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes);
+        let _ = set_option(&self.socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes);
     }
 
     /// Sends no more. The peer reads an end.
     pub(crate) fn shutdown_send(&self) {
-        let _ = self.0.shutdown(std::net::Shutdown::Write);
+        let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 }
 
@@ -174,4 +237,163 @@ fn connect_failure(error: &io::Error) -> Failure {
         _ => ErrorKind::Refused,
     };
     Failure::new(kind, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::time::Instant;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// A listener and its address.
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    fn connect(address: SocketAddr, usage: Use) -> Socket {
+        let (socket, _) = Socket::connect(address, None, usage, Close::Fin).unwrap();
+        socket
+    }
+
+    /// Sends a byte as soon as the connection takes it.
+    fn send(socket: &Socket) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            match socket.send(b"?") {
+                Ok(Moved::Bytes(1)) => return,
+                _ if Instant::now() > deadline => panic!("the connection takes nothing"),
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    /// The server's side of the next connection, once a byte has come, and the client's address.
+    fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+        let (mut stream, peer) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        (stream, peer)
+    }
+
+    /// Waits for the other side's end.
+    fn await_end(socket: &Socket) {
+        let deadline = Instant::now() + LIMIT;
+        while !matches!(socket.receive(&mut [0]), Ok(Moved::End)) {
+            assert!(Instant::now() < deadline, "no end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The client's address of a connection that has ended, and its socket; `None` where the kernel
+    /// takes its time to acknowledge the end, as a busy one may.
+    fn ended(listener: &TcpListener, socket: Socket) -> (SocketAddr, Option<Socket>) {
+        send(&socket);
+        let (mut stream, peer) = accept(listener);
+        stream.shutdown(Shutdown::Write).unwrap();
+        await_end(&socket);
+        let spare = socket.end();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the end has not come");
+        (peer, spare)
+    }
+
+    /// The first result that is there.
+    fn soon<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            match attempt() {
+                Some(result) => return result,
+                None => assert!(Instant::now() < deadline, "never"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_socket_whose_connection_is_over_makes_another() {
+        let (listener, address) = listener();
+        let (first, spare) = soon(|| {
+            let (peer, spare) = ended(&listener, connect(address, Use::Once));
+            Some((peer, spare?))
+        });
+        let (again, _) = spare.connect_again(address, Use::Once).unwrap();
+        send(&again);
+        let (mut stream, second) = accept(&listener);
+        assert_ne!(first, second);
+        stream.write_all(b"!").unwrap();
+        let byte = &mut [0];
+        soon(|| matches!(again.receive(byte), Ok(Moved::Bytes(1))).then_some(()));
+        assert_eq!(byte, b"!");
+    }
+
+    #[test]
+    fn a_socket_is_not_used_again_before_the_other_side_has_ended_too() {
+        let (listener, address) = listener();
+        let socket = connect(address, Use::Once);
+        send(&socket);
+        let (mut stream, _) = accept(&listener);
+        assert!(socket.end().is_none());
+        // Its end has been announced all the same.
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_socket_has_so_many_connections_and_no_more() {
+        let (listener, address) = listener();
+        let mut socket = connect(address, Use::Once);
+        socket.connections = MOST_CONNECTIONS;
+        assert!(ended(&listener, socket).1.is_none());
+    }
+
+    #[test]
+    fn who_refuses_a_socket_that_was_used_before_is_told_as_ever() {
+        let (listener, address) = listener();
+        let spare = soon(|| ended(&listener, connect(address, Use::Once)).1);
+        drop(listener);
+        let deadline = Instant::now() + LIMIT;
+        let failure = match spare.connect_again(address, Use::Once) {
+            Err(failure) => failure,
+            Ok((socket, _)) => loop {
+                match socket.connected() {
+                    Err(failure) => break failure,
+                    Ok(()) => assert!(Instant::now() < deadline, "nobody refuses"),
+                }
+            },
+        };
+        assert_eq!(failure.kind, ErrorKind::Refused);
+    }
+
+    /// Segments that the other side got up to the first byte, its SYN aside.
+    fn segments(usage: Use) -> u32 {
+        let (listener, address) = listener();
+        let socket = connect(address, usage);
+        send(&socket);
+        let (stream, _) = accept(&listener);
+        // SAFETY: all zeros are such a structure.
+        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into `info`.
+        let rc = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut info).cast(),
+                &raw mut length,
+            )
+        };
+        assert_eq!(rc, 0);
+        info.tcpi_segs_in
+    }
+
+    #[test]
+    fn the_last_ack_of_opening_comes_with_what_is_sent_once() {
+        let kept = segments(Use::Kept);
+        // A client that is kept from sending for some time sends it by itself.
+        soon(|| (segments(Use::Once) + 1 == kept).then_some(()));
+    }
 }

@@ -1,9 +1,11 @@
 //! The end of a connection: announced, awaited, or for want of progress.
 
-use super::{Next, Open, Phase, Role};
+use super::{Next, Open, Phase, Role, Spare};
+use crate::Close;
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given};
+use crate::socket::Use;
 
 /// With no progress for this long the low-water mark is lowered: a server that pauses, or sends
 /// less than it promised, would not wake the client otherwise.
@@ -93,6 +95,16 @@ impl Open {
         } else {
             self.give_up(context);
         }
+    }
+
+    /// Closes the connection; its socket, if it can have another.
+    pub(super) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
+        if context.usage() == Use::Kept || context.plan.close == Close::Rst {
+            return None;
+        }
+        self.set_mark(1);
+        let Self { interest, room, .. } = self;
+        self.socket.end().map(|socket| Spare { socket, interest, room })
     }
 
     /// Before the connection is dropped because it failed.

@@ -24,6 +24,14 @@ use exchange::Counted;
 #[derive(Default)]
 pub(crate) struct Connection {
     open: Option<Open>,
+    spare: Option<Spare>,
+}
+
+/// A socket whose connection is over, still watched, for the slot's next one.
+struct Spare {
+    socket: Socket,
+    interest: EventFlags,
+    room: u32,
 }
 
 /// What a connection that is open, or on its way, consists of.
@@ -129,7 +137,11 @@ impl Connection {
 
     /// Goes on after the socket became ready.
     pub(crate) fn ready(&mut self, context: &mut Context<'_>, slot: usize) -> After {
-        let Some(open) = &mut self.open else { return After::Wait };
+        let Some(open) = &mut self.open else {
+            // The slot has a rest. A socket without a connection would tell of that again and again.
+            self.spare = None;
+            return After::Wait;
+        };
         let role = open.role();
         let result = open.ready(context);
         self.finish(role, result, context, slot)
@@ -200,7 +212,12 @@ impl Connection {
                     open.update_interest(context, slot);
                 }
             }
-            Ok(Next::Close) => self.close(context),
+            Ok(Next::Close) => {
+                if let Some(mut open) = self.open.take() {
+                    open.settle(context);
+                    self.spare = open.spare(context);
+                }
+            }
             Err(failure) => {
                 // Once the window is over, the operation has been told as one under way.
                 if !context.is_winding_up {

@@ -4,7 +4,7 @@ use rustix::event::epoll::EventFlags;
 
 use super::closing::Ending;
 use super::exchange::{Counted, unsealed};
-use super::{After, Connection, Next, Open, Phase, Role};
+use super::{After, Connection, Next, Open, Phase, Role, Spare};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Established;
@@ -12,7 +12,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
-use crate::{Close, Operation, Receive};
+use crate::{Close, Operation, Plan, Receive};
 
 /// The mark for which a socket has room by default.
 const LEAST_ROOM: u32 = 32 << 10;
@@ -27,16 +27,14 @@ impl Connection {
     ) -> After {
         let role = operation.map_or(Role::Ahead, Role::Operating);
         let now = operation.map_or_else(|| context.now(), |times| times.start);
-        let (socket, is_connected) =
-            match Socket::connect(context.plan.address, context.source(), context.plan.close) {
-                Ok(connected) => connected,
-                Err(failure) => return self.finish(role, Err(failure), context, slot),
-            };
-        let interest = if is_connected { EventFlags::IN } else { EventFlags::OUT };
-        if let Err(error) = context.watch(&socket, slot, interest) {
-            let failure = Failure::new(ErrorKind::Descriptors, error.to_string());
-            return self.finish(role, Err(failure), context, slot);
-        }
+        let dialled = match self.spare.take() {
+            Some(spare) => spare.dial(context),
+            None => dial(context, slot),
+        };
+        let Dialled { socket, interest, room, is_connected } = match dialled {
+            Ok(dialled) => dialled,
+            Err(failure) => return self.finish(role, Err(failure), context, slot),
+        };
         let open = self.open.insert(Open {
             socket,
             interest,
@@ -47,7 +45,7 @@ impl Connection {
             started: now,
             progress: now,
             mark: 1,
-            room: LEAST_ROOM,
+            room,
             is_first_byte_timed: true,
             counted: Counted::default(),
         });
@@ -58,6 +56,33 @@ impl Connection {
             Ok(Next::Wait)
         };
         self.finish(role, result, context, slot)
+    }
+}
+
+/// A socket on its way to the server, and watched.
+struct Dialled {
+    socket: Socket,
+    interest: EventFlags,
+    room: u32,
+    is_connected: bool,
+}
+
+fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
+    let (source, usage) = (context.source(), context.usage());
+    let Plan { address, close, .. } = *context.plan;
+    let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
+    let interest = if is_connected { EventFlags::IN } else { EventFlags::OUT };
+    context
+        .watch(&socket, slot, interest)
+        .map_err(|error| Failure::new(ErrorKind::Descriptors, error.to_string()))?;
+    Ok(Dialled { socket, interest, room: LEAST_ROOM, is_connected })
+}
+
+impl Spare {
+    fn dial(self, context: &Context<'_>) -> Result<Dialled, Failure> {
+        let Self { socket, interest, room } = self;
+        let (socket, is_connected) = socket.connect_again(context.plan.address, context.usage())?;
+        Ok(Dialled { socket, interest, room, is_connected })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{Close, ErrorKind, Operation, Plan};
+use load::{Close, ErrorKind, Operation, Plan, Stop};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
 use crate::{assert_fails, http, https, kinds, run};
@@ -162,5 +162,31 @@ fn bytes_behind_the_only_response_are_too_much_with_either() {
         let plan = http(plain.server.address(), "/");
         let plan = Plan { operation: Operation::OneRequestPerConnection, close, ..plan };
         assert_fails(plan, ErrorKind::LongBody);
+    }
+}
+
+/// Sockets are given addresses in turn, so that two connections in a row which come from one address
+/// are of one socket.
+#[test]
+fn a_socket_has_one_connection_after_another_where_both_sides_end() {
+    let peers = Arc::new(Mutex::new(Vec::new()));
+    let plain = server({
+        let peers = peers.clone();
+        move |stream, seen| {
+            peers.lock().unwrap().push(stream.peer_addr()?);
+            answer(&mut Plain(stream), seen)
+        }
+    });
+    for close in [Close::Fin, Close::Rst] {
+        peers.lock().unwrap().clear();
+        let plan = http(plain.server.address(), "/");
+        let operation = Operation::OneRequestPerConnection;
+        let outcome = run(Plan { operation, close, stop: Stop::Operations(200), ..plan });
+        assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]), "{close}");
+        let peers = peers.lock().unwrap();
+        let again = peers.windows(2).filter(|two| two[0].ip() == two[1].ip());
+        let ports: Vec<_> = again.map(|two| (two[0].port(), two[1].port())).collect();
+        assert_eq!(ports.is_empty(), close == Close::Rst, "{close}: {peers:?}");
+        assert!(ports.iter().all(|(one, other)| one != other), "{peers:?}");
     }
 }
