@@ -59,7 +59,6 @@ struct Open {
     counted: Counted,
 }
 
-#[expect(clippy::large_enum_variant, reason = "most connections are in the large one")]
 enum Phase {
     Connecting,
     Handshaking(Box<dyn Handshake>),

@@ -95,7 +95,6 @@ pub(crate) struct Reception {
     tickets: Option<Box<dyn Tickets>>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a load is all of one kind")]
 enum Framing {
     Plain,
     Tls { opener: Opener, step: Step, lengths: Lengths },

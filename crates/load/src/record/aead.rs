@@ -12,7 +12,8 @@ const TAG: usize = 16;
 
 /// An AEAD key with the static part of its nonces.
 pub(crate) struct AeadKey {
-    key: LessSafeKey,
+    /// Half a KiB; in a place of its own, for keys change hands often until their connection stands.
+    key: Box<LessSafeKey>,
     iv: [u8; 12],
     beginnings: Beginnings,
 }
@@ -41,7 +42,7 @@ impl AeadKey {
             Cipher::ChaCha20Poly1305 => Beginnings::Closed,
             _ => Beginnings::Unused(cipher, bytes, key.len()),
         };
-        let key = LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?);
+        let key = Box::new(LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?));
         Some(Self { key, iv: *iv, beginnings })
     }
 

@@ -71,7 +71,6 @@ impl Asked {
         transcript.add(&self.message);
         transcript.add(message);
         let secrets = beginning.handshake(shared.secret_bytes(), &transcript.hash());
-        let secrets = secrets.ok_or_else(no_keys)?;
         let protected = Protected::new(suite, *group, transcript, secrets).ok_or_else(no_keys)?;
         Ok(Stage::Protected(Box::new(protected)))
     }

@@ -12,6 +12,7 @@
 mod asked;
 mod flight;
 mod hello;
+mod mac;
 mod protected;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod puppet;
@@ -72,7 +73,7 @@ impl Tls13Client {
         let suites = suites
             .map(|suite| {
                 let suite = Suite::by_code_point(suite.common.suite.into())?;
-                Some((suite, Beginning::new(suite.prf)?))
+                Some((suite, Beginning::new(suite.prf)))
             })
             .collect::<Option<_>>()?;
         let group = |name: u16| Group::ALL.into_iter().find(|group| group.code_point() == name);

@@ -98,8 +98,9 @@ impl Protected {
                     return Err(Refusal::illegal("a signature scheme that was not offered"));
                 }
                 let is_verified = offer.server.draw_sampled();
-                let transcript = self.transcript.hash();
-                if is_verified && !by.has_signed(scheme, signature, transcript.as_ref()) {
+                let is_signed =
+                    || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
+                if is_verified && !is_signed() {
                     return Err(Refusal::unauthentic("a signature that is not the handshake's"));
                 }
                 let by = by.clone();
@@ -107,7 +108,7 @@ impl Protected {
             }
             (Awaits::Finished(_), kind::FINISHED) => {
                 let expected = self.secrets.server.finished(&self.transcript.hash());
-                if expected.ok_or_else(no_keys)?.as_ref() != body {
+                if expected.as_ref() != body {
                     return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
                 }
                 self.transcript.add(message);
@@ -124,7 +125,8 @@ impl Protected {
         let Awaits::Finished(signed) = &self.awaits else {
             return Err(Refusal::internal("nothing was signed"));
         };
-        let keys = self.secrets.application(&self.transcript.hash()).ok_or_else(no_keys)?;
+        let mut transcript = self.transcript.hash();
+        let (client, server) = self.secrets.application(&transcript);
         put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
         let mut last = Vec::with_capacity(4 + 48);
         if let Some(context) = &self.certificate_request {
@@ -132,14 +134,14 @@ impl Protected {
             let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
             put_message(&mut last, kind::CERTIFICATE, &body);
             self.transcript.add(&last);
+            transcript = self.transcript.hash();
         }
-        let finished = self.secrets.client.finished(&self.transcript.hash()).ok_or_else(no_keys)?;
+        let finished = self.secrets.client.finished(&transcript);
         put_message(&mut last, kind::FINISHED, finished.as_ref());
         self.sealer.seal(content_type::HANDSHAKE, &last, to_send).ok_or_else(no_keys)?;
 
         let suite = self.suite;
         let protection = |secret: &Secret| secret.protection(suite).ok_or_else(no_keys);
-        let (client, server) = keys;
         Ok(Established {
             opener: Opener::new(protection(&server)?, 0),
             sealer: Sealer::new(protection(&client)?, 0),

@@ -71,7 +71,7 @@ impl Puppet {
         let mut transcript = Transcript::new(PrfHash::Sha256);
         transcript.add(Reader(client_hello.get(5..)?).0);
         transcript.add(&hello);
-        let secrets = Beginning::new(PrfHash::Sha256)?.handshake(&SHARE, &transcript.hash())?;
+        let secrets = Beginning::new(PrfHash::Sha256).handshake(&SHARE, &transcript.hash());
         let sealer = Sealer::new(secrets.server.protection(suite)?, 0);
         let mut out = Vec::new();
         put_records(&mut out, content_type::HANDSHAKE, [3, 3], &hello);
@@ -94,8 +94,8 @@ impl Puppet {
 
     /// The Finished that proves it.
     #[cfg(test)]
-    pub(crate) fn finished(&self) -> Option<Vec<u8>> {
-        let content = self.secrets.server.finished(&self.transcript.hash())?;
-        Some(message(kind::FINISHED, content.as_ref()))
+    pub(crate) fn finished(&self) -> Vec<u8> {
+        let content = self.secrets.server.finished(&self.transcript.hash());
+        message(kind::FINISHED, content.as_ref())
     }
 }

@@ -1,39 +1,12 @@
 //! The key schedule of TLS 1.3 without a pre-shared key (RFC 8446, section 7.1).
 //!
-//! HMAC keys are kept with their first blocks hashed, since a secret has several things derived
-//! from it, and the first secrets are the same in all handshakes.
+//! Secrets are kept as keys of HMACs, for that is what all of them become.
 
-use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256, Sha384};
 use tls::{PrfHash, Suite};
 
+use super::mac::{Hashed, LONGEST, MacKey};
 use crate::record::{AeadKey, Protection};
-
-/// The output of the longest hash here.
-const LONGEST: usize = 48;
-
-/// The output of a hash.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hashed {
-    bytes: [u8; LONGEST],
-    length: usize,
-}
-
-impl AsRef<[u8]> for Hashed {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl From<&[u8]> for Hashed {
-    /// Of a hash's output, which is no longer than this.
-    fn from(output: &[u8]) -> Self {
-        let mut bytes = [0; LONGEST];
-        let length = output.len().min(LONGEST);
-        bytes[..length].copy_from_slice(&output[..length]);
-        Self { bytes, length }
-    }
-}
 
 /// The hash of all handshake messages so far.
 #[derive(Clone)]
@@ -70,46 +43,20 @@ impl Transcript {
         const MESSAGE_HASH: u8 = 254;
         let digest = self.hash();
         let mut replaced = Self::new(hash);
-        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length as u8]);
+        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length() as u8]);
         replaced.add(digest.as_ref());
         replaced
     }
 }
 
 /// A secret as the key of an HMAC.
-#[derive(Clone)]
-pub(super) enum Secret {
-    Sha256(Hmac<Sha256>),
-    Sha384(Hmac<Sha384>),
-}
+#[derive(Clone, Copy)]
+pub(super) struct Secret(MacKey);
 
 impl Secret {
-    /// `None` never comes: HMAC takes keys of all lengths.
-    fn new(hash: PrfHash, key: &[u8]) -> Option<Self> {
-        Some(match hash {
-            PrfHash::Sha256 => Self::Sha256(Hmac::new_from_slice(key).ok()?),
-            PrfHash::Sha384 => Self::Sha384(Hmac::new_from_slice(key).ok()?),
-        })
-    }
-
-    fn hash(&self) -> PrfHash {
-        match self {
-            Self::Sha256(_) => PrfHash::Sha256,
-            Self::Sha384(_) => PrfHash::Sha384,
-        }
-    }
-
-    fn sign(&self, message: &[u8]) -> Hashed {
-        match self {
-            Self::Sha256(key) => {
-                let tag = key.clone().chain_update(message).finalize().into_bytes();
-                Hashed::from(tag.as_slice())
-            }
-            Self::Sha384(key) => {
-                let tag = key.clone().chain_update(message).finalize().into_bytes();
-                Hashed::from(tag.as_slice())
-            }
-        }
+    /// HKDF-Extract, with this secret as the salt (RFC 5869, section 2.2).
+    fn extract(&self, keying_material: &[u8]) -> Self {
+        Self(MacKey::new(self.0.hash(), &self.0.sign(keying_material)))
     }
 
     /// HKDF-Expand-Label, of no more bytes than the hash has.
@@ -131,15 +78,13 @@ impl Secret {
             info[end..end + part.len()].copy_from_slice(part);
             end += part.len();
         }
-        let mut out = self.sign(&info[..end]);
-        out.length = length.min(out.length);
-        out
+        self.0.sign(&info[..end]).cut(length)
     }
 
     /// Derive-Secret, ready to be expanded.
-    fn derive(&self, label: &[u8], transcript: &Hashed) -> Option<Self> {
-        let derived = self.expand(label, transcript.as_ref(), transcript.length);
-        Self::new(self.hash(), derived.as_ref())
+    fn derive(&self, label: &[u8], transcript: &Hashed) -> Self {
+        let derived = self.expand(label, transcript.as_ref(), transcript.length());
+        Self(MacKey::new(self.0.hash(), &derived))
     }
 
     /// The protection of the records of one direction (RFC 8446, section 7.3).
@@ -151,9 +96,9 @@ impl Secret {
     }
 
     /// The content of a Finished message (RFC 8446, section 4.4.4).
-    pub(super) fn finished(&self, transcript: &Hashed) -> Option<Hashed> {
-        let key = self.expand(b"finished", &[], transcript.length);
-        Some(Self::new(self.hash(), key.as_ref())?.sign(transcript.as_ref()))
+    pub(super) fn finished(&self, transcript: &Hashed) -> Hashed {
+        let key = self.expand(b"finished", &[], transcript.length());
+        MacKey::new(self.0.hash(), &key).sign(transcript.as_ref())
     }
 }
 
@@ -165,23 +110,22 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    pub(super) fn new(hash: PrfHash) -> Option<Self> {
+    pub(super) fn new(hash: PrfHash) -> Self {
         let nothing = Transcript::new(hash).hash();
-        let zeros = [0; LONGEST];
-        let zeros = &zeros[..nothing.length];
-        // HKDF-Extract(0, 0): there is no pre-shared key.
-        let early = Secret::new(hash, Secret::new(hash, zeros)?.sign(zeros).as_ref())?;
-        Some(Self { salt: early.derive(b"derived", &nothing)?, nothing })
+        let zeros = Hashed::from(&[0; LONGEST][..nothing.length()]);
+        // There is no pre-shared key, and no salt.
+        let early = Secret(MacKey::new(hash, &zeros)).extract(zeros.as_ref());
+        Self { salt: early.derive(b"derived", &nothing), nothing }
     }
 
     /// The handshake's secrets, from what the key exchange gave and the transcript to ServerHello.
-    pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> Option<Handshake> {
-        let secret = Secret::new(self.salt.hash(), self.salt.sign(shared).as_ref())?;
-        Some(Handshake {
-            client: secret.derive(b"c hs traffic", hello)?,
-            server: secret.derive(b"s hs traffic", hello)?,
-            salt: secret.derive(b"derived", &self.nothing)?,
-        })
+    pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> Handshake {
+        let secret = self.salt.extract(shared);
+        Handshake {
+            client: secret.derive(b"c hs traffic", hello),
+            server: secret.derive(b"s hs traffic", hello),
+            salt: secret.derive(b"derived", &self.nothing),
+        }
     }
 }
 
@@ -195,11 +139,9 @@ pub(super) struct Handshake {
 impl Handshake {
     /// Client's and server's secret for application data, from the transcript to the server's
     /// Finished.
-    pub(super) fn application(&self, finished: &Hashed) -> Option<(Secret, Secret)> {
-        let hash = self.salt.hash();
-        let zeros = &[0; LONGEST][..finished.length];
-        let master = Secret::new(hash, self.salt.sign(zeros).as_ref())?;
-        Some((master.derive(b"c ap traffic", finished)?, master.derive(b"s ap traffic", finished)?))
+    pub(super) fn application(&self, finished: &Hashed) -> (Secret, Secret) {
+        let master = self.salt.extract(&[0; LONGEST][..finished.length()]);
+        (master.derive(b"c ap traffic", finished), master.derive(b"s ap traffic", finished))
     }
 }
 
@@ -213,8 +155,8 @@ mod tests {
     fn the_published_handshake_gives_the_published_keys() {
         let shared = bytes("8bd4054fb55b9d63fdfbacf9f04b9f0d35e6d63f537563efd46272900f89492d");
         let hello = bytes("860c06edc07858ee8e78f0e7428c58edd6b43f2ca3e6e95f02ed063cf0e1cad8");
-        let beginning = Beginning::new(PrfHash::Sha256).unwrap();
-        let handshake = beginning.handshake(&shared, &Hashed::from(&hello[..])).unwrap();
+        let beginning = Beginning::new(PrfHash::Sha256);
+        let handshake = beginning.handshake(&shared, &Hashed::from(&hello[..]));
         let key = |secret: &Secret| secret.expand(b"key", &[], 16).as_ref().to_vec();
         let iv = |secret: &Secret| secret.expand(b"iv", &[], 12).as_ref().to_vec();
         assert_eq!(key(&handshake.server), bytes("3fce516009c21727d0f2e4e86ee403bc"));
@@ -223,7 +165,7 @@ mod tests {
         assert_eq!(iv(&handshake.client), bytes("5bd3c71b836e0b76bb73265f"));
 
         let finished = bytes("9608102a0f1ccc6db6250b7b7e417b1a000eaada3daae4777a7686c9ff83df13");
-        let (client, server) = handshake.application(&Hashed::from(&finished[..])).unwrap();
+        let (client, server) = handshake.application(&Hashed::from(&finished[..]));
         assert_eq!(key(&server), bytes("9f02283b6c9c07efc26bb9f2ac92e356"));
         assert_eq!(iv(&server), bytes("cf782b88dd83549aadf1e984"));
         assert_eq!(key(&client), bytes("17422dda596ed5d9acd890e3c63f5051"));

@@ -81,6 +81,7 @@ pub(super) fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
 /// Appends records without protection that carry `content`.
 pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2], content: &[u8]) {
     for fragment in content.chunks(1 << 14) {
+        out.reserve(5 + fragment.len());
         out.push(content_type);
         out.extend_from_slice(&version);
         put_vector16(out, fragment);
