@@ -1,5 +1,6 @@
 //! `toll run` on a disk that becomes full: what was measured stays, and can be gone on with.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -67,8 +68,16 @@ fn a_full_disk_ends_the_run_with_what_was_measured() {
     assert!((1..12).contains(&measured), "{measured}");
     assert!(said.contains(&format!("{measured} of 12 trials were made")), "{said}");
 
+    // A trial that a busy machine spoiled is told as one; here it counts that it was made.
     let went_on = Command::new(TOLL).args(["run", "--continue"]).arg(&folder).output().unwrap();
-    assert_eq!(went_on.status.code(), Some(0), "{}", text(&went_on.stderr));
-    assert_eq!(valid(), 12);
+    let why = text(&went_on.stderr);
+    assert!(went_on.status.success() || why.contains("not every trial is valid"), "{why}");
+    let lines = Journal::read(&journal).unwrap();
+    let made: BTreeSet<_> = lines
+        .iter()
+        .filter_map(|line| line.place.as_ref())
+        .map(|place| (place.cell.clone(), place.round))
+        .collect();
+    assert_eq!(made.len(), 12, "{made:?}");
     assert!(folder.join("report.html").is_file());
 }
