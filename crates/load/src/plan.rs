@@ -71,11 +71,12 @@ pub enum Receive {
     Decrypt,
 }
 
-/// How the client takes part in an ephemeral key exchange.
+/// How the client takes part in the key exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyExchangeMode {
     /// The client's share is the group's base point, so the shared secret is the server's own
-    /// share: the server's work is unchanged, the client's is nil.
+    /// share: the server's work is unchanged, the client's is nil. With static RSA, which has no
+    /// shares, the premaster secret is encrypted once for each key of a server and sent again.
     Fixed,
     /// A fresh key for each handshake.
     Fresh,
@@ -250,10 +251,16 @@ impl TlsPlan {
     /// How the client will take part in the key exchange.
     #[must_use]
     pub fn effective_key_exchange(&self) -> KeyExchangeMode {
-        self.key_exchange.unwrap_or(match self.stack() {
-            Stack::Rustls => KeyExchangeMode::Fixed,
-            Stack::OpenSsl => KeyExchangeMode::Fresh,
+        self.key_exchange.unwrap_or(match self.can_be_fixed() {
+            true => KeyExchangeMode::Fixed,
+            false => KeyExchangeMode::Fresh,
         })
+    }
+
+    /// Whether the key exchange can be fixed: not that of the ECDHE suites that go through OpenSSL.
+    fn can_be_fixed(&self) -> bool {
+        let is_static_rsa = self.suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
+        self.stack() == Stack::Rustls || is_static_rsa
     }
 
     fn check_absent(&self, url: &Url) -> Result<(), PlanError> {
@@ -300,7 +307,7 @@ impl TlsPlan {
                 "{group} is a group of TLS 1.3, but TLS 1.2 was asked for; change --group, or --tls and --suite"
             ));
         }
-        if self.key_exchange == Some(KeyExchangeMode::Fixed) && self.stack() == Stack::OpenSsl {
+        if self.key_exchange == Some(KeyExchangeMode::Fixed) && !self.can_be_fixed() {
             return error(format!(
                 "{} goes through OpenSSL, whose key exchange is always fresh; leave --key-exchange fixed out",
                 self.suite.map_or("this", |suite| suite.name)
@@ -407,10 +414,12 @@ pub(crate) mod tests {
                 .contains("leave --group x25519 out")
         );
         let fixed = Some(KeyExchangeMode::Fixed);
+        let ephemeral = Some(Suite::parse("ECDHE-RSA-AES128-SHA").unwrap());
         assert!(
-            message(https, TlsPlan { key_exchange: fixed, suite: cbc, ..any() })
+            message(https, TlsPlan { key_exchange: fixed, suite: ephemeral, ..any() })
                 .contains("always fresh")
         );
+        assert!(plan(https, TlsPlan { key_exchange: fixed, suite: cbc, ..any() }).check().is_ok());
         assert!(
             message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() })
                 .contains("only for CBC")
@@ -454,13 +463,18 @@ pub(crate) mod tests {
 
     #[test]
     fn the_suite_chooses_the_client_library() {
-        let stack =
-            |name| TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() }.stack();
-        assert_eq!(stack("TLS_AES_128_GCM_SHA256"), Stack::Rustls);
-        assert_eq!(stack("ECDHE-RSA-AES128-GCM-SHA256"), Stack::Rustls);
-        assert_eq!(stack("ECDHE-RSA-AES128-SHA"), Stack::OpenSsl);
-        assert_eq!(stack("AES128-GCM-SHA256"), Stack::OpenSsl);
-        assert_eq!(TlsPlan::any().effective_key_exchange(), KeyExchangeMode::Fixed);
+        use KeyExchangeMode::{Fixed, Fresh};
+        for (name, stack, key_exchange) in [
+            ("TLS_AES_128_GCM_SHA256", Stack::Rustls, Fixed),
+            ("ECDHE-RSA-AES128-GCM-SHA256", Stack::Rustls, Fixed),
+            ("ECDHE-RSA-AES128-SHA", Stack::OpenSsl, Fresh),
+            ("AES128-GCM-SHA256", Stack::OpenSsl, Fixed),
+            ("AES128-SHA", Stack::OpenSsl, Fixed),
+        ] {
+            let plan = TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() };
+            assert_eq!((plan.stack(), plan.effective_key_exchange()), (stack, key_exchange));
+        }
+        assert_eq!(TlsPlan::any().effective_key_exchange(), Fixed);
     }
 
     #[test]

@@ -15,14 +15,14 @@ const MOST_TO_SAY: usize = 64 << 10;
 /// The input: a byte that chooses the client, the pieces in which the rest arrives, and the rest.
 pub fn handshake(input: &[u8]) {
     thread_local! {
-        static CLIENTS: [Box<dyn Client>; 4] = clients();
+        static CLIENTS: [Box<dyn Client>; 5] = clients();
     }
     let mut input = Input(input);
     let which = usize::from(input.byte());
     if which == PROTECTED {
         return CLIENTS.with(|clients| protected(&*clients[0], input));
     }
-    let which = which % 4;
+    let which = which % 5;
     let mut pieces = input.pieces().into_iter().cycle();
     let mut handshake = CLIENTS.with(|clients| clients[which].start()).expect("a client starts");
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -39,8 +39,12 @@ pub fn handshake(input: &[u8]) {
     if let Ok(Some(established)) = result {
         let version = established.negotiated.version;
         assert_ne!(version, Version::Tls13, "nobody can replay a handshake of TLS 1.3");
+        assert_ne!(which, STATIC_RSA, "nobody has the key of the certificate");
     }
 }
+
+/// The place of the client whose premaster secret goes to the server's key.
+const STATIC_RSA: usize = 4;
 
 /// The first byte of inputs that are said under the handshake's keys.
 const PROTECTED: usize = 0xff;
@@ -64,8 +68,8 @@ fn protected(client: &dyn Client, mut input: Input<'_>) {
 }
 
 /// TLS 1.3 by toll's own handshake, TLS 1.2 through rustls, CBC through OpenSSL, TLS 1.3 through
-/// rustls.
-fn clients() -> [Box<dyn Client>; 4] {
+/// rustls, static RSA by toll's own handshake.
+fn clients() -> [Box<dyn Client>; 5] {
     let any = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
     let plans = [
         TlsPlan { version: Some(Version::Tls13), ..any.clone() },
@@ -74,8 +78,9 @@ fn clients() -> [Box<dyn Client>; 4] {
         TlsPlan {
             version: Some(Version::Tls13),
             key_exchange: Some(KeyExchangeMode::Fresh),
-            ..any
+            ..any.clone()
         },
+        TlsPlan { suite: Suite::parse("AES128-SHA").ok(), ..any },
     ];
     let seldom = OneIn(NonZeroU32::MAX);
     plans.map(|plan| client(&plan, "localhost", seldom).expect("a client is made"))

@@ -4,12 +4,16 @@ mod dial;
 mod fixed_group;
 mod fixed_hybrid;
 mod openssl;
+mod refusal;
 mod rustls;
 mod server_flight;
 mod sessions;
 mod signature;
+mod static_rsa;
 mod tls13;
+mod transcript;
 mod verifier;
+mod wire;
 
 use ::tls::{CertificateKey, Group, Suite, Version};
 

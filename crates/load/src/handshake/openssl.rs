@@ -1,7 +1,8 @@
 //! Handshakes through OpenSSL: the CBC and static-RSA suites of TLS 1.2, which rustls leaves out.
 //!
 //! OpenSSL makes the handshake over buffers in memory; then the traffic keys are derived from its
-//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped.
+//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped. Full handshakes
+//! of static RSA with a fixed key exchange are toll's own (see `static_rsa`).
 //!
 //! Where sessions are to be resumed, the last one is kept, with its ticket (RFC 5077) if the server
 //! gave one, else with its identifier (RFC 5246, section 7.3).
@@ -23,12 +24,15 @@ use tls::{CertificateKey, Group, Suite, Version};
 
 use super::dial::Dial;
 use super::server_flight::Sniffer;
+use super::static_rsa::StaticRsaClient;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{PlanError, TlsPlan, Trust};
+use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
 use crate::record::{Opener, Sealer, Side, tls12_keys};
 
 pub(super) struct OpenSslClient {
+    /// Makes full handshakes where the key exchange is fixed.
+    fixed: Option<StaticRsaClient>,
     /// Resumes nothing.
     full: SslContext,
     resuming: SslContext,
@@ -57,16 +61,32 @@ impl OpenSslClient {
                 ))
             })
         };
-        let is_anyone_trusted = plan.trust == Trust::Anyone;
-        Ok(Self {
+        let mut client = Self {
+            fixed: None,
             full: context(false)?,
             resuming: context(true)?,
             dial: Dial::new(plan.resumption),
             session: Arc::default(),
             seen: Arc::default(),
             host: host.to_owned(),
-            is_anyone_trusted,
-        })
+            is_anyone_trusted: plan.trust == Trust::Anyone,
+        };
+        if plan.effective_key_exchange() == KeyExchangeMode::Fixed {
+            let hello = client
+                .client_hello()
+                .map_err(|error| PlanError(format!("OpenSSL here offers no {suite}: {error}")))?;
+            let fixed = StaticRsaClient::new(&hello, suite, &plan.trust, &roots, host)?;
+            client.fixed = Some(fixed);
+        }
+        Ok(client)
+    }
+
+    /// The ClientHello of a full handshake, a record.
+    fn client_hello(&self) -> Result<Vec<u8>, ErrorStack> {
+        let mut stream = SslStream::new(self.ssl(false)?, Wire::default())?;
+        // It wants an answer, which is no failure. Where there is one, nothing is sent.
+        let _ = stream.connect();
+        Ok(std::mem::take(&mut stream.get_mut().outgoing))
     }
 
     fn ssl(&self, resumes: bool) -> Result<Ssl, ErrorStack> {
@@ -166,6 +186,9 @@ fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
         let resumes = self.dial.next();
+        if let Some(fixed) = self.fixed.as_ref().filter(|_| !resumes) {
+            return fixed.start();
+        }
         let stream = self
             .ssl(resumes)
             .and_then(|ssl| SslStream::new(ssl, Wire::default()))

@@ -36,7 +36,7 @@ pub(crate) fn tls12_keys(
     };
     let seed = [server_random, client_random].concat();
     let length = 2 * (mac_length + key_length + iv_length);
-    let block = prf(suite.prf, master_secret, b"key expansion", &seed, length);
+    let block = tls12_prf(suite.prf, master_secret, b"key expansion", &seed, length);
 
     // client MAC, server MAC, client key, server key, client IV, server IV
     let part = |offset: usize, length: usize| {
@@ -64,8 +64,14 @@ pub(crate) fn tls12_keys(
     })
 }
 
-/// P_hash of RFC 5246, section 5.
-fn prf(hash: PrfHash, secret: &[u8], label: &[u8], seed: &[u8], length: usize) -> Vec<u8> {
+/// The PRF of RFC 5246, section 5.
+pub(crate) fn tls12_prf(
+    hash: PrfHash,
+    secret: &[u8],
+    label: &[u8],
+    seed: &[u8],
+    length: usize,
+) -> Vec<u8> {
     let algorithm = match hash {
         PrfHash::Sha256 => hmac::HMAC_SHA256,
         PrfHash::Sha384 => hmac::HMAC_SHA384,
@@ -90,7 +96,7 @@ mod tests {
     /// The vector for P_SHA256 that the TLS working group's list published for RFC 5246.
     #[test]
     fn prf_gives_the_published_vector() {
-        let out = prf(
+        let out = tls12_prf(
             PrfHash::Sha256,
             &bytes("9bbe436ba940f017b17652849a71db35"),
             b"test label",

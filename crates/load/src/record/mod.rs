@@ -8,7 +8,7 @@ mod key_block;
 
 pub(crate) use aead::AeadKey;
 pub(crate) use cbc::CbcKeys;
-pub(crate) use key_block::{Side, tls12_keys};
+pub(crate) use key_block::{Side, tls12_keys, tls12_prf};
 
 use std::ops::Range;
 

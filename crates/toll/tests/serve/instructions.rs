@@ -1,15 +1,15 @@
-//! The server does the same work whether the client's key share is fixed or fresh. Time is too
+//! The server does the same work whether the client's key exchange is fixed or fresh. Time is too
 //! coarse to show it, so the server runs in callgrind, which counts its instructions.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::Path;
 
 use cpus::CpuList;
 use load::{
     Arrival, Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url,
 };
-use tls::{Group, Version};
+use tempfile::TempDir;
+use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::server::{Serve, peer, stdout_of};
@@ -24,51 +24,91 @@ const TOLERANCE: f64 = 0.005;
 
 #[test]
 fn fixed_and_fresh_shares_cost_the_server_the_same_instructions() {
-    let folder = tempfile::tempdir().unwrap();
-    let (certificate, key) = make_certificate(folder.path());
-    let cpu = first_cpu().to_string();
-    let count = |group, mode, handshakes| {
-        let out = folder.path().join("callgrind.out");
-        let mut callgrind = peer("valgrind");
-        callgrind.args(["--tool=callgrind", "--quiet"]);
-        callgrind.arg(format!("--callgrind-out-file={}", out.display()));
-        callgrind.arg(env!("CARGO_BIN_EXE_toll"));
-        let options = ["--certificate", &certificate, "--key", &key, "--cpus", &cpu];
-        let mut server = Serve::start_as(callgrind, &options);
-        shake_hands(server.tls, group, mode, handshakes);
-        server.signal("-INT");
-        assert_eq!(server.exit_code(), Some(0));
-        instructions(&std::fs::read_to_string(out).unwrap()) as f64
+    let bench = Bench::new(&["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
+    let plan = |group| TlsPlan {
+        version: Some(Version::Tls13),
+        group: Some(group),
+        trust: Trust::Anyone,
+        ..TlsPlan::any()
     };
-    let start = count(Group::X25519, KeyExchangeMode::Fixed, FIRST);
-    let each = |group, mode| (count(group, mode, FIRST + COUNTED) - start) / COUNTED as f64;
-
-    let mut of_groups = Vec::new();
-    for group in [Group::X25519, Group::Secp256r1] {
-        let fixed = each(group, KeyExchangeMode::Fixed);
-        let fresh = each(group, KeyExchangeMode::Fresh);
-        eprintln!(
-            "{group}: {fixed:.0} instructions with a fixed share, {fresh:.0} with a fresh one"
-        );
-        assert!((fixed / fresh - 1.0).abs() < TOLERANCE, "{group}: {fixed} and {fresh}");
-        of_groups.push(fresh);
-    }
+    let start = bench.count(&plan(Group::X25519), KeyExchangeMode::Fixed, FIRST);
+    let of_groups = [Group::X25519, Group::Secp256r1].map(|group| bench.each(&plan(group), start));
     // Otherwise nothing would be shown: what is another key exchange counts otherwise.
     assert!((of_groups[0] / of_groups[1] - 1.0).abs() > 10.0 * TOLERANCE, "{of_groups:?}");
 }
 
+#[test]
+fn a_premaster_secret_that_comes_again_costs_the_server_the_same_instructions() {
+    let bench = Bench::new(&["-newkey", "rsa:2048"]);
+    let plan =
+        TlsPlan { suite: Suite::parse("AES128-SHA").ok(), trust: Trust::Anyone, ..TlsPlan::any() };
+    let start = bench.count(&plan, KeyExchangeMode::Fixed, FIRST);
+    let each = bench.each(&plan, start);
+    // Otherwise nothing would be shown: it is the decryption that counts.
+    assert!(each > 1e6, "{each}");
+}
+
+/// Servers with one certificate and one key: a key of its own would make a difference.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    /// With a key that `openssl req` makes when it is told so.
+    fn new(key: &[&str]) -> Self {
+        let bench = Self { folder: tempfile::tempdir().unwrap() };
+        let mut openssl = peer("openssl");
+        openssl.args(["req", "-x509", "-nodes", "-subj", "/CN=localhost"]).args(key);
+        openssl.args(["-out", &bench.path("certificate.pem"), "-keyout", &bench.path("key.pem")]);
+        stdout_of(&mut openssl);
+        bench
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().expect("a path in UTF-8").to_owned()
+    }
+
+    /// The server's instructions for each handshake, where it had executed `start` after its first
+    /// ones: the same with a fixed key exchange and with a fresh one.
+    #[track_caller]
+    fn each(&self, plan: &TlsPlan, start: f64) -> f64 {
+        let each = |mode| (self.count(plan, mode, FIRST + COUNTED) - start) / COUNTED as f64;
+        let fixed = each(KeyExchangeMode::Fixed);
+        let fresh = each(KeyExchangeMode::Fresh);
+        let what = plan.group.map_or("static RSA".to_owned(), |group| group.to_string());
+        eprintln!(
+            "{what}: {fixed:.0} instructions with a fixed exchange, {fresh:.0} with a fresh one"
+        );
+        assert!((fixed / fresh - 1.0).abs() < TOLERANCE, "{what}: {fixed} and {fresh}");
+        fresh
+    }
+
+    /// All instructions of a server that shakes hands so many times.
+    fn count(&self, plan: &TlsPlan, mode: KeyExchangeMode, handshakes: u64) -> f64 {
+        let out = self.path("callgrind.out");
+        let mut callgrind = peer("valgrind");
+        callgrind.args(["--tool=callgrind", "--quiet"]);
+        callgrind.arg(format!("--callgrind-out-file={out}"));
+        callgrind.arg(env!("CARGO_BIN_EXE_toll"));
+        let (certificate, key) = (self.path("certificate.pem"), self.path("key.pem"));
+        let cpu = first_cpu().to_string();
+        let options = ["--certificate", &certificate, "--key", &key, "--cpus", &cpu];
+        let mut server = Serve::start_as(callgrind, &options);
+        let plan = TlsPlan { key_exchange: Some(mode), ..plan.clone() };
+        shake_hands(server.tls, plan, handshakes);
+        server.signal("-INT");
+        assert_eq!(server.exit_code(), Some(0));
+        instructions(&std::fs::read_to_string(out).unwrap()) as f64
+    }
+}
+
 /// So many full handshakes, one after another.
-fn shake_hands(address: SocketAddr, group: Group, mode: KeyExchangeMode, handshakes: u64) {
+fn shake_hands(address: SocketAddr, tls: TlsPlan, handshakes: u64) {
+    let (group, suite) = (tls.group, tls.suite);
     let plan = Plan {
         url: Url::at(true, address, "/"),
         address,
-        tls: TlsPlan {
-            version: Some(Version::Tls13),
-            group: Some(group),
-            key_exchange: Some(mode),
-            trust: Trust::Anyone,
-            ..TlsPlan::any()
-        },
+        tls,
         operation: Operation::Handshakes,
         arrival: Arrival::CLOSED,
         connections: 1,
@@ -85,22 +125,12 @@ fn shake_hands(address: SocketAddr, group: Group, mode: KeyExchangeMode, handsha
     let outcome = Engine::start(plan).unwrap().join();
     assert_eq!((outcome.completed, outcome.failures.total()), (handshakes, 0));
     let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{:?}", outcome.negotiated) };
-    assert_eq!((negotiated.group, negotiated.resumed, count), (Some(group), false, handshakes));
+    assert_eq!((negotiated.group, negotiated.resumed, count), (group, false, handshakes));
+    assert!(suite.is_none_or(|suite| suite == negotiated.suite));
 }
 
 fn first_cpu() -> CpuList {
     CpuList::from(CpuList::allowed().unwrap().as_slice()[0])
-}
-
-/// A certificate and its key, for all servers: a key of its own would make a difference.
-fn make_certificate(folder: &Path) -> (String, String) {
-    let [certificate, key] = ["certificate.pem", "key.pem"]
-        .map(|name| folder.join(name).to_str().expect("a path in UTF-8").to_owned());
-    let mut openssl = peer("openssl");
-    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
-    openssl.args(["-nodes", "-subj", "/CN=localhost", "-out", &certificate, "-keyout", &key]);
-    stdout_of(&mut openssl);
-    (certificate, key)
 }
 
 /// All instructions of a run, from callgrind's file.

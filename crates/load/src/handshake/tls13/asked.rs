@@ -5,11 +5,11 @@ use ::tls::PrfHash;
 use super::flight::ServerHello;
 use super::hello::{Hello, Retry};
 use super::protected::Protected;
-use super::refusal::Refusal;
-use super::schedule::Transcript;
-use super::wire::put_records;
 use super::{CHANGE_CIPHER_SPEC, Offer, Stage, no_keys};
 use crate::handshake::fixed_group::fixed;
+use crate::handshake::refusal::Refusal;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::wire::put_records;
 use crate::record::content_type;
 
 /// What awaits a ServerHello.

@@ -2,7 +2,7 @@
 //!
 //! Each is read whole or not at all: what does not fit its grammar is a decode_error.
 
-use super::wire::Reader;
+use crate::handshake::wire::Reader;
 
 pub(super) mod kind {
     pub(crate) const SERVER_HELLO: u8 = 2;

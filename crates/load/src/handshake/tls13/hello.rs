@@ -11,8 +11,8 @@ use rustls::crypto::SecureRandom;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use super::wire::{Reader, put_message, put_records, put_vector16};
 use crate::handshake::rustls::encode;
+use crate::handshake::wire::{Reader, put_message, put_records, put_vector16};
 use crate::randomness::Buffered;
 
 /// Where they stand in the body of a ClientHello: behind its version.

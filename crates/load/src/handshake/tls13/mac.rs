@@ -8,45 +8,10 @@ use sha2::digest::generic_array::GenericArray;
 use sha2::{compress256, compress512};
 use tls::PrfHash;
 
-/// The output of the longest hash here.
-pub(super) const LONGEST: usize = 48;
+use crate::handshake::transcript::{Hashed, LONGEST};
 
 /// The block of the longest hash here.
 const LONGEST_BLOCK: usize = 128;
-
-/// The output of a hash.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hashed {
-    bytes: [u8; LONGEST],
-    length: usize,
-}
-
-impl Hashed {
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
-    /// The first `length` bytes, if it has so many.
-    pub(super) fn cut(self, length: usize) -> Self {
-        Self { length: length.min(self.length), ..self }
-    }
-}
-
-impl AsRef<[u8]> for Hashed {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl From<&[u8]> for Hashed {
-    /// Of a hash's output, which is no longer than this.
-    fn from(output: &[u8]) -> Self {
-        let mut bytes = [0; LONGEST];
-        let length = output.len().min(LONGEST);
-        bytes[..length].copy_from_slice(&output[..length]);
-        Self { bytes, length }
-    }
-}
 
 /// The key of an HMAC.
 #[derive(Clone, Copy)]

@@ -16,10 +16,8 @@ mod mac;
 mod protected;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod puppet;
-mod refusal;
 mod schedule;
 mod server;
-mod wire;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -28,18 +26,18 @@ use ::tls::{Group, Suite};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
-use super::{Client, Established, Handshake, alert_name};
-use crate::failure::{ErrorKind, Failure};
+use super::wire::{header_of, message_length, put_records};
+use super::{Client, Established, Handshake};
+use crate::failure::Failure;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, content_type};
 use asked::Asked;
 use flight::{ServerHello, kind};
 use hello::Hello;
 use protected::Protected;
-use refusal::Refusal;
 use schedule::Beginning;
 use server::Server;
-use wire::put_records;
 
 /// The most that a server may send before its Finished.
 const MOST: usize = 256 << 10;
@@ -172,7 +170,7 @@ impl Tls13Handshake {
     ) -> Result<Option<Established>, Refusal> {
         match (header.content_type, &mut self.stage) {
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
-            (content_type::ALERT, _) => Err(alert(body)),
+            (content_type::ALERT, _) => Err(Refusal::told(body)),
             (content_type::HANDSHAKE, Stage::Asked(_)) => self.messages(body, to_send),
             (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {
                 let opened = protected.opener.open(header, body).ok_or_else(Refusal::unopened)?;
@@ -182,7 +180,7 @@ impl Tls13Handshake {
                 }
                 match opened.content_type {
                     content_type::HANDSHAKE => self.messages(content, to_send),
-                    content_type::ALERT => Err(alert(content)),
+                    content_type::ALERT => Err(Refusal::told(content)),
                     _ => Err(Refusal::unexpected("data before the handshake's end")),
                 }
             }
@@ -268,30 +266,6 @@ impl Tls13Handshake {
             }
             _ => put_records(to_send, content_type::ALERT, [3, 3], &content),
         }
-    }
-}
-
-/// A record's header, whatever version of TLS it names where it is not protected.
-fn header_of(bytes: &[u8]) -> Option<Header> {
-    let [content_type, 3, minor, high, low] = *bytes else { return None };
-    let is_known = minor == 3 || content_type != content_type::APPLICATION_DATA;
-    is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
-}
-
-/// How many bytes the message has that begins here, if it is whole.
-fn message_length(bytes: &[u8]) -> Option<usize> {
-    let [_, high, middle, low, ..] = *bytes else { return None };
-    let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
-    (length <= bytes.len()).then_some(length)
-}
-
-fn alert(content: &[u8]) -> Refusal {
-    match *content {
-        [_, 0] => Refusal::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
-        [_, description] => {
-            Refusal::ended(ErrorKind::Alert, format!("alert {}", alert_name(description)))
-        }
-        _ => Refusal::malformed("alert"),
     }
 }
 

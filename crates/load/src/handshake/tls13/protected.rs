@@ -6,11 +6,12 @@ use ::tls::{Group, Suite, Version};
 
 use super::flight::{self, kind};
 use super::hello::Hello;
-use super::refusal::Refusal;
-use super::schedule::{self, Secret, Transcript};
+use super::schedule::{self, Secret};
 use super::server::Accepted;
-use super::wire::{put_message, put_records};
 use super::{CHANGE_CIPHER_SPEC, Offer, no_keys};
+use crate::handshake::refusal::Refusal;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::wire::{put_message, put_records};
 use crate::handshake::{Established, Negotiated};
 use crate::record::{Opener, Sealer, content_type};
 

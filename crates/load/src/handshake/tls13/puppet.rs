@@ -6,8 +6,9 @@ use ::tls::{PrfHash, Suite};
 
 use super::flight::kind;
 use super::hello::Hello;
-use super::schedule::{self, Beginning, Transcript};
-use super::wire::{Reader, put_message, put_records, put_vector16};
+use super::schedule::{self, Beginning};
+use crate::handshake::transcript::Transcript;
+use crate::handshake::wire::{Reader, put_message, put_records, put_vector16};
 use crate::record::{Sealer, content_type};
 
 const SHARE: [u8; 32] = [7; 32];

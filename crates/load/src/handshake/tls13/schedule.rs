@@ -2,52 +2,11 @@
 //!
 //! Secrets are kept as keys of HMACs, for that is what all of them become.
 
-use sha2::{Digest, Sha256, Sha384};
 use tls::{PrfHash, Suite};
 
-use super::mac::{Hashed, LONGEST, MacKey};
+use super::mac::MacKey;
+use crate::handshake::transcript::{Hashed, LONGEST, Transcript};
 use crate::record::{AeadKey, Protection};
-
-/// The hash of all handshake messages so far.
-#[derive(Clone)]
-pub(super) enum Transcript {
-    Sha256(Sha256),
-    Sha384(Sha384),
-}
-
-impl Transcript {
-    pub(super) fn new(hash: PrfHash) -> Self {
-        match hash {
-            PrfHash::Sha256 => Self::Sha256(Sha256::new()),
-            PrfHash::Sha384 => Self::Sha384(Sha384::new()),
-        }
-    }
-
-    pub(super) fn add(&mut self, messages: &[u8]) {
-        match self {
-            Self::Sha256(hash) => hash.update(messages),
-            Self::Sha384(hash) => hash.update(messages),
-        }
-    }
-
-    pub(super) fn hash(&self) -> Hashed {
-        match self {
-            Self::Sha256(hash) => Hashed::from(hash.clone().finalize().as_slice()),
-            Self::Sha384(hash) => Hashed::from(hash.clone().finalize().as_slice()),
-        }
-    }
-
-    /// After a HelloRetryRequest the first ClientHello stands in the transcript as its hash (RFC
-    /// 8446, section 4.4.1).
-    pub(super) fn replaced_by_its_hash(&self, hash: PrfHash) -> Self {
-        const MESSAGE_HASH: u8 = 254;
-        let digest = self.hash();
-        let mut replaced = Self::new(hash);
-        replaced.add(&[MESSAGE_HASH, 0, 0, digest.length() as u8]);
-        replaced.add(digest.as_ref());
-        replaced
-    }
-}
 
 /// A secret as the key of an HMAC.
 #[derive(Clone, Copy)]

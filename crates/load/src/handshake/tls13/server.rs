@@ -12,8 +12,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tls::CertificateKey;
 
 use super::flight;
-use super::refusal::Refusal;
 use crate::failure::{ErrorKind, Failure};
+use crate::handshake::refusal::Refusal;
 use crate::handshake::rustls::failure;
 use crate::handshake::signature::is_signed;
 use crate::handshake::verifier::SamplingVerifier;

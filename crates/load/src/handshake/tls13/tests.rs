@@ -12,8 +12,9 @@ use openssl::x509::X509;
 
 use super::puppet::{self, Puppet, listed, message};
 use super::*;
+use crate::failure::ErrorKind;
 use crate::handshake::openssl::Wire;
-use crate::handshake::{Negotiated, client};
+use crate::handshake::{Negotiated, client, wire};
 use crate::{OneIn, Percent, TlsPlan, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {

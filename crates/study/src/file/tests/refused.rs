@@ -272,10 +272,10 @@ fn contradictions_within_a_case_are_refused() {
              follows from the suite",
         ),
         (
-            &["load.suite = \"AES128-SHA\"", "load.key-exchange = \"fixed\""],
-            "line 11: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA goes through OpenSSL, \
-             whose key exchange is always fresh, which contradicts load.key-exchange = fixed; leave \
-             one out",
+            &["load.suite = \"ECDHE-RSA-AES128-SHA\"", "load.key-exchange = \"fixed\""],
+            "line 11: case bulk: load.suite = TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA goes through \
+             OpenSSL, whose key exchange is always fresh, which contradicts load.key-exchange = \
+             fixed; leave one out",
         ),
         (
             &["load.encrypt-then-mac = true"],

@@ -1,8 +1,10 @@
 //! Why a handshake ends without keys: what is recorded of it, and what the server is told.
 
+use super::alert_name;
 use crate::failure::{ErrorKind, Failure};
 
-/// A failure with the alert that tells the server of it (RFC 8446, section 6.2).
+/// A failure with the alert that tells the server of it (RFC 8446, section 6.2; RFC 5246,
+/// section 7.2.2).
 pub(super) struct Refusal {
     pub(super) failure: Failure,
     /// `None` where the server has ended it.
@@ -17,6 +19,17 @@ impl Refusal {
     /// The server ended the handshake.
     pub(super) fn ended(kind: ErrorKind, seen: impl Into<String>) -> Self {
         Self { failure: Failure::new(kind, seen), alert: None }
+    }
+
+    /// The server said so in this alert.
+    pub(super) fn told(alert: &[u8]) -> Self {
+        match *alert {
+            [_, 0] => Self::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
+            [_, description] => {
+                Self::ended(ErrorKind::Alert, format!("alert {}", alert_name(description)))
+            }
+            _ => Self::malformed("alert"),
+        }
     }
 
     /// What came is no record.

@@ -1,4 +1,7 @@
-//! Reading and writing the parts of handshake messages (RFC 8446, section 3).
+//! Reading and writing the parts of handshake messages (RFC 8446, section 3; RFC 5246, section 4), and
+//! finding them in records.
+
+use crate::record::{Header, content_type};
 
 /// Reads one part after another; `None` where the bytes do not hold it.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -86,4 +89,18 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
         out.extend_from_slice(&version);
         put_vector16(out, fragment);
     }
+}
+
+/// A record's header, whatever version of TLS it names where it is not protected.
+pub(super) fn header_of(bytes: &[u8]) -> Option<Header> {
+    let [content_type, 3, minor, high, low] = *bytes else { return None };
+    let is_known = minor == 3 || content_type != content_type::APPLICATION_DATA;
+    is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
+}
+
+/// How many bytes the message has that begins here, if it is whole.
+pub(super) fn message_length(bytes: &[u8]) -> Option<usize> {
+    let [_, high, middle, low, ..] = *bytes else { return None };
+    let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
+    (length <= bytes.len()).then_some(length)
 }

@@ -1,0 +1,161 @@
+//! A ClientHello was sent: what the server answers, message by message, up to the client's Finished (RFC
+//! 5246, section 7.3).
+
+use std::sync::Arc;
+
+use ::tls::Version;
+
+use super::agreed::Agreed;
+use super::flight::{self, ServerHello, kind};
+use super::secrets::{Master, Randoms};
+use super::server::Accepted;
+use super::{Offer, Stage};
+use crate::handshake::Negotiated;
+use crate::handshake::refusal::Refusal;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::wire::{put_message, put_records};
+use crate::record::{Opener, Sealer, Side, content_type};
+
+/// An empty list of certificates (RFC 5246, section 7.4.6).
+const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
+
+/// What is awaited of the server's answer.
+pub(super) enum Asked {
+    ServerHello {
+        /// The client's.
+        random: [u8; 32],
+    },
+    Certificate(Chosen),
+    Done {
+        chosen: Chosen,
+        server: Arc<Accepted>,
+        /// Whether the server wants a certificate of the client.
+        wants_certificate: bool,
+    },
+}
+
+/// What the server has chosen.
+pub(super) struct Chosen {
+    randoms: Randoms,
+    encrypt_then_mac: bool,
+    extended_master_secret: bool,
+}
+
+impl Asked {
+    /// Takes a message with its header of four bytes; `to_send` is what answers it.
+    pub(super) fn take(
+        self,
+        offer: &Offer,
+        transcript: &mut Transcript,
+        message: &[u8],
+        to_send: &mut Vec<u8>,
+    ) -> Result<Stage, Refusal> {
+        let (kind, body) = (message[0], &message[4..]);
+        let next = match (self, kind) {
+            // It is in no transcript, and a client that is shaking hands need not answer (RFC 5246,
+            // section 7.4.1.1).
+            (asked, kind::HELLO_REQUEST) if body.is_empty() => return Ok(Stage::Asked(asked)),
+            (Self::ServerHello { random }, kind::SERVER_HELLO) => {
+                Self::Certificate(Chosen::read(offer, random, body)?)
+            }
+            (Self::Certificate(chosen), kind::CERTIFICATE) => {
+                Self::Done { chosen, server: offer.server.accept(body)?, wants_certificate: false }
+            }
+            (
+                Self::Done { chosen, server, wants_certificate: false },
+                kind::CERTIFICATE_REQUEST,
+            ) => {
+                if !flight::is_certificate_request(body) {
+                    return Err(Refusal::malformed("CertificateRequest"));
+                }
+                Self::Done { chosen, server, wants_certificate: true }
+            }
+            (Self::Done { chosen, server, wants_certificate }, kind::SERVER_HELLO_DONE) => {
+                if !body.is_empty() {
+                    return Err(Refusal::malformed("ServerHelloDone"));
+                }
+                transcript.add(message);
+                let agreed =
+                    chosen.answer(offer, &server, wants_certificate, transcript, to_send)?;
+                return Ok(Stage::Agreed(Box::new(agreed)));
+            }
+            (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
+        };
+        transcript.add(message);
+        Ok(Stage::Asked(next))
+    }
+}
+
+impl Chosen {
+    /// Reads the body of a ServerHello, the answer to one with this random.
+    fn read(offer: &Offer, random: [u8; 32], body: &[u8]) -> Result<Self, Refusal> {
+        const TLS12: u16 = 0x0303;
+        let hello = ServerHello::read(body).ok_or_else(|| Refusal::malformed("ServerHello"))?;
+        if hello.version != TLS12 {
+            return Err(Refusal::version());
+        }
+        if hello.suite != offer.suite.code_point {
+            return Err(Refusal::illegal("a suite that was not offered"));
+        }
+        let mut given = hello.extensions.iter();
+        if let Some(unasked) = given.find(|kind| !offer.hello.offered.contains(kind)) {
+            return Err(Refusal::extension(*unasked));
+        }
+        Ok(Self {
+            randoms: Randoms { client: random, server: hello.random },
+            encrypt_then_mac: hello.encrypt_then_mac,
+            extended_master_secret: hello.extended_master_secret,
+        })
+    }
+
+    /// Sends the client's part, up to its Finished.
+    fn answer(
+        self,
+        offer: &Offer,
+        server: &Accepted,
+        wants_certificate: bool,
+        transcript: &mut Transcript,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Agreed, Refusal> {
+        let Self { randoms, encrypt_then_mac, extended_master_secret } = self;
+        let (suite, hash) = (offer.suite, offer.suite.prf);
+        let mut flight = Vec::with_capacity(7 + server.exchange.len());
+        if wants_certificate {
+            put_message(&mut flight, kind::CERTIFICATE, &NO_CERTIFICATE);
+        }
+        flight.extend_from_slice(&server.exchange);
+        transcript.add(&flight);
+        put_records(to_send, content_type::HANDSHAKE, [3, 3], &flight);
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &[1]);
+
+        let master = if extended_master_secret {
+            Master::extended(hash, &server.premaster, &transcript.hash())
+        } else {
+            Master::new(hash, &server.premaster, &randoms)
+        };
+        let protection = |side| {
+            master
+                .protection(suite, encrypt_then_mac, &randoms, side)
+                .ok_or_else(|| Refusal::internal("keys that could not be derived"))
+        };
+        let opener = Opener::new(protection(Side::Server)?, 0);
+        let mut sealer = Sealer::new(protection(Side::Client)?, 0);
+        let mut finished = Vec::new();
+        let verify_data = master.finished(Side::Client, &transcript.hash());
+        put_message(&mut finished, kind::FINISHED, &verify_data);
+        transcript.add(&finished);
+        sealer
+            .seal(content_type::HANDSHAKE, &finished, to_send)
+            .ok_or_else(|| Refusal::internal("a Finished that could not be sealed"))?;
+        let negotiated = Negotiated {
+            version: Version::Tls12,
+            suite,
+            group: None,
+            signature_scheme: None,
+            certificate_key: server.key,
+            encrypt_then_mac,
+            resumed: false,
+        };
+        Ok(Agreed { opener, sealer, master, negotiated, has_changed: false })
+    }
+}

@@ -1,0 +1,555 @@
+//! Against OpenSSL's server, and against one that says what no honest server does.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use ::tls::{CertificateKey, Identity, KeyExchange, Mac, SUITES, Version};
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Padding;
+use openssl::ssl::{
+    ErrorCode, Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode,
+    SslVersion,
+};
+
+use super::flight::kind;
+use super::secrets::{Master, Randoms};
+use super::*;
+use crate::failure::ErrorKind;
+use crate::handshake::client;
+use crate::handshake::openssl::Wire;
+use crate::handshake::wire::{put_message, put_vector16};
+use crate::record::{Sealer, Side};
+use crate::{KeyExchangeMode, OneIn, Percent, TlsPlan};
+
+/// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
+const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
+
+const RENEGOTIATION_INFO: (u16, &[u8]) = (hello::RENEGOTIATION_INFO, &[0]);
+const EXTENDED_MASTER_SECRET: (u16, &[u8]) = (23, &[]);
+
+fn identity() -> &'static Identity {
+    static IDENTITY: OnceLock<Identity> = OnceLock::new();
+    IDENTITY.get_or_init(|| Identity::generate(CertificateKey::Rsa(2048)).unwrap())
+}
+
+fn private() -> PKey<Private> {
+    PKey::private_key_from_pem(&identity().key_pem).unwrap()
+}
+
+fn suite(name: &str) -> &'static Suite {
+    Suite::parse(name).unwrap()
+}
+
+fn suites() -> impl Iterator<Item = &'static Suite> {
+    SUITES.iter().filter(|suite| suite.key_exchange == KeyExchange::Rsa)
+}
+
+fn plan(suite: &'static Suite) -> TlsPlan {
+    TlsPlan { suite: Some(suite), trust: Trust::Anyone, ..TlsPlan::any() }
+}
+
+fn client_of(plan: &TlsPlan) -> Box<dyn Client> {
+    client(plan, "localhost", OneIn(NonZeroU32::MIN)).unwrap()
+}
+
+fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
+    client_of(plan).start().unwrap()
+}
+
+fn openssl_server(
+    identity: &Identity,
+    configure: impl FnOnce(&mut SslContextBuilder),
+) -> SslStream<Wire> {
+    let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
+    builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
+    builder.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
+    builder.set_certificate(&X509::from_pem(&identity.certificate_pem).unwrap()).unwrap();
+    builder.set_private_key(&PKey::private_key_from_pem(&identity.key_pem).unwrap()).unwrap();
+    configure(&mut builder);
+    SslStream::new(Ssl::new(&builder.build()).unwrap(), Wire::default()).unwrap()
+}
+
+/// Runs a handshake with OpenSSL's server, whose bytes come in pieces of this length.
+fn with_openssl(
+    handshake: &mut dyn Handshake,
+    server: &mut SslStream<Wire>,
+    piece: usize,
+) -> Result<Established, Failure> {
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    let mut established = handshake.advance(&mut received, &mut to_send)?;
+    for _ in 0..3 {
+        server.get_mut().incoming.append(&mut to_send);
+        match server.accept() {
+            Ok(()) => {}
+            Err(error) => assert_eq!(error.code(), ErrorCode::WANT_READ, "{error}"),
+        }
+        let said = std::mem::take(&mut server.get_mut().outgoing);
+        for piece in said.chunks(piece) {
+            received.extend_from_slice(piece);
+            if established.is_none() {
+                established = handshake.advance(&mut received, &mut to_send)?;
+            }
+        }
+    }
+    established.ok_or_else(|| Failure::new(ErrorKind::Stall, "no end"))
+}
+
+/// A request is read by the server, and its answer opens.
+fn assert_keys_agree(mut established: Established, server: &mut SslStream<Wire>) {
+    let mut request = Vec::new();
+    established.sealer.seal(content_type::APPLICATION_DATA, b"ping", &mut request).unwrap();
+    server.get_mut().incoming.append(&mut request);
+    let mut read = [0; 10];
+    assert_eq!(server.ssl_read(&mut read).unwrap(), 4);
+    assert_eq!(&read[..4], b"ping");
+    server.get_mut().outgoing.clear();
+    server.ssl_write(b"answer").unwrap();
+    let mut record = std::mem::take(&mut server.get_mut().outgoing);
+    let (header, body) = record.split_at_mut(HEADER);
+    let opened = established.opener.open(header_of(header).unwrap(), body).unwrap();
+    assert_eq!(&body[opened.plaintext], b"answer");
+}
+
+#[test]
+fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
+    for suite in suites() {
+        for (wants_etm, master) in [
+            (None, SslOptions::empty()),
+            (Some(true), SslOptions::empty()),
+            (Some(true), NO_EXTENDED_MASTER_SECRET),
+            (Some(false), NO_EXTENDED_MASTER_SECRET),
+        ] {
+            if suite.mac == Mac::Aead && wants_etm.is_some_and(|wants| wants) {
+                continue;
+            }
+            let plan = TlsPlan { encrypt_then_mac: wants_etm, ..plan(suite) };
+            let mut server = openssl_server(identity(), |builder| {
+                builder.set_options(master);
+            });
+            let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
+            let told = established.negotiated;
+            assert_eq!((told.suite, told.version, told.resumed), (suite, Version::Tls12, false));
+            assert_eq!((told.group, told.signature_scheme), (None, None));
+            assert_eq!(told.certificate_key, Some(CertificateKey::Rsa(2048)));
+            assert_eq!(told.encrypt_then_mac, wants_etm == Some(true), "{suite}");
+            assert!(!established.is_signature_verified);
+            assert_keys_agree(established, &mut server);
+        }
+    }
+}
+
+#[test]
+fn where_the_server_s_bytes_are_cut_changes_nothing() {
+    for piece in [1, 2, 5, 6, 100] {
+        let mut server = openssl_server(identity(), |_| {});
+        let plan = plan(suite("AES128-SHA"));
+        let established = with_openssl(&mut *start(&plan), &mut server, piece).unwrap();
+        assert_keys_agree(established, &mut server);
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+    let mut server = openssl_server(identity(), |builder| {
+        builder.set_verify(SslVerifyMode::PEER);
+    });
+    let mut handshake = start(&plan(suite("AES128-GCM-SHA256")));
+    let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
+    assert_keys_agree(established, &mut server);
+    assert!(server.ssl().peer_certificate().is_none());
+}
+
+/// What a handshake sends first.
+fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+    to_send
+}
+
+#[test]
+fn client_hellos_are_openssl_s_but_for_their_random() {
+    for suite in suites() {
+        let fixed = client_of(&plan(suite));
+        let fresh = TlsPlan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
+        let [one, two] = [(), ()].map(|()| hello_of(&mut *fixed.start().unwrap()));
+        let openssl = hello_of(&mut *start(&fresh));
+        for other in [&two, &openssl] {
+            assert_eq!((&one[..11], &one[43..]), (&other[..11], &other[43..]), "{suite}");
+            assert_ne!(one[11..43], other[11..43]);
+        }
+    }
+}
+
+/// The ClientKeyExchange that OpenSSL's server, which is new, is sent.
+fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
+    let mut server = openssl_server(identity, |_| {});
+    let mut handshake = client.start().unwrap();
+    let (mut received, mut to_send) = (Vec::new(), hello_of(&mut *handshake));
+    server.get_mut().incoming.append(&mut to_send);
+    assert!(server.accept().is_err());
+    received.append(&mut server.get_mut().outgoing);
+    assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
+    let length = 4 + 2 + 256;
+    assert_eq!(to_send[HEADER], kind::CLIENT_KEY_EXCHANGE);
+    to_send[HEADER..HEADER + length].to_vec()
+}
+
+#[test]
+fn the_premaster_secret_is_encrypted_once_for_each_key() {
+    let other = Identity::generate(CertificateKey::Rsa(2048)).unwrap();
+    for (mode, is_same) in [(None, true), (Some(KeyExchangeMode::Fresh), false)] {
+        let plan = TlsPlan { key_exchange: mode, ..plan(suite("AES128-SHA")) };
+        let client = client_of(&plan);
+        let first = exchange_with(&*client, identity());
+        assert_eq!(exchange_with(&*client, identity()) == first, is_same);
+        assert_ne!(exchange_with(&*client, &other), first);
+        assert_ne!(exchange_with(&*client_of(&plan), identity()), first);
+    }
+}
+
+#[test]
+fn resumption_is_left_to_openssl() {
+    let hundred = Percent::new(100).unwrap();
+    let client = client_of(&TlsPlan { resumption: hundred, ..plan(suite("AES128-SHA")) });
+    let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
+    builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
+    builder.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
+    builder.set_certificate(&X509::from_pem(&identity().certificate_pem).unwrap()).unwrap();
+    builder.set_private_key(&private()).unwrap();
+    let context = builder.build();
+    let resumed = [(), (), ()].map(|()| {
+        let mut server = SslStream::new(Ssl::new(&context).unwrap(), Wire::default()).unwrap();
+        let mut handshake = client.start().unwrap();
+        let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
+        let is_resumed = established.negotiated.resumed;
+        assert_keys_agree(established, &mut server);
+        is_resumed
+    });
+    assert_eq!(resumed, [false, true, true]);
+}
+
+#[test]
+fn no_changed_byte_of_what_the_server_says_goes_unnoticed() {
+    let client = client_of(&plan(suite("AES128-SHA")));
+    let mut first = openssl_server(identity(), |_| {});
+    assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
+    let last = |server: &mut SslStream<Wire>| std::mem::take(&mut server.get_mut().outgoing);
+    for flight in [0, 1] {
+        for at in 0.. {
+            let mut server = openssl_server(identity(), |_| {});
+            let mut handshake = client.start().unwrap();
+            let mut to_send = hello_of(&mut *handshake);
+            let mut result = Ok(None);
+            let mut is_past = false;
+            for now in [0, 1] {
+                server.get_mut().incoming.append(&mut to_send);
+                let _ = server.accept();
+                let mut received = last(&mut server);
+                if now == flight {
+                    match received.get_mut(at) {
+                        Some(byte) => *byte ^= 1,
+                        None => is_past = true,
+                    }
+                }
+                // One whose length has grown may await more.
+                if matches!(result, Ok(None)) {
+                    result = handshake.advance(&mut received, &mut to_send);
+                }
+            }
+            if is_past {
+                break;
+            }
+            // The version of the first record means nothing.
+            let is_done = matches!(result, Ok(Some(_)));
+            assert_eq!(is_done, flight == 0 && at == 2, "byte {at} of flight {flight}");
+        }
+    }
+}
+
+#[test]
+fn certificates_are_trusted_as_openssl_trusts_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |identity: &Identity, name: &str| {
+        let (file, key) = (folder.path().join(name), folder.path().join(format!("{name}.key")));
+        identity.write(&file, &key).unwrap();
+        file
+    };
+    let own = write(identity(), "own");
+    let others = write(&Identity::generate(CertificateKey::Rsa(2048)).unwrap(), "others");
+    let verdict = |file: &Path, host: &str, mode| {
+        let plan = TlsPlan {
+            trust: Trust::File(file.to_owned()),
+            key_exchange: Some(mode),
+            ..plan(suite("AES128-SHA"))
+        };
+        let client = client(&plan, host, OneIn(NonZeroU32::MIN)).unwrap();
+        let mut server = openssl_server(identity(), |_| {});
+        let mut handshake = client.start().unwrap();
+        let result = with_openssl(&mut *handshake, &mut server, 1000);
+        result.map(|_| ()).map_err(|failure| (failure.kind, failure.seen))
+    };
+    for (file, host, is_trusted) in [
+        (&own, "localhost", true),
+        (&own, "127.0.0.1", true),
+        (&own, "elsewhere.example", false),
+        (&own, "127.9.9.9", false),
+        (&others, "localhost", false),
+    ] {
+        let fixed = verdict(file, host, KeyExchangeMode::Fixed);
+        assert_eq!(fixed.is_ok(), is_trusted, "{host}: {fixed:?}");
+        // The same words, too.
+        assert_eq!(fixed, verdict(file, host, KeyExchangeMode::Fresh), "{host}");
+        if let Err((kind, _)) = fixed {
+            assert_eq!(kind, ErrorKind::Authentication);
+        }
+    }
+}
+
+/// A server that says whatever it is told to, under the right keys.
+struct Puppet {
+    transcript: Transcript,
+    randoms: Randoms,
+    out: Vec<u8>,
+}
+
+const SERVER_RANDOM: [u8; 32] = [5; 32];
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::new();
+    put_message(&mut message, kind, body);
+    message
+}
+
+fn in_record(content_type: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_records(&mut out, content_type, [3, 3], content);
+    out
+}
+
+fn server_hello(version: [u8; 2], suite: u16, extensions: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for (kind, content) in extensions {
+        list.extend_from_slice(&kind.to_be_bytes());
+        put_vector16(&mut list, content);
+    }
+    let mut body = [&version[..], &SERVER_RANDOM, &[0], &suite.to_be_bytes(), &[0]].concat();
+    put_vector16(&mut body, &list);
+    message(kind::SERVER_HELLO, &body)
+}
+
+fn honest_hello() -> Vec<u8> {
+    server_hello([3, 3], 0x002f, &[RENEGOTIATION_INFO, EXTENDED_MASTER_SECRET])
+}
+
+fn certificate_of(der: &[u8]) -> Vec<u8> {
+    let entry = [&(der.len() as u32).to_be_bytes()[1..], der].concat();
+    message(kind::CERTIFICATE, &[&(entry.len() as u32).to_be_bytes()[1..], &entry].concat())
+}
+
+fn certificate() -> Vec<u8> {
+    let pem = &identity().certificate_pem;
+    certificate_of(&X509::from_pem(pem).unwrap().to_der().unwrap())
+}
+
+fn done() -> Vec<u8> {
+    message(kind::SERVER_HELLO_DONE, &[])
+}
+
+impl Puppet {
+    fn new(client_hello: &[u8]) -> Self {
+        let mut transcript = Transcript::new(suite("AES128-SHA").prf);
+        transcript.add(&client_hello[HEADER..]);
+        let client = client_hello[11..43].try_into().unwrap();
+        Self { transcript, randoms: Randoms { client, server: SERVER_RANDOM }, out: Vec::new() }
+    }
+
+    fn say(&mut self, message: &[u8]) {
+        self.transcript.add(message);
+        self.out.extend(in_record(content_type::HANDSHAKE, message));
+    }
+
+    /// Reads the client's flight, and gives what seals the server's records and its Finished.
+    fn agree(&mut self, flight: &[u8]) -> (Sealer, Vec<u8>) {
+        let suite = suite("AES128-SHA");
+        let exchange = &flight[HEADER..HEADER + 4 + 2 + 256];
+        self.transcript.add(exchange);
+        let mut premaster = [0; 256];
+        let rsa = private().rsa().unwrap();
+        let length = rsa.private_decrypt(&exchange[6..], &mut premaster, Padding::PKCS1).unwrap();
+        assert_eq!(&premaster[..2], [3, 3]);
+        let premaster = premaster[..length].try_into().unwrap();
+        let master = Master::extended(suite.prf, premaster, &self.transcript.hash());
+        let finished = master.finished(Side::Client, &self.transcript.hash());
+        self.transcript.add(&message(kind::FINISHED, &finished));
+        let finished = master.finished(Side::Server, &self.transcript.hash());
+        let keys = master.protection(suite, false, &self.randoms, Side::Server).unwrap();
+        (Sealer::new(keys, 0), message(kind::FINISHED, &finished))
+    }
+}
+
+/// What a client says of a server that answers its ClientHello with this, and its Finished with that.
+fn said_to(
+    answer: impl FnOnce(&mut Puppet),
+    ending: impl FnOnce(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>,
+) -> Result<bool, Failure> {
+    let mut handshake = start(&plan(suite("AES128-SHA")));
+    let hello = hello_of(&mut *handshake);
+    let mut puppet = Puppet::new(&hello);
+    answer(&mut puppet);
+    let mut to_send = Vec::new();
+    let mut received = std::mem::take(&mut puppet.out);
+    let mut result = handshake.advance(&mut received, &mut to_send);
+    if matches!(result, Ok(None)) && !to_send.is_empty() {
+        let (sealer, finished) = puppet.agree(&to_send);
+        to_send.clear();
+        received = ending(&mut puppet, sealer, finished);
+        result = handshake.advance(&mut received, &mut to_send);
+    }
+    if let Err(failure) = &result
+        && !matches!(failure.kind, ErrorKind::Alert | ErrorKind::EarlyClose)
+    {
+        assert!(!to_send.is_empty(), "no alert tells of {}", failure.seen);
+    }
+    result.map(|established| established.is_some())
+}
+
+#[track_caller]
+fn assert_refused(kind: ErrorKind, seen: &str, answer: impl FnOnce(&mut Puppet)) {
+    let failure = said_to(answer, |_, _, _| panic!("the flight was accepted")).unwrap_err();
+    assert_eq!(failure.kind, kind, "{}", failure.seen);
+    assert!(failure.seen.contains(seen), "`{}`", failure.seen);
+}
+
+fn honest(puppet: &mut Puppet) {
+    [honest_hello(), certificate(), done()].iter().for_each(|message| puppet.say(message));
+}
+
+fn seal(sealer: &mut Sealer, content_type: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    sealer.seal(content_type, content, &mut out).unwrap();
+    out
+}
+
+fn changed() -> Vec<u8> {
+    in_record(content_type::CHANGE_CIPHER_SPEC, &[1])
+}
+
+#[test]
+fn the_puppet_is_believed_when_it_is_honest() {
+    let ending = |_: &mut Puppet, mut sealer: Sealer, finished: Vec<u8>| {
+        [changed(), seal(&mut sealer, content_type::HANDSHAKE, &finished)].concat()
+    };
+    assert!(said_to(honest, ending).unwrap());
+    // A HelloRequest and a warning go by.
+    let noisy = |puppet: &mut Puppet| {
+        puppet.out.extend(in_record(22, &message(kind::HELLO_REQUEST, &[])));
+        puppet.out.extend(in_record(21, &[1, 112]));
+        honest(puppet);
+    };
+    assert!(said_to(noisy, ending).unwrap());
+}
+
+#[test]
+fn server_hellos_that_no_honest_server_sends() {
+    use ErrorKind::Handshake;
+    let refused = |version, suite, extensions: &[(u16, &[u8])], seen: &str| {
+        let hello = server_hello(version, suite, extensions);
+        assert_refused(Handshake, seen, |puppet| puppet.say(&hello));
+    };
+    refused([3, 2], 0x002f, &[], "a version that was not offered");
+    refused([3, 4], 0x002f, &[], "a version that was not offered");
+    refused([3, 3], 0x009c, &[], "a suite that was not offered");
+    refused([3, 3], 0xc013, &[], "a suite that was not offered");
+    refused([3, 3], 0x002f, &[(22, &[])], "extension 22, which was not offered");
+    refused([3, 3], 0x002f, &[(35, &[])], "extension 35, which was not offered");
+    refused([3, 3], 0x002f, &[(23, &[]), (23, &[])], "a malformed ServerHello");
+    refused([3, 3], 0x002f, &[(23, &[0])], "a malformed ServerHello");
+    refused([3, 3], 0x002f, &[(hello::RENEGOTIATION_INFO, &[1, 7])], "a malformed ServerHello");
+    let short = message(kind::SERVER_HELLO, &[3, 3, 1]);
+    assert_refused(Handshake, "a malformed ServerHello", |puppet| puppet.say(&short));
+    let mut compressed = honest_hello();
+    compressed[4 + 2 + 32 + 1 + 2] = 1;
+    assert_refused(Handshake, "a malformed ServerHello", |puppet| puppet.say(&compressed));
+    let record = |bytes: &'static [u8]| move |puppet: &mut Puppet| puppet.out.extend(bytes);
+    assert_refused(Handshake, "a message of type 11", |puppet| puppet.say(&certificate()));
+    assert_refused(Handshake, "an empty record", record(&[22, 3, 3, 0, 0]));
+    assert_refused(Handshake, "a record of type 20", record(&[20, 3, 3, 0, 1, 1]));
+    assert_refused(Handshake, "a record of type 23", record(&[23, 3, 3, 0, 1, 1]));
+    assert_refused(ErrorKind::NotTls, "no TLS record", record(b"HTTP/1.1 400"));
+    assert_refused(ErrorKind::Alert, "handshake_failure", record(&[21, 3, 3, 0, 2, 2, 40]));
+    assert_refused(ErrorKind::EarlyClose, "close_notify", record(&[21, 3, 3, 0, 2, 1, 0]));
+    assert_refused(Handshake, "a malformed alert", record(&[21, 3, 3, 0, 1, 1]));
+}
+
+#[test]
+fn flights_that_no_honest_server_sends() {
+    use ErrorKind::{Authentication, Handshake};
+    let refused = |kind, seen: &str, messages: &[Vec<u8>]| {
+        assert_refused(kind, seen, |puppet| {
+            puppet.say(&honest_hello());
+            messages.iter().for_each(|message| puppet.say(message));
+        });
+    };
+    refused(Handshake, "a message of type 2", &[honest_hello()]);
+    refused(Handshake, "a message of type 14", &[done()]);
+    refused(Authentication, "no certificate", &[message(kind::CERTIFICATE, &[0, 0, 0])]);
+    refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 3, 0, 0, 1])]);
+    refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 0, 0])]);
+    refused(Authentication, "cannot be read", &[certificate_of(&[9; 40])]);
+    let ecdsa = Identity::generate(CertificateKey::EcdsaP256).unwrap();
+    let ecdsa = X509::from_pem(&ecdsa.certificate_pem).unwrap().to_der().unwrap();
+    refused(Authentication, "cannot encrypt with RSA", &[certificate_of(&ecdsa)]);
+    let more = message(kind::SERVER_HELLO_DONE, &[0]);
+    refused(Handshake, "a malformed ServerHelloDone", &[certificate(), more]);
+    refused(Handshake, "a message of type 12", &[certificate(), message(12, &[3, 0, 29])]);
+    let request = message(kind::CERTIFICATE_REQUEST, &[1, 1, 0, 2, 4, 1, 0, 0]);
+    let twice = [certificate(), request.clone(), request];
+    refused(Handshake, "a message of type 13", &twice);
+    let cut = message(kind::CERTIFICATE_REQUEST, &[1, 1, 0]);
+    refused(Handshake, "a malformed CertificateRequest", &[certificate(), cut]);
+    assert_refused(Handshake, "a message of type 20", |puppet| {
+        let finished = message(kind::FINISHED, &[0; 12]);
+        [honest_hello(), certificate(), done(), finished].iter().for_each(|m| puppet.say(m));
+    });
+    assert_refused(Handshake, "more than 256 KiB", |puppet| {
+        puppet.say(&honest_hello());
+        puppet.say(&message(kind::CERTIFICATE, &vec![0; 300 << 10]));
+    });
+}
+
+#[test]
+fn endings_that_no_honest_server_sends() {
+    use ErrorKind::{Authentication, Handshake};
+    let refused = |kind, seen: &str, ending: &dyn Fn(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>| {
+        let failure = said_to(honest, ending).unwrap_err();
+        assert_eq!(failure.kind, kind, "{}", failure.seen);
+        assert!(failure.seen.contains(seen), "`{}`", failure.seen);
+    };
+    let protected = |content_type: u8, content: Vec<u8>| {
+        move |_: &mut Puppet, mut sealer: Sealer, _: Vec<u8>| {
+            [changed(), seal(&mut sealer, content_type, &content)].concat()
+        }
+    };
+    let wrong = "a Finished that is not the handshake's";
+    refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[0; 12])));
+    refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[])));
+    refused(Handshake, "a message of type 4", &protected(22, message(4, &[0; 6])));
+    refused(Handshake, "an empty record", &protected(22, Vec::new()));
+    refused(Handshake, "data before the handshake's end", &protected(23, b"HTTP".to_vec()));
+    refused(ErrorKind::Alert, "bad_record_mac", &protected(21, vec![2, 20]));
+    refused(Handshake, "more in a record", &|_, mut sealer, finished| {
+        let more = [finished, message(kind::HELLO_REQUEST, &[])].concat();
+        [changed(), seal(&mut sealer, 22, &more)].concat()
+    });
+    refused(Handshake, "not authentic", &|_, _, _| [changed(), in_record(22, &[1; 64])].concat());
+    refused(Handshake, "not authentic", &|_, mut sealer, finished| {
+        // The second record of its side, so its sequence number is another.
+        seal(&mut sealer, 22, &finished);
+        [changed(), seal(&mut sealer, 22, &finished)].concat()
+    });
+    refused(Handshake, "a message of type 20", &|_, _, finished| in_record(22, &finished));
+    refused(Handshake, "a record of type 20", &|_, _, _| in_record(20, &[2]));
+    refused(ErrorKind::Alert, "decrypt_error", &|_, _, _| in_record(21, &[2, 51]));
+    refused(Handshake, "not authentic", &|_, _, _| [changed(), changed()].concat());
+}
