@@ -124,8 +124,11 @@ impl Engine {
             |NoRoom { needed, limit }| EngineError::Descriptors { connections, needed, limit },
         )?;
         let thread_count = tables.threads;
-        let clients =
-            (0..thread_count).map(|_| new_client(&plan)).collect::<Result<Vec<_>, _>>()?;
+        // What threads need is made before the load begins, and by none of them: a recorder's memory
+        // comes from the kernel page by page.
+        let needs = (0..thread_count)
+            .map(|_| Ok((new_client(&plan)?, Recorder::new(plan.arrival))))
+            .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();
         let window = Arc::new(Window::new(plan.stop, plan.ramp));
@@ -133,7 +136,7 @@ impl Engine {
         let plan = Arc::new(plan);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
-        for (thread, client) in clients.into_iter().enumerate() {
+        for (thread, (client, recorder)) in needs.into_iter().enumerate() {
             let slots =
                 connections / thread_count + usize::from(thread < connections % thread_count);
             let window_start = window.start();
@@ -161,11 +164,11 @@ impl Engine {
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
                     // Nobody sends before all are pinned; where one is not, none ever does.
                     if !is_pinned || is_started.recv().is_err() {
-                        return Ok(Recorder::default());
+                        return Ok(recorder);
                     }
                     let counters = &counters;
                     let share = Share { plan: &plan, window: &window, base, part, counters };
-                    worker::run(&share, client.as_deref())
+                    worker::run(&share, client.as_deref(), recorder)
                 })
             };
             let failed = |source| EngineError::Thread { cpu, source };

@@ -53,11 +53,15 @@ pub(crate) struct Share<'a> {
     pub(crate) counters: &'a Counters,
 }
 
-/// Runs a thread's share of the load until the window is over.
-pub(crate) fn run(share: &Share<'_>, client: Option<&dyn Client>) -> io::Result<Recorder> {
+/// Runs a thread's share of the load until the window is over, and records it.
+pub(crate) fn run(
+    share: &Share<'_>,
+    client: Option<&dyn Client>,
+    recorder: Recorder,
+) -> io::Result<Recorder> {
     let Share { plan, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let context = Context::new(plan, window, client, part.thread, base, &mut scratch)?;
+    let context = Context::new(plan, window, client, recorder, part.thread, base, &mut scratch)?;
     if plan.arrival != Arrival::CLOSED {
         // Starts are late by up to 50 µs otherwise. A kernel that refuses makes them late.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -95,9 +95,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "1/K", default_value = "1/64")]
     verify: OneIn,
 
-    /// The client's part in the key exchange: fixed (one share for all handshakes, which spares
-    /// the client work and leaves the server's as it is) or fresh
-    /// [default: fixed, where the suite's client library can]
+    /// The client's part in the key exchange: fixed (one share, with static RSA one premaster secret,
+    /// for all handshakes, which spares the client work and leaves the server's as it is) or fresh
+    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other]
     #[arg(long, value_name = "HOW")]
     key_exchange: Option<KeyExchangeMode>,
 

@@ -388,6 +388,9 @@ impl Puppet {
     }
 }
 
+/// How a server ends a handshake, given what seals its records and its honest Finished.
+type Ending<'a> = &'a dyn Fn(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>;
+
 /// What a client says of a server that answers its ClientHello with this, and its Finished with that.
 fn said_to(
     answer: impl FnOnce(&mut Puppet),
@@ -521,7 +524,7 @@ fn flights_that_no_honest_server_sends() {
 #[test]
 fn endings_that_no_honest_server_sends() {
     use ErrorKind::{Authentication, Handshake};
-    let refused = |kind, seen: &str, ending: &dyn Fn(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>| {
+    let refused = |kind, seen: &str, ending: Ending<'_>| {
         let failure = said_to(honest, ending).unwrap_err();
         assert_eq!(failure.kind, kind, "{}", failure.seen);
         assert!(failure.seen.contains(seen), "`{}`", failure.seen);
