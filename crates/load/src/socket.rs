@@ -38,7 +38,7 @@ pub(crate) enum Use {
 
 /// Connections that a socket has before another takes its place, from another source address: few
 /// enough for the ports of one address, so many that a new socket is a rare cost.
-const MOST_CONNECTIONS: u16 = 1000;
+const MOST_CONNECTIONS: u16 = 100;
 
 impl Socket {
     /// Starts to connect; says whether that was completed at once.
