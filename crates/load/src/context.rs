@@ -56,6 +56,8 @@ pub(crate) struct Context<'a> {
     sources: Option<Sources>,
     responses: u32,
     awaited_whole: u32,
+    /// How long the operation took whose response was the last to be complete, in ns.
+    pub(crate) took: u64,
 }
 
 impl<'a> Context<'a> {
@@ -88,6 +90,7 @@ impl<'a> Context<'a> {
                 .then_some(Sources { thread: 1 + (thread % 250) as u8, count: 0 }),
             responses: 0,
             awaited_whole: 0,
+            took: 0,
         })
     }
 

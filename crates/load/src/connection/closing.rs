@@ -7,9 +7,16 @@ use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given};
 use crate::socket::Use;
 
-/// With no progress for this long the low-water mark is lowered: a server that pauses, or sends
-/// less than it promised, would not wake the client otherwise.
+/// With no progress for this long, or longer where responses take long, the low-water mark is lowered:
+/// a server that pauses, or sends less than it promised, would not wake the client otherwise.
 const MARK_LIMIT: u64 = 200_000_000;
+
+/// How long a mark is waited for, where the last response took so long, in ns: on a busy server all
+/// wait long for their turn, and to look for each of them would cost more the slower the server is. An
+/// operation that makes no progress still has half of its own limit left.
+fn patience(took: u64, timeout: u64) -> u64 {
+    took.saturating_mul(2).min(timeout / 2).max(MARK_LIMIT)
+}
 
 /// How long a server may take to close once it has sent its last response, in ns.
 const CLOSE_LIMIT: u64 = 1_000_000_000;
@@ -78,7 +85,7 @@ impl Open {
             let seen = format!("no progress of {what} for {}", context.plan.timeout);
             return Err(Failure::new(kind, seen));
         }
-        if self.mark > 1 && idle > MARK_LIMIT {
+        if self.mark > 1 && idle > patience(context.took, context.plan.timeout.0) {
             self.set_mark(1);
         }
         Ok(Next::Wait)
@@ -113,5 +120,25 @@ impl Open {
             reception.has_failed();
         }
         self.give_up(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_waited_for_twice_as_long_as_the_last_response_took_within_limits() {
+        const SECOND: u64 = 1_000_000_000;
+        for (took, timeout, expected) in [
+            (0, 10 * SECOND, MARK_LIMIT),
+            (SECOND / 10, 10 * SECOND, MARK_LIMIT),
+            (SECOND, 10 * SECOND, 2 * SECOND),
+            (8 * SECOND, 10 * SECOND, 5 * SECOND),
+            (u64::MAX, SECOND, SECOND / 2),
+            (SECOND, SECOND / 10, MARK_LIMIT),
+        ] {
+            assert_eq!(patience(took, timeout), expected, "{took} of {timeout}");
+        }
     }
 }

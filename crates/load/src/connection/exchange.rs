@@ -216,6 +216,9 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         self.progress = now;
+        if let Some(times) = &self.operation {
+            context.took = now.saturating_sub(times.start);
+        }
         if self.is_first_byte_timed
             && let Some(times) = &mut self.operation
         {
