@@ -237,26 +237,42 @@ fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
         if words.is_none() {
             lanes.iter_mut().zip(&mut *own).for_each(|(lane, own)| lane.complete(own));
         }
-        let mut steps = 0;
+        let (lanes, own) = (&*lanes, &*own);
         let mut runs = [const { Run::EMPTY }; RUNS];
-        for run in &mut runs {
-            run.fill(|i| {
-                let i = if lanes[i].is_busy() { i } else { shortest };
-                lanes[i].blocks(&own[i], lanes[i].hashed + steps)
-            });
-            steps += run.blocks();
-        }
-        if let Some(words) = words {
-            if let Some(last) = runs.iter_mut().rfind(|run| run.blocks() > 0) {
-                last.shorten();
+        let Some(words) = words else {
+            let mut steps = 0;
+            for run in &mut runs {
+                fill(run, lanes, own, shortest, steps);
+                steps += run.blocks();
             }
             kernel.compress(state, &runs, staged);
-            kernel.compress_known(state, words);
-        } else {
-            kernel.compress(state, &runs, staged);
+            return Some(steps);
+        };
+        // What is left of the slices, if anything is, and then the padding, which is nowhere written.
+        let steps = lanes[shortest].left;
+        if steps > 1 {
+            fill(&mut runs[0], lanes, own, shortest, 0);
+            kernel.compress(state, &runs[..1], staged);
         }
+        kernel.compress_known(state, words);
         Some(steps)
     })
+}
+
+/// Takes the blocks that each lane has behind the next `from` ones; idle lanes repeat those of the
+/// shortest.
+#[inline(always)]
+fn fill<'r, A: Algorithm, const L: usize>(
+    run: &mut Run<'r, A, L>,
+    lanes: &'r [Lane<'_, A>; L],
+    own: &'r [Own<A>; L],
+    shortest: usize,
+    from: usize,
+) {
+    run.fill(|i| {
+        let i = if lanes[i].is_busy() { i } else { shortest };
+        lanes[i].blocks(&own[i], lanes[i].hashed + from)
+    });
 }
 
 /// The length of all messages, if they end together and with the same block.

@@ -43,12 +43,6 @@ impl<'a, A: Algorithm, const L: usize> Run<'a, A, L> {
         }
     }
 
-    /// Leaves the last block out.
-    #[inline(always)]
-    pub(crate) fn shorten(&mut self) {
-        self.blocks = self.blocks.saturating_sub(1);
-    }
-
     /// How many blocks each lane has.
     #[inline(always)]
     pub(crate) fn blocks(&self) -> usize {
