@@ -50,7 +50,8 @@ impl Goal {
             Self::Alike(kind) => {
                 let of = &rows[place];
                 let other = rows.iter().position(|row| {
-                    row.kind == kind && row.object == of.object && row.operation == of.operation
+                    let of = (of.object, of.operation, of.arrival);
+                    row.kind == kind && (row.object, row.operation, row.arrival) == of
                 });
                 other.map_or_else(Vec::new, |other| ratios(toll, (other, Maker::Toll), cost))
             }

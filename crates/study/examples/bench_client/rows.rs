@@ -104,6 +104,7 @@ pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) object: Bytes,
     pub(crate) operation: Operation,
+    pub(crate) arrival: Arrival,
     pub(crate) per: Per,
     pub(crate) makers: &'static [Maker],
     pub(crate) goals: &'static [Goal],
@@ -122,12 +123,33 @@ const ONCE: &[Goal] =
     &[Goal::Cheaper(Peer::Wrk, 10.0), Goal::Cheaper(Peer::Ab, 10.0), Goal::Busy(0.95)];
 const NONE_ASKED: &[Goal] = &[Goal::Cheaper(Peer::STime, 4.0)];
 
+/// Between two requests of a paced connection: together 200 a second, which the slower suite's server
+/// can do on a slow core too.
+const PACE: Nanos = Nanos(320_000_000);
+
+/// Both suites at one rate. In a closed loop the slower one wakes the client less often, which then
+/// finds colder caches each time: that is what the rate costs, and not the suite.
+fn paced(kind: Kind, name: &str, goals: &'static [Goal]) -> Row {
+    let object = Bytes(1 << 20);
+    Row {
+        title: format!("{object} at 200 a second, {name}"),
+        kind,
+        object,
+        operation: Operation::Requests,
+        arrival: Arrival::Paced { every: PACE },
+        per: Per::Gigabyte,
+        makers: &[Maker::Toll],
+        goals,
+    }
+}
+
 pub(crate) fn all() -> Vec<Row> {
     let kept = |kind: Kind, name: &str, object: Bytes| Row {
         title: format!("{object} on kept connections, {name}"),
         kind,
         object,
         operation: Operation::Requests,
+        arrival: Arrival::CLOSED,
         per: if object.0 < 64 << 10 { Per::Operation } else { Per::Gigabyte },
         makers: REQUESTS,
         goals: match (kind, object.0) {
@@ -146,6 +168,7 @@ pub(crate) fn all() -> Vec<Row> {
         kind,
         object: Bytes(1),
         operation,
+        arrival: Arrival::CLOSED,
         per: Per::Operation,
         makers,
         goals: if operation == Operation::Handshakes { NONE_ASKED } else { ONCE },
@@ -155,6 +178,8 @@ pub(crate) fn all() -> Vec<Row> {
         .into();
     rows.push(kept(Kind::Cbc, "TLS 1.2 AES128-SHA, encrypt-then-MAC off", Bytes(1 << 20)));
     rows.push(kept(Kind::StaticGcm, "TLS 1.2 AES128-GCM-SHA256", Bytes(1 << 20)));
+    rows.push(paced(Kind::Cbc, "TLS 1.2 AES128-SHA, encrypt-then-MAC off", ALIKE));
+    rows.push(paced(Kind::StaticGcm, "TLS 1.2 AES128-GCM-SHA256", &[]));
     for (operation, makers) in
         [(Operation::OneRequestPerConnection, ONE_REQUEST), (Operation::Handshakes, HANDSHAKES)]
     {
@@ -195,7 +220,7 @@ impl Row {
                 ..TlsPlan::any()
             },
             operation: self.operation,
-            arrival: Arrival::CLOSED,
+            arrival: self.arrival,
             connections,
             cpus: cpus.clone(),
             stop: Stop::After { warmup: Nanos(0), duration },
