@@ -1,5 +1,7 @@
 //! Handshakes behind one trait: a client library agrees on keys, then hands them over and is gone.
 
+#[cfg(test)]
+mod against_openssl;
 mod dial;
 mod fixed_group;
 mod fixed_hybrid;

@@ -6,13 +6,14 @@ use ::tls::{CertificateKey, Identity, SUITES, Version};
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
 use openssl::ssl::{
-    ErrorCode, Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
+    Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVerifyMode, SslVersion,
 };
 use openssl::x509::X509;
 
 use super::puppet::{self, Puppet, listed, message};
 use super::*;
 use crate::failure::ErrorKind;
+use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
 use crate::handshake::{Negotiated, client, wire};
 use crate::{OneIn, Percent, TlsPlan, Trust};
@@ -54,47 +55,6 @@ fn plan() -> TlsPlan {
 
 fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
     client(plan, "localhost", OneIn(NonZeroU32::MIN)).unwrap().start().unwrap()
-}
-
-/// Runs a handshake with OpenSSL's server, whose bytes come in pieces of this length.
-fn with_openssl(
-    handshake: &mut dyn Handshake,
-    server: &mut SslStream<Wire>,
-    piece: usize,
-) -> Result<Established, Failure> {
-    let (mut received, mut to_send) = (Vec::new(), Vec::new());
-    let mut established = handshake.advance(&mut received, &mut to_send)?;
-    for _ in 0..4 {
-        server.get_mut().incoming.append(&mut to_send);
-        match server.accept() {
-            Ok(()) => {}
-            Err(error) => assert_eq!(error.code(), ErrorCode::WANT_READ, "{error}"),
-        }
-        let said = std::mem::take(&mut server.get_mut().outgoing);
-        for piece in said.chunks(piece) {
-            received.extend_from_slice(piece);
-            if established.is_none() {
-                established = handshake.advance(&mut received, &mut to_send)?;
-            }
-        }
-    }
-    established.ok_or_else(|| Failure::new(ErrorKind::Stall, "no end"))
-}
-
-/// A request is read by the server, and its answer opens, in both cases the first record.
-fn assert_keys_agree(mut established: Established, server: &mut SslStream<Wire>) {
-    let mut request = Vec::new();
-    established.sealer.seal(content_type::APPLICATION_DATA, b"ping", &mut request).unwrap();
-    server.get_mut().incoming.append(&mut request);
-    let mut read = [0; 10];
-    assert_eq!(server.ssl_read(&mut read).unwrap(), 4);
-    assert_eq!(&read[..4], b"ping");
-    server.get_mut().outgoing.clear();
-    server.ssl_write(b"answer").unwrap();
-    let mut record = std::mem::take(&mut server.get_mut().outgoing);
-    let (header, body) = record.split_at_mut(HEADER);
-    let opened = established.opener.open(header_of(header).unwrap(), body).unwrap();
-    assert_eq!(&body[opened.plaintext], b"answer");
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
