@@ -23,18 +23,15 @@ use openssl::x509::X509;
 
 use super::refusal::Refusal;
 use super::transcript::Transcript;
-use super::wire::{header_of, message_length, put_records};
+use super::wire::{header_of, message_length, next_record, put_records};
 use super::{Client, Established, Handshake};
 use crate::failure::Failure;
 use crate::plan::{PlanError, Trust};
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, content_type};
+use crate::record::{Header, MOST_PLAINTEXT, content_type};
 use agreed::Agreed;
 use asked::Asked;
 use hello::Hello;
 use server::Server;
-
-/// The most that a server may send in a handshake.
-const MOST: usize = 256 << 10;
 
 /// Makes handshakes on one thread.
 pub(super) struct StaticRsaClient(Arc<Offer>);
@@ -127,25 +124,19 @@ impl StaticRsaHandshake {
             self.transcript.add(&message);
             self.stage = Stage::Asked(Asked::ServerHello { random });
         }
-        while let Some(header) = received.get(*used..*used + HEADER) {
-            let header = match &self.stage {
-                Stage::Start | Stage::Asked(Asked::ServerHello { .. }) => header_of(header),
+        loop {
+            let parse = match &self.stage {
+                Stage::Start | Stage::Asked(Asked::ServerHello { .. }) => header_of,
                 // Records are of the version that was chosen.
-                _ => header.first_chunk().and_then(|header| Header::parse(*header)),
+                _ => |header: &[u8]| header.first_chunk().and_then(|header| Header::parse(*header)),
             };
-            let header = header.ok_or_else(Refusal::not_tls)?;
-            let start = *used + HEADER;
-            let Some(body) = received.get_mut(start..start + header.length) else { break };
-            *used = start + header.length;
-            self.taken += HEADER + header.length;
-            if self.taken > MOST {
-                return Err(Refusal::unexpected("more than 256 KiB of handshake"));
-            }
+            let Some((header, body)) = next_record(received, used, &mut self.taken, parse)? else {
+                return Ok(None);
+            };
             if let Some(established) = self.record(header, body, to_send)? {
                 return Ok(Some(established));
             }
         }
-        Ok(None)
     }
 
     fn record(

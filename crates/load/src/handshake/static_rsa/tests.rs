@@ -18,6 +18,7 @@ use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::client;
 use crate::handshake::openssl::Wire;
+use crate::record::HEADER;
 use crate::{KeyExchangeMode, OneIn, Percent, TlsPlan};
 
 /// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.

@@ -28,19 +28,16 @@ use rustls::pki_types::ServerName;
 
 use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
-use super::wire::{header_of, message_length, put_records};
+use super::wire::{header_of, message_length, next_record, put_records};
 use super::{Client, Established, Handshake};
 use crate::failure::Failure;
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, content_type};
+use crate::record::{Header, MOST_PLAINTEXT, content_type};
 use asked::Asked;
 use flight::{ServerHello, kind};
 use hello::Hello;
 use protected::Protected;
 use schedule::Beginning;
 use server::Server;
-
-/// The most that a server may send before its Finished.
-const MOST: usize = 256 << 10;
 
 /// The content of a ChangeCipherSpec record, which means nothing in TLS 1.3 (RFC 8446, section 5).
 const CHANGE_CIPHER_SPEC: [u8; 1] = [1];
@@ -146,15 +143,7 @@ impl Tls13Handshake {
             let asked = Asked { message, group: hello.group, retried: None };
             self.stage = Stage::Asked(Box::new(asked));
         }
-        while let Some(header) = received.get(*used..*used + HEADER) {
-            let header = header_of(header).ok_or_else(Refusal::not_tls)?;
-            let start = *used + HEADER;
-            let Some(body) = received.get_mut(start..start + header.length) else { break };
-            *used = start + header.length;
-            self.taken += HEADER + header.length;
-            if self.taken > MOST {
-                return Err(Refusal::unexpected("more than 256 KiB of handshake"));
-            }
+        while let Some((header, body)) = next_record(received, used, &mut self.taken, header_of)? {
             if let Some(established) = self.record(header, body, to_send)? {
                 return Ok(Some(established));
             }

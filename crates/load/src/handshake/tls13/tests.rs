@@ -16,6 +16,7 @@ use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
 use crate::handshake::{Negotiated, client, wire};
+use crate::record::HEADER;
 use crate::{OneIn, Percent, TlsPlan, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {
