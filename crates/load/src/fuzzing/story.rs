@@ -1,5 +1,7 @@
 //! What a peer sends, step by step: so a fuzzer, which cannot forge a record, gets beyond the first.
 
+use std::collections::BTreeMap;
+
 use super::input::Input;
 use super::records::REGULAR;
 use crate::receive::line::{Layer, Peer, head};
@@ -18,6 +20,8 @@ pub(super) struct Story {
     pub(super) unflipped: Vec<u8>,
     /// Whether there is nothing but untouched records of data.
     pub(super) is_honest: bool,
+    /// Whether records of one length hold different amounts, as those of CBC may.
+    pub(super) hides_amounts: bool,
 }
 
 struct Teller {
@@ -29,6 +33,9 @@ struct Teller {
     /// Where something else than a flipped bit is wrong.
     tampered: Option<usize>,
     is_honest: bool,
+    /// What records of each length hold.
+    amounts: BTreeMap<usize, usize>,
+    hides_amounts: bool,
     /// How much of the object has been sent.
     sent: usize,
 }
@@ -43,12 +50,14 @@ impl Story {
             starts: Vec::new(),
             tampered: None,
             is_honest: true,
+            amounts: BTreeMap::new(),
+            hides_amounts: false,
             sent: 0,
         };
         while !input.is_empty() && teller.wire.len() < LONGEST {
             teller.step(input, size);
         }
-        let Teller { wire, mut unflipped, starts, tampered, is_honest, .. } = teller;
+        let Teller { wire, mut unflipped, starts, tampered, is_honest, hides_amounts, .. } = teller;
         let mut untouched = tampered.unwrap_or(wire.len());
         // A bit that was flipped twice is as it was.
         if let Some(flipped) = wire.iter().zip(&unflipped).position(|(is, was)| is != was) {
@@ -57,7 +66,7 @@ impl Story {
         }
         unflipped.truncate(tampered.unwrap_or(wire.len()));
         let is_honest = is_honest && untouched == wire.len();
-        Self { wire, untouched, unflipped, is_honest }
+        Self { wire, untouched, unflipped, is_honest, hides_amounts }
     }
 }
 
@@ -135,6 +144,8 @@ impl Teller {
     fn record(&mut self, kind: u8, content: &[u8]) {
         self.is_honest &= kind == content_type::APPLICATION_DATA;
         let record = self.peer.record(kind, content);
+        let amount = *self.amounts.entry(record.len()).or_insert(content.len());
+        self.hides_amounts |= amount != content.len();
         self.extend(&record);
     }
 

@@ -266,10 +266,7 @@ impl Response {
                 *left -= here as u64;
                 let is_done = *left == 0;
                 self.take_bytes(&content[..here])?;
-                if here < content.len() {
-                    return Err(too_long());
-                }
-                if is_done { self.finish() } else { Ok(()) }
+                if is_done { self.finish_before(&content[here..]) } else { Ok(()) }
             }
             Phase::Chunked(chunks) => {
                 let mut chunks = std::mem::replace(chunks, Chunks::new());
@@ -281,10 +278,7 @@ impl Response {
                 }
                 let is_done = chunks.is_done();
                 self.phase = Phase::Chunked(chunks);
-                if !rest.is_empty() {
-                    return Err(too_long());
-                }
-                if is_done { self.finish() } else { Ok(()) }
+                if is_done { self.finish_before(rest) } else { Ok(()) }
             }
             Phase::UntilClose => self.take_bytes(content),
             Phase::Done if content.is_empty() => Ok(()),
@@ -309,6 +303,13 @@ impl Response {
         }
         self.body += content.len() as u64;
         Ok(())
+    }
+
+    /// The body has ended, and this comes behind it. A wrong end is told first, as it is where the
+    /// rest comes later.
+    fn finish_before(&mut self, rest: &[u8]) -> Result<(), Failure> {
+        self.finish()?;
+        if rest.is_empty() { Ok(()) } else { Err(too_long()) }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

@@ -111,6 +111,18 @@ fn bodies_shorter_than_promised() {
 }
 
 #[test]
+fn chunks_that_end_before_the_object_are_told_first_however_bytes_are_cut() {
+    let text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore";
+    each(|layer, whole| {
+        for size in [text.len(), 7, 1] {
+            let texts: Vec<&[u8]> = text.chunks(size).collect();
+            let end = sent(layer, whole, Expectation::Object(8), &texts);
+            assert_eq!(end, Err(ErrorKind::ShortBody), "{layer:?} {whole} {size}");
+        }
+    });
+}
+
+#[test]
 fn bodies_longer_than_promised() {
     each(|layer, whole| {
         let texts: [&[u8]; 2] = [&head(100), &object(101)];

@@ -46,3 +46,34 @@ fn the_content_of_a_plain_body() {
     assert_eq!(end, Ok(End::Complete(completed)));
     assert_eq!(sent(Layer::Plain, true, expectation, &texts), Err(ErrorKind::Content));
 }
+
+#[test]
+fn other_padding_of_a_cbc_record_that_is_dropped_with_others() {
+    const RECORD: usize = 1000;
+    const BODY: usize = 8 * RECORD;
+    for layer in [Layer::Cbc, Layer::CbcEncryptThenMac] {
+        // Two bytes fewer than promised, in a record whose padding makes up for them.
+        let short = object(BODY - 2);
+        let sizes = [&[RECORD; 2][..], &[RECORD - 2], &[RECORD; 5]].concat();
+        let ends = [
+            (false, Expectation::Anything, Ok(BODY as u64)),
+            // The last record's content is not that of its place.
+            (false, Expectation::Object(BODY as u64), Err(ErrorKind::UnverifiableRecord)),
+            (true, Expectation::Anything, Err(ErrorKind::ShortBody)),
+        ];
+        for (whole, expectation, expected) in ends {
+            let mut peer = layer.peer();
+            let mut wire = peer.data(&head(BODY));
+            let records = peer.records(&short, &sizes);
+            assert!(records.iter().all(|record| record.len() == records[0].len()), "{layer:?}");
+            wire.extend(records.concat());
+            let mut reception = layer.reception_that_learned(RECORD);
+            reception.expect(expectation, whole);
+            let end = match Line::new(&wire, AT_ONCE).run(&mut reception) {
+                Ok(End::Starved) => reception.end().map(|_| 0),
+                end => end.map(|end| body_of(Ok(end)).unwrap()),
+            };
+            assert_eq!(end.map_err(|failure| failure.kind), expected, "{layer:?} {whole}");
+        }
+    }
+}
