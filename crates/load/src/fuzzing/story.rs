@@ -1,6 +1,6 @@
 //! What a peer sends, step by step: so a fuzzer, which cannot forge a record, gets beyond the first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::input::Input;
 use super::records::REGULAR;
@@ -16,28 +16,49 @@ pub(super) struct Story {
     pub(super) wire: Vec<u8>,
     /// How much of it comes before the first record that is not as, or not where, it was sealed.
     pub(super) untouched: usize,
-    /// The same without flipped bits, up to where something else is wrong with it.
-    pub(super) unflipped: Vec<u8>,
+    /// The records of the same contents as they would be if each had been sealed where it is, up to
+    /// what is no record.
+    pub(super) resealed: Vec<u8>,
+    /// Where those records end that are where they were sealed.
+    pub(super) in_place: BTreeSet<usize>,
     /// Whether there is nothing but untouched records of data.
     pub(super) is_honest: bool,
+    pub(super) is_flipped: bool,
     /// Whether records of one length hold different amounts, as those of CBC may.
     pub(super) hides_amounts: bool,
 }
 
 struct Teller {
     peer: Peer,
+    /// How many records it has sealed.
+    sealed: usize,
     wire: Vec<u8>,
+    /// The same without flipped bits.
     unflipped: Vec<u8>,
-    /// Where each record begins, and each insertion.
-    starts: Vec<usize>,
-    /// Where something else than a flipped bit is wrong.
-    tampered: Option<usize>,
+    /// Records and insertions.
+    sent: Vec<Sent>,
     is_honest: bool,
     /// What records of each length hold.
     amounts: BTreeMap<usize, usize>,
     hides_amounts: bool,
     /// How much of the object has been sent.
-    sent: usize,
+    object: usize,
+}
+
+#[derive(Clone)]
+struct Sent {
+    /// Where it begins.
+    start: usize,
+    /// The record that it is; `None` where it is none.
+    record: Option<Record>,
+}
+
+#[derive(Clone)]
+struct Record {
+    /// How many were sealed before it.
+    place: usize,
+    kind: u8,
+    content: Vec<u8>,
 }
 
 impl Story {
@@ -45,28 +66,45 @@ impl Story {
     pub(super) fn read(input: &mut Input<'_>, layer: Layer, size: usize) -> Self {
         let mut teller = Teller {
             peer: layer.peer(),
+            sealed: 0,
             wire: Vec::new(),
             unflipped: Vec::new(),
-            starts: Vec::new(),
-            tampered: None,
+            sent: Vec::new(),
             is_honest: true,
             amounts: BTreeMap::new(),
             hides_amounts: false,
-            sent: 0,
+            object: 0,
         };
         while !input.is_empty() && teller.wire.len() < LONGEST {
             teller.step(input, size);
         }
-        let Teller { wire, mut unflipped, starts, tampered, is_honest, hides_amounts, .. } = teller;
-        let mut untouched = tampered.unwrap_or(wire.len());
+        let Teller { wire, unflipped, sent, is_honest, hides_amounts, .. } = teller;
+        let mut untouched = wire.len();
         // A bit that was flipped twice is as it was.
-        if let Some(flipped) = wire.iter().zip(&unflipped).position(|(is, was)| is != was) {
-            let start = starts.into_iter().rfind(|start| *start <= flipped);
-            untouched = untouched.min(start.unwrap_or(0));
+        let flipped = wire.iter().zip(&unflipped).position(|(is, was)| is != was);
+        if let Some(flipped) = flipped {
+            untouched =
+                sent.iter().rfind(|sent| sent.start <= flipped).map_or(0, |sent| sent.start);
         }
-        unflipped.truncate(tampered.unwrap_or(wire.len()));
+        let mut peer = layer.peer();
+        let (mut resealed, mut in_place) = (Vec::new(), BTreeSet::new());
+        let mut is_whole = true;
+        for (i, Sent { start, record }) in sent.iter().enumerate() {
+            if record.as_ref().is_none_or(|record| record.place != i) {
+                untouched = untouched.min(*start);
+            }
+            let Some(record) = record.as_ref().filter(|_| is_whole) else {
+                is_whole = false;
+                continue;
+            };
+            resealed.extend(peer.record(record.kind, &record.content));
+            if record.place == i {
+                in_place.insert(resealed.len());
+            }
+        }
         let is_honest = is_honest && untouched == wire.len();
-        Self { wire, untouched, unflipped, is_honest, hides_amounts }
+        let is_flipped = flipped.is_some();
+        Self { wire, untouched, resealed, in_place, is_honest, is_flipped, hides_amounts }
     }
 }
 
@@ -104,18 +142,23 @@ impl Teller {
             9 => self.record(content_type::ALERT, &[1, 0]),
             10 => {
                 let bytes = counted(input);
-                self.insert(bytes);
+                if !bytes.is_empty() {
+                    self.extend(bytes, None);
+                }
             }
             11 => {
-                let again = self.wire[self.last()..].to_vec();
-                self.insert(&again);
+                if let Some(Sent { start, record }) = self.sent.last().cloned() {
+                    let again = self.wire[start..].to_vec();
+                    self.extend(&again, record);
+                }
             }
             12 => {
-                self.tamper();
+                self.sealed += 1;
                 drop(self.peer.data(counted(input)));
             }
             _ => {
-                let at = self.last() + input.short();
+                let last = self.sent.last().map_or(0, |sent| sent.start);
+                let at = last + input.short();
                 let bit = input.byte() % 8;
                 if let Some(byte) = self.wire.get_mut(at) {
                     *byte ^= 1 << bit;
@@ -124,20 +167,15 @@ impl Teller {
         }
     }
 
-    /// Where the last of them begins.
-    fn last(&self) -> usize {
-        self.starts.last().copied().unwrap_or(0)
-    }
-
     fn head(&mut self, text: &[u8]) {
-        self.sent = 0;
+        self.object = 0;
         self.record(content_type::APPLICATION_DATA, text);
     }
 
     /// The next bytes of the object.
     fn object(&mut self, count: usize) {
-        let content = &objects::slice(self.sent as u64)[..count];
-        self.sent += count;
+        let content = &objects::slice(self.object as u64)[..count];
+        self.object += count;
         self.record(content_type::APPLICATION_DATA, content);
     }
 
@@ -146,24 +184,13 @@ impl Teller {
         let record = self.peer.record(kind, content);
         let amount = *self.amounts.entry(record.len()).or_insert(content.len());
         self.hides_amounts |= amount != content.len();
-        self.extend(&record);
+        let place = self.sealed;
+        self.sealed += 1;
+        self.extend(&record, Some(Record { place, kind, content: content.to_vec() }));
     }
 
-    /// From here on something else is wrong than flipped bits.
-    fn tamper(&mut self) {
-        self.tampered.get_or_insert(self.wire.len());
-    }
-
-    /// Bytes that were not sealed here.
-    fn insert(&mut self, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.tamper();
-            self.extend(bytes);
-        }
-    }
-
-    fn extend(&mut self, bytes: &[u8]) {
-        self.starts.push(self.wire.len());
+    fn extend(&mut self, bytes: &[u8], record: Option<Record>) {
+        self.sent.push(Sent { start: self.wire.len(), record });
         self.wire.extend_from_slice(bytes);
         self.unflipped.extend_from_slice(bytes);
     }
