@@ -34,6 +34,17 @@ const PORTS_OF_A_SOURCE: usize = 20_000;
 /// The most events that are taken at a time.
 const EVENTS: usize = 256;
 
+/// A slot whose socket is ready.
+pub(crate) struct Ready {
+    pub(crate) slot: usize,
+    /// Whether the server's end has come behind all that can be read.
+    pub(crate) has_ended: bool,
+}
+
+/// What sockets are watched for whose connection stands: something to read, and the server's end.
+pub(crate) const INCOMING: epoll::EventFlags =
+    epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
+
 /// See the module.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
@@ -161,7 +172,7 @@ impl<'a> Context<'a> {
 
     /// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at
     /// most.
-    pub(crate) fn wait(&mut self, ready: &mut Vec<usize>, until: u64) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, ready: &mut Vec<Ready>, until: u64) -> io::Result<()> {
         let left = until.saturating_sub(self.now());
         let timeout = Timespec {
             tv_sec: (left / 1_000_000_000) as i64,
@@ -172,7 +183,13 @@ impl<'a> Context<'a> {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
+        ready.extend(self.events.iter().map(|event| {
+            let (flags, data) = (event.flags, event.data);
+            // A reset ends both sides too, but is another end.
+            let ended = flags & (epoll::EventFlags::RDHUP | epoll::EventFlags::ERR);
+            let has_ended = ended == epoll::EventFlags::RDHUP;
+            Ready { slot: data.u64() as usize, has_ended }
+        }));
         Ok(())
     }
 }

@@ -129,8 +129,9 @@ impl<'a> Worker<'a> {
             self.context.wait(&mut events, self.wake_at())?;
             // Nothing else is begun before all are told: an event is of the connection that the
             // slot had when it came.
-            for slot in events.drain(..) {
-                let after = self.slots[slot].ready(&mut self.context, slot);
+            for ready in events.drain(..) {
+                let slot = ready.slot;
+                let after = self.slots[slot].ready(&mut self.context, ready);
                 self.follow(slot, after);
             }
             let now = self.context.now();
@@ -269,8 +270,8 @@ impl<'a> Worker<'a> {
         let mut events = Vec::with_capacity(256);
         while left > 0 && context.now() < deadline {
             context.wait(&mut events, deadline)?;
-            for slot in events.drain(..) {
-                if slots[slot].ready(context, slot) != After::Wait {
+            for ready in events.drain(..) {
+                if slots[ready.slot].ready(context, ready) != After::Wait {
                     left -= 1;
                 }
             }

@@ -1,11 +1,12 @@
 //! The end of a connection: announced, awaited, or for want of progress.
 
-use super::{Next, Open, Phase, Role, Spare};
-use crate::Close;
+use super::opening::LEAST_ROOM;
+use super::{Next, Open, Phase, Readable, Role, Spare};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given};
 use crate::socket::Use;
+use crate::{Close, Operation};
 
 /// With no progress for this long, or longer where responses take long, the low-water mark is lowered:
 /// a server that pauses, or sends less than it promised, would not wake the client otherwise.
@@ -30,6 +31,20 @@ pub(super) enum Ending {
 }
 
 impl Open {
+    /// The server's end has come; if this side has asked for all, that is its end too. Sent before
+    /// what has come is read, it acknowledges that, which would take a segment of its own later.
+    pub(super) fn end_too(&self, context: &Context<'_>) {
+        let is_last = context.plan.operation == Operation::OneRequestPerConnection;
+        if is_last && context.plan.close == Close::Fin && self.unsent.is_empty() {
+            self.socket.shutdown_send();
+        }
+    }
+
+    /// All that counts has come: only the server's end is waited for, not what comes before it.
+    pub(super) fn await_end(&mut self) {
+        self.set_mark(LEAST_ROOM);
+    }
+
     /// The server sends no more.
     pub(super) fn ended(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         self.account(context);
@@ -73,7 +88,12 @@ impl Open {
         if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
             && idle > CLOSE_LIMIT
         {
-            return Ok(self.closed(context));
+            // What has come in place of the end has woken nobody.
+            self.readable = Readable::Unknown;
+            return Ok(match self.receive(context)? {
+                Next::Wait => self.closed(context),
+                next => next,
+            });
         }
         if idle > context.plan.timeout.0 {
             let (kind, what) = match self.phase {

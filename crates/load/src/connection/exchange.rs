@@ -1,13 +1,14 @@
 //! Requests and their responses on a connection that stands.
 
 use super::closing::Ending;
-use super::{Next, Open, Phase};
+use super::opening::LEAST_ROOM;
+use super::{Next, Open, Phase, Readable};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given, Want};
 use crate::record::content_type;
 use crate::recorder::Times;
-use crate::socket::{Moved, Socket};
+use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
 /// The most that one connection takes in one turn, so that others get theirs.
@@ -36,6 +37,7 @@ impl Open {
         if context.is_next_sampled() || !self.received.is_empty() {
             // What has come unasked is a ticket, a close, or too much. To look costs a system call,
             // so without bytes in hand it is done for the sampled responses only.
+            self.readable = Readable::Unknown;
             let next = self.receive(context)?;
             if next != Next::Wait {
                 return Ok(next);
@@ -70,6 +72,13 @@ impl Open {
             _ => 1,
         };
         self.is_first_byte_timed = mark == 1;
+        let mark = match context.usage() {
+            Use::Once if mark == 1 => {
+                let unasked = reception.unasked().saturating_sub(self.received.len() as u64);
+                1 + unasked.min(LEAST_ROOM.into()) as u32
+            }
+            _ => mark,
+        };
         self.set_mark(mark);
         self.flush(context)
     }
@@ -104,9 +113,6 @@ impl Open {
 
     /// Takes what has come, until no more is there.
     pub(super) fn receive(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
-        // Less than was asked for is all that there is: to ask again would be a system call for
-        // nothing. What comes meanwhile wakes this thread again.
-        let mut is_drained = false;
         // Bytes in hand are `scratch[start..end]`.
         let scratch = &mut *context.scratch;
         let (mut start, mut end) = (0, self.received.len());
@@ -131,9 +137,12 @@ impl Open {
                     given
                 }
                 want => {
-                    if turn >= LONGEST_TURN || is_drained {
+                    if turn >= LONGEST_TURN || self.readable == Readable::Nothing {
                         self.received.extend_from_slice(&scratch[start..end]);
                         break;
+                    }
+                    if self.readable == Readable::End {
+                        return self.ended(context);
                     }
                     let (asked, moved) = match want {
                         Want::Skip(left) => (left, self.socket.skip(left)?),
@@ -145,7 +154,9 @@ impl Open {
                             (room.len() as u64, self.socket.receive(room)?)
                         }
                     };
-                    is_drained = matches!(moved, Moved::Bytes(count) if (count as u64) < asked);
+                    if matches!(moved, Moved::Bytes(count) if (count as u64) < asked) {
+                        self.readable = self.readable.drained();
+                    }
                     match (moved, want) {
                         (Moved::Blocked, _) => {
                             self.received.extend_from_slice(&scratch[start..end]);
@@ -185,7 +196,7 @@ impl Open {
             // A mark beyond what is to come would never be reached. While nothing has come it stays.
             let mark = match reception.least_to_come(self.received.len()) {
                 _ if context.is_winding_up => 1,
-                0 if !reception.has_begun() && self.received.is_empty() => self.mark,
+                0 if turn == 0 && !reception.has_begun() && self.received.is_empty() => self.mark,
                 ..LEAST_MARK => 1,
                 left => left.min(context.mark.into()) as u32,
             };
@@ -238,9 +249,15 @@ impl Open {
             }
             // The server's close is often there already.
             let next = self.receive(context)?;
+            if next != Next::Wait {
+                return Ok(next);
+            }
             return Ok(match context.plan.close {
-                Close::Rst if next == Next::Wait => self.closed(context),
-                _ => next,
+                Close::Rst => self.closed(context),
+                Close::Fin => {
+                    self.await_end();
+                    Next::Wait
+                }
             });
         }
         self.prove(context);

@@ -10,7 +10,7 @@ mod opening;
 
 use rustix::event::epoll::EventFlags;
 
-use crate::context::Context;
+use crate::context::{Context, INCOMING, Ready};
 use crate::failure::Failure;
 use crate::handshake::Handshake;
 use crate::receive::Reception;
@@ -57,6 +57,20 @@ struct Open {
     is_first_byte_timed: bool,
     /// Body bytes of the response under way that the window has been told of.
     counted: Counted,
+    readable: Readable,
+}
+
+/// What is known of what can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readable {
+    /// There may be something.
+    Unknown,
+    /// The server's end, behind whatever there is.
+    ToTheEnd,
+    /// Nothing, until the socket becomes ready again.
+    Nothing,
+    /// Nothing but the server's end.
+    End,
 }
 
 enum Phase {
@@ -135,15 +149,15 @@ impl Connection {
     }
 
     /// Goes on after the socket became ready.
-    pub(crate) fn ready(&mut self, context: &mut Context<'_>, slot: usize) -> After {
+    pub(crate) fn ready(&mut self, context: &mut Context<'_>, ready: Ready) -> After {
         let Some(open) = &mut self.open else {
             // The slot has a rest. A socket without a connection would tell of that again and again.
             self.spare = None;
             return After::Wait;
         };
         let role = open.role();
-        let result = open.ready(context);
-        self.finish(role, result, context, slot)
+        let result = open.ready(context, ready.has_ended);
+        self.finish(role, result, context, ready.slot)
     }
 
     /// Looks for what has taken too long.
@@ -170,6 +184,7 @@ impl Connection {
             reception.ask_proof();
             if !reception.is_proven() && open.counted.has_window_body() {
                 open.set_mark(1);
+                open.readable = Readable::Unknown;
                 let result = open.receive(context);
                 self.finish(role, result, context, slot);
                 return self.open.is_some();
@@ -232,6 +247,17 @@ impl Connection {
     }
 }
 
+impl Readable {
+    /// After a read that took less than was asked for: that was all. To ask again would be a system
+    /// call for nothing; what comes meanwhile wakes this thread again.
+    fn drained(self) -> Self {
+        match self {
+            Self::Unknown | Self::Nothing => Self::Nothing,
+            Self::ToTheEnd | Self::End => Self::End,
+        }
+    }
+}
+
 impl Role {
     fn times(self) -> Option<Times> {
         match self {
@@ -250,7 +276,8 @@ impl Open {
         }
     }
 
-    fn ready(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+    fn ready(&mut self, context: &mut Context<'_>, has_ended: bool) -> Result<Next, Failure> {
+        self.readable = if has_ended { Readable::ToTheEnd } else { Readable::Unknown };
         if matches!(self.phase, Phase::Connecting) {
             self.socket.connected()?;
             let now = context.now();
@@ -261,15 +288,20 @@ impl Open {
         }
         match self.phase {
             Phase::Handshaking(_) => self.handshake(context),
-            _ => self.receive(context),
+            _ => {
+                if has_ended {
+                    self.end_too(context);
+                }
+                self.receive(context)
+            }
         }
     }
 
     fn update_interest(&mut self, context: &Context<'_>, slot: usize) {
         let interest = match self.phase {
             Phase::Connecting => EventFlags::OUT,
-            _ if self.unsent.is_empty() => EventFlags::IN,
-            _ => EventFlags::IN | EventFlags::OUT,
+            _ if self.unsent.is_empty() => INCOMING,
+            _ => INCOMING | EventFlags::OUT,
         };
         if interest != self.interest {
             context.rewatch(&self.socket, slot, interest);

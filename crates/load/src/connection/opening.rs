@@ -4,8 +4,8 @@ use rustix::event::epoll::EventFlags;
 
 use super::closing::Ending;
 use super::exchange::{Counted, unsealed};
-use super::{After, Connection, Next, Open, Phase, Role, Spare};
-use crate::context::Context;
+use super::{After, Connection, Next, Open, Phase, Readable, Role, Spare};
+use crate::context::{Context, INCOMING};
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Established;
 use crate::receive::Reception;
@@ -15,7 +15,7 @@ use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Plan, Receive};
 
 /// The mark for which a socket has room by default.
-const LEAST_ROOM: u32 = 32 << 10;
+pub(super) const LEAST_ROOM: u32 = 32 << 10;
 
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.
@@ -48,6 +48,7 @@ impl Connection {
             room,
             is_first_byte_timed: true,
             counted: Counted::default(),
+            readable: Readable::Unknown,
         });
         let result = if is_connected {
             let now = context.now();
@@ -71,7 +72,7 @@ fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
     let Plan { address, close, .. } = *context.plan;
     let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
-    let interest = if is_connected { EventFlags::IN } else { EventFlags::OUT };
+    let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context
         .watch(&socket, slot, interest)
         .map_err(|error| Failure::new(ErrorKind::Descriptors, error.to_string()))?;
@@ -112,6 +113,9 @@ impl Open {
             Moved::Blocked => Ok(Next::Wait),
             Moved::End => Err(Failure::new(ErrorKind::EarlyClose, "closed within the handshake")),
             Moved::Bytes(count) => {
+                if count < context.scratch.len() {
+                    self.readable = self.readable.drained();
+                }
                 self.received.extend_from_slice(&context.scratch[..count]);
                 self.progress = context.now();
                 self.advance(context)
@@ -162,7 +166,11 @@ impl Open {
                 Close::Rst => self.flush(context)?,
             }
             self.phase = Phase::Closing { reception, ending: Ending::Handshake };
-            return if self.received.is_empty() { Ok(Next::Wait) } else { self.receive(context) };
+            let next = if self.received.is_empty() { Next::Wait } else { self.receive(context)? };
+            if next == Next::Wait {
+                self.await_end();
+            }
+            return Ok(next);
         }
         self.phase = Phase::Receiving { reception, sealer: Some(sealer) };
         self.go_on(context, now)

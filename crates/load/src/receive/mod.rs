@@ -25,6 +25,7 @@ mod response;
 mod step;
 mod stride;
 mod totals;
+mod unasked;
 
 pub(crate) use response::{Completed, Expectation};
 #[cfg(any(test, fuzzing))]
@@ -210,6 +211,15 @@ impl Reception {
             return None;
         };
         lengths.totals.expected(size)
+    }
+
+    /// How many bytes a server like those before sends at least before its response to the only
+    /// request of a connection.
+    pub(crate) fn unasked(&self) -> u64 {
+        match &self.framing {
+            Framing::Plain => 0,
+            Framing::Tls { lengths, .. } => lengths.unasked.expected(),
+        }
     }
 
     /// From now on the next record is opened, which proves those before it.
@@ -484,6 +494,8 @@ impl Reception {
             _ => failure,
         })?;
         if let (true, Framing::Tls { lengths, .. }) = (is_first, &self.framing) {
+            // Of the record under way its header has been counted.
+            lengths.unasked.learn(self.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0);
             match response.head_length().filter(|_| goes_on) {
                 Some(head) => lengths.heads.learn(head, content.len()),

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use super::heads::Heads;
 use super::totals::Totals;
+use super::unasked::Unasked;
 use crate::record::HEADER;
 
 /// How many responses in a row must have had records of one length.
@@ -34,6 +35,7 @@ pub(crate) struct Lengths {
     middle: Rc<Cell<Knowledge>>,
     pub(super) heads: Heads,
     pub(super) totals: Totals,
+    pub(super) unasked: Unasked,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -13,6 +13,7 @@ mod resumption;
 mod scripted_server;
 mod several_objects;
 mod tcp;
+mod waking;
 mod wire;
 
 use std::net::SocketAddr;

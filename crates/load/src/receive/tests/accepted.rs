@@ -159,3 +159,31 @@ fn a_proof_comes_with_the_next_record() {
         assert_eq!((reception.body(), reception.opened()), (12_288, 4096));
     }
 }
+
+#[test]
+fn the_bytes_of_tickets_before_a_response_are_learned() {
+    const TICKET: &[u8] = &[4, 0, 0, 3, 1, 2, 3];
+    for layer in Layer::protected() {
+        let lengths = Lengths::default();
+        let receive = |tickets: usize| {
+            let mut peer = layer.peer();
+            let before: Vec<u8> =
+                (0..tickets).flat_map(|_| peer.record(content_type::HANDSHAKE, TICKET)).collect();
+            let wire = [&before[..], &peer.data(&[head(1), object(1)].concat())].concat();
+            let mut reception = Reception::tls(layer.opener(), lengths.clone());
+            reception.expect(Expectation::Object(1), false);
+            let end = Line::new(&wire, &[20]).run(&mut reception);
+            assert!(matches!(end, Ok(End::Complete(_))), "{layer:?} {end:?}");
+            (before.len() as u64, reception.unasked())
+        };
+        for _ in 1..16 {
+            assert_eq!(receive(2).1, 0, "{layer:?}");
+        }
+        let (before, known) = receive(2);
+        assert_eq!(known, before, "{layer:?}");
+        assert_eq!(receive(3).1, before, "{layer:?}");
+        let (fewer, known) = receive(1);
+        assert!(fewer < before && known == fewer, "{layer:?}");
+        assert_eq!(receive(0), (0, 0), "{layer:?}");
+    }
+}

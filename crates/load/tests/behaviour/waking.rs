@@ -1,0 +1,182 @@
+//! What wakes a client that has one request a connection, and what it sends, as the sockets of both
+//! sides tell: they are of one process here.
+
+use std::io::{self, Write};
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use load::{ErrorKind, Operation, Plan, Stop};
+
+use crate::scripted_server::{Plain, Secure, Server, Session, config_of, finish, rsa, silence};
+use crate::{assert_fails, http, https, kinds, run, told};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Responses from which a thread learns what tickets come before them.
+const LEARNED_FROM: usize = 16;
+
+/// The mark at which nothing but the server's end wakes.
+const END: libc::c_int = 32 << 10;
+
+fn one_request(plan: Plan, operations: u64) -> Plan {
+    let operation = Operation::OneRequestPerConnection;
+    Plan { operation, stop: Stop::Operations(operations), ..plan }
+}
+
+/// An option of a socket, a plain structure of the kernel's; `None` where the descriptor is none.
+fn option<T: Copy>(socket: RawFd, level: libc::c_int, name: libc::c_int) -> Option<T> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `value`.
+    let rc = unsafe {
+        libc::getsockopt(socket, level, name, value.as_mut_ptr().cast(), &raw mut length)
+    };
+    // SAFETY: all zeros and whatever the kernel writes is such a number or structure.
+    (rc == 0).then(|| unsafe { value.assume_init() })
+}
+
+/// The low-water mark of the client's socket, which is found by its address.
+fn mark(stream: &TcpStream) -> Option<libc::c_int> {
+    let client = stream.peer_addr().ok()?;
+    let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;
+    let socket = descriptors.flatten().find_map(|entry| {
+        let descriptor: RawFd = entry.file_name().to_str()?.parse().ok()?;
+        // SAFETY: it is asked for its name alone; where another thread has closed it, in vain.
+        let name = rustix::net::getsockname(unsafe { BorrowedFd::borrow_raw(descriptor) }).ok()?;
+        (SocketAddr::try_from(name).ok()? == client).then_some(descriptor)
+    })?;
+    option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT)
+}
+
+/// Waits until only the server's end wakes the client.
+fn await_sleep(stream: &TcpStream) -> io::Result<()> {
+    let deadline = Instant::now() + LIMIT;
+    while mark(stream) != Some(END) {
+        if Instant::now() > deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// A server whose first connections have two tickets before the response and whose others have none;
+/// the marks that the client had when the request came.
+fn ticketing(with_tickets: usize) -> (Server, Arc<Mutex<Vec<libc::c_int>>>) {
+    let [some, none] = [2, 0].map(|tickets| {
+        let mut config = config_of(rsa(), &[&rustls::version::TLS13]);
+        config.send_tls13_tickets = tickets;
+        Arc::new(config)
+    });
+    let marks = Arc::new(Mutex::new(Vec::new()));
+    let server = Server::start({
+        let marks = marks.clone();
+        move |stream| {
+            let count = marks.lock().unwrap().len();
+            let mut https =
+                Secure::accept(stream, if count < with_tickets { &some } else { &none })?;
+            https.request()?;
+            marks.lock().unwrap().extend(mark(https.stream()));
+            https.send(OK)?;
+            https.finish()
+        }
+    });
+    (server, marks)
+}
+
+#[test]
+fn a_client_that_knows_of_tickets_sleeps_through_them() {
+    let (server, marks) = ticketing(usize::MAX);
+    let outcome = run(one_request(https(server.address(), "/"), 2 * LEARNED_FROM as u64));
+    assert_eq!(kinds(&outcome), [], "{}", told(&outcome));
+    let marks = marks.lock().unwrap();
+    let (before, after) = marks.split_at(LEARNED_FROM);
+    assert!(before.iter().all(|mark| *mark == 1), "{marks:?}");
+    assert!(after.len() >= LEARNED_FROM && after.iter().all(|mark| *mark > 100), "{marks:?}");
+}
+
+#[test]
+fn a_response_that_comes_without_the_tickets_counts_and_they_are_awaited_no_more() {
+    let with_tickets = LEARNED_FROM + 4;
+    let (server, marks) = ticketing(with_tickets);
+    let operations = with_tickets as u64 + 4;
+    let outcome = run(one_request(https(server.address(), "/"), operations));
+    assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]), "{}", told(&outcome));
+    let marks = marks.lock().unwrap();
+    assert!(marks[with_tickets] as usize > OK.len() + 100, "all came to the mark: {marks:?}");
+    assert!(marks[with_tickets + 1..].iter().all(|mark| *mark == 1), "{marks:?}");
+}
+
+#[test]
+fn behind_the_only_response_the_end_alone_wakes_the_client() {
+    let server = Server::start(|stream| {
+        let mut http = Plain(stream);
+        http.request()?;
+        http.send(OK)?;
+        await_sleep(http.stream())?;
+        finish(http.stream())
+    });
+    let outcome = run(one_request(http(server.address(), "/"), 3));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", told(&outcome));
+}
+
+/// It is looked for after a while, and at the latest when the server has had its time to close: that
+/// comes first where responses take long.
+#[test]
+fn what_comes_instead_of_the_end_is_seen_all_the_same() {
+    for delay in [0, 600] {
+        let server = Server::start(move |stream| {
+            let mut http = Plain(stream);
+            http.request()?;
+            std::thread::sleep(Duration::from_millis(delay));
+            http.send(OK)?;
+            await_sleep(http.stream())?;
+            http.send(b"!")?;
+            silence(http.stream())
+        });
+        let plan = one_request(http(server.address(), "/"), 3);
+        assert_fails(Plan { connections: 3, ..plan }, ErrorKind::LongBody);
+    }
+}
+
+/// Segments that have come when the client wakes: its own end, sent first, acknowledges them all. If
+/// they were read first, two would be acknowledged at once.
+#[test]
+fn an_end_that_is_there_is_answered_before_what_came_with_it_is_read() {
+    // SYN, ClientHello, Finished with the request, and the end.
+    const FEWEST: u32 = 4;
+    let segments = Arc::new(Mutex::new(Vec::new()));
+    let mut config = config_of(rsa(), &[&rustls::version::TLS13]);
+    config.send_tls13_tickets = 0;
+    let config = Arc::new(config);
+    let server = Server::start({
+        let segments = segments.clone();
+        move |stream| {
+            let mut https = Secure::accept(stream, &config)?;
+            https.request()?;
+            https.send(OK)?;
+            await_sleep(https.stream())?;
+            for half in https.close_notify()?.chunks(12) {
+                https.stream().write_all(half)?;
+            }
+            finish(https.stream())?;
+            let socket = https.stream().as_raw_fd();
+            let info: Option<libc::tcp_info> = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
+            segments.lock().unwrap().extend(info.map(|info| info.tcpi_segs_in));
+            Ok(())
+        }
+    });
+    // A server that takes its time is sent an acknowledgement meanwhile.
+    let deadline = Instant::now() + LIMIT;
+    while !segments.lock().unwrap().contains(&FEWEST) {
+        let outcome = run(one_request(https(server.address(), "/"), 10));
+        assert_eq!(kinds(&outcome), [], "{}", told(&outcome));
+        assert!(Instant::now() < deadline, "{:?}", segments.lock().unwrap());
+    }
+    assert!(segments.lock().unwrap().iter().all(|segments| *segments >= FEWEST));
+}
