@@ -28,7 +28,7 @@ use super::static_rsa::StaticRsaClient;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
-use crate::record::{Opener, Sealer, Side, tls12_keys};
+use crate::record::{Opener, Sealer, tls12_keys};
 
 pub(super) struct OpenSslClient {
     /// Makes full handshakes where the key exchange is fixed.
@@ -282,22 +282,19 @@ impl OpenSslHandshake {
         let (mut client_random, mut server_random) = ([0; 32], [0; 32]);
         ssl.client_random(&mut client_random);
         ssl.server_random(&mut server_random);
-        let protection = |side| {
-            tls12_keys(
-                suite,
-                flight.encrypt_then_mac,
-                &master_secret,
-                &client_random,
-                &server_random,
-                side,
-            )
-            .ok_or_else(|| failed("traffic keys of a wrong length"))
-        };
+        let keys = tls12_keys(
+            suite,
+            flight.encrypt_then_mac,
+            &master_secret,
+            &client_random,
+            &server_random,
+        )
+        .ok_or_else(|| failed("traffic keys of a wrong length"))?;
         let group = |code_point| Group::ALL.into_iter().find(|g| g.code_point() == code_point);
         Ok(Established {
             // Both sides have sent one record with these keys, their Finished.
-            opener: Opener::new(protection(Side::Server)?, 1),
-            sealer: Sealer::new(protection(Side::Client)?, 1),
+            opener: Opener::new(keys.server, 1),
+            sealer: Sealer::new(keys.client, 1),
             negotiated: Negotiated {
                 version: Version::Tls12,
                 suite,

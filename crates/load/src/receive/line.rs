@@ -7,7 +7,7 @@ use tls::{Cipher, Suite};
 use crate::failure::Failure;
 use crate::receive::stride::{Dropped, LEARNED_FROM, Middle};
 use crate::receive::{Completed, Given, Lengths, Reception, Want};
-use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, Side, content_type, tls12_keys};
+use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, content_type, tls12_keys};
 
 /// The first sequence number of every line here: some records were handshake's.
 const FIRST_SEQUENCE: u64 = 3;
@@ -46,7 +46,7 @@ impl Layer {
         };
         let tls12 = |name, encrypt_then_mac| {
             let suite = Suite::parse(name).unwrap();
-            tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32], Side::Server).unwrap()
+            tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32]).unwrap().server
         };
         match self {
             Self::Plain => unreachable!("plain HTTP has no records"),

@@ -5,22 +5,22 @@ use tls::{Cipher, Mac, PrfHash, Suite};
 
 use super::{AeadKey, CbcKeys, Protection};
 
-/// Whose records a key protects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Client,
-    Server,
+/// How the records of both sides are protected.
+pub(crate) struct Tls12Keys {
+    /// Those that the client sends.
+    pub(crate) client: Protection,
+    /// Those that the server sends.
+    pub(crate) server: Protection,
 }
 
-/// The protection of the records that `side` sends; `None` where the suite is none of TLS 1.2.
+/// The keys of both sides; `None` where a library refuses one, as it does for none of its own length.
 pub(crate) fn tls12_keys(
     suite: &Suite,
     encrypt_then_mac: bool,
     master_secret: &[u8],
     client_random: &[u8],
     server_random: &[u8],
-    side: Side,
-) -> Option<Protection> {
+) -> Option<Tls12Keys> {
     let mac_length = match suite.mac {
         Mac::Aead => 0,
         Mac::Sha1 => 20,
@@ -38,15 +38,27 @@ pub(crate) fn tls12_keys(
     let length = 2 * (mac_length + key_length + iv_length);
     let block = tls12_prf(suite.prf, master_secret, b"key expansion", &seed, length);
 
-    // client MAC, server MAC, client key, server key, client IV, server IV
-    let part = |offset: usize, length: usize| {
-        let start = 2 * offset + if side == Side::Server { length } else { 0 };
-        &block[start..start + length]
-    };
-    let mac_key = part(0, mac_length);
-    let key = part(mac_length, key_length);
+    let (mac_keys, rest) = block.split_at(2 * mac_length);
+    let (keys, ivs) = rest.split_at(2 * key_length);
+    // Of each pair the client's comes first.
+    let (client_mac, server_mac) = mac_keys.split_at(mac_length);
+    let (client_key, server_key) = keys.split_at(key_length);
+    let (client_iv, server_iv) = ivs.split_at(iv_length);
+    Some(Tls12Keys {
+        client: protection(suite, encrypt_then_mac, client_mac, client_key, client_iv)?,
+        server: protection(suite, encrypt_then_mac, server_mac, server_key, server_iv)?,
+    })
+}
+
+fn protection(
+    suite: &Suite,
+    encrypt_then_mac: bool,
+    mac_key: &[u8],
+    key: &[u8],
+    fixed_iv: &[u8],
+) -> Option<Protection> {
     let mut iv = [0; 12];
-    iv[..iv_length].copy_from_slice(part(mac_length + key_length, iv_length));
+    iv[..fixed_iv.len()].copy_from_slice(fixed_iv);
     Some(match suite.cipher {
         Cipher::Aes128Gcm | Cipher::Aes256Gcm => {
             Protection::Tls12Gcm(AeadKey::new(suite.cipher, key, &iv)?)

@@ -8,7 +8,7 @@ mod key_block;
 
 pub(crate) use aead::AeadKey;
 pub(crate) use cbc::CbcKeys;
-pub(crate) use key_block::{Side, tls12_keys, tls12_prf};
+pub(crate) use key_block::{Tls12Keys, tls12_keys, tls12_prf};
 
 use std::ops::Range;
 
@@ -286,9 +286,8 @@ mod tests {
                 Opener::new(Protection::Tls13(key()), 5),
             );
         }
-        let protection = || {
-            tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32], Side::Server).unwrap()
-        };
+        let protection =
+            || tls12_keys(suite, encrypt_then_mac, &[1; 48], &[2; 32], &[3; 32]).unwrap().server;
         (Sealer::new(protection(), 5), Opener::new(protection(), 5))
     }
 

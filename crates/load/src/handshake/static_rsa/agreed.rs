@@ -1,11 +1,11 @@
 //! The client has sent its Finished: the server's is awaited.
 
 use super::flight::kind;
-use super::secrets::Master;
+use super::secrets::{Master, Side};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated};
-use crate::record::{Opener, Sealer, Side};
+use crate::record::{Opener, Sealer};
 
 /// Keys that both have, if the server's Finished proves it.
 pub(super) struct Agreed {

@@ -7,14 +7,14 @@ use ::tls::Version;
 
 use super::agreed::Agreed;
 use super::flight::{self, ServerHello, kind};
-use super::secrets::{Master, Randoms};
+use super::secrets::{Master, Randoms, Side};
 use super::server::Accepted;
 use super::{Offer, Stage};
 use crate::handshake::Negotiated;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{put_message, put_records};
-use crate::record::{Opener, Sealer, Side, content_type};
+use crate::record::{Opener, Sealer, content_type};
 
 /// An empty list of certificates (RFC 5246, section 7.4.6).
 const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
@@ -133,13 +133,11 @@ impl Chosen {
         } else {
             Master::new(hash, &server.premaster, &randoms)
         };
-        let protection = |side| {
-            master
-                .protection(suite, encrypt_then_mac, &randoms, side)
-                .ok_or_else(|| Refusal::internal("keys that could not be derived"))
-        };
-        let opener = Opener::new(protection(Side::Server)?, 0);
-        let mut sealer = Sealer::new(protection(Side::Client)?, 0);
+        let keys = master
+            .keys(suite, encrypt_then_mac, &randoms)
+            .ok_or_else(|| Refusal::internal("keys that could not be derived"))?;
+        let opener = Opener::new(keys.server, 0);
+        let mut sealer = Sealer::new(keys.client, 0);
         let mut finished = Vec::new();
         let verify_data = master.finished(Side::Client, &transcript.hash());
         put_message(&mut finished, kind::FINISHED, &verify_data);

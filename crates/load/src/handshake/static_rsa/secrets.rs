@@ -3,7 +3,7 @@
 use ::tls::{PrfHash, Suite};
 
 use crate::handshake::transcript::Hashed;
-use crate::record::{Protection, Side, tls12_keys, tls12_prf};
+use crate::record::{Tls12Keys, tls12_keys, tls12_prf};
 
 /// Length of the premaster secret and of the master secret.
 pub(super) const SECRET: usize = 48;
@@ -15,6 +15,13 @@ const VERIFY_DATA: usize = 12;
 pub(super) struct Randoms {
     pub(super) client: [u8; 32],
     pub(super) server: [u8; 32],
+}
+
+/// Who says that it has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Client,
+    Server,
 }
 
 /// The master secret of one connection.
@@ -44,16 +51,14 @@ impl Master {
         tls12_prf(self.hash, &self.secret, label, transcript.as_ref(), VERIFY_DATA)
     }
 
-    /// The protection of the records that a side sends; `None` where a library refuses a key, as
-    /// it does for none of its own length.
-    pub(super) fn protection(
+    /// The keys of both sides; `None` where a library refuses one.
+    pub(super) fn keys(
         &self,
         suite: &Suite,
         encrypt_then_mac: bool,
         randoms: &Randoms,
-        side: Side,
-    ) -> Option<Protection> {
+    ) -> Option<Tls12Keys> {
         let Randoms { client, server } = randoms;
-        tls12_keys(suite, encrypt_then_mac, &self.secret, client, server, side)
+        tls12_keys(suite, encrypt_then_mac, &self.secret, client, server)
     }
 }

@@ -3,9 +3,9 @@
 use openssl::rsa::Padding;
 
 use super::*;
-use crate::handshake::static_rsa::secrets::{Master, Randoms};
+use crate::handshake::static_rsa::secrets::{Master, Randoms, Side};
 use crate::handshake::wire::{put_message, put_vector16};
-use crate::record::{Sealer, Side};
+use crate::record::Sealer;
 
 const RENEGOTIATION_INFO: (u16, &[u8]) = (hello::RENEGOTIATION_INFO, &[0]);
 const EXTENDED_MASTER_SECRET: (u16, &[u8]) = (23, &[]);
@@ -87,7 +87,7 @@ impl Puppet {
         let finished = master.finished(Side::Client, &self.transcript.hash());
         self.transcript.add(&message(kind::FINISHED, &finished));
         let finished = master.finished(Side::Server, &self.transcript.hash());
-        let keys = master.protection(suite, false, &self.randoms, Side::Server).unwrap();
+        let keys = master.keys(suite, false, &self.randoms).unwrap().server;
         (Sealer::new(keys, 0), message(kind::FINISHED, &finished))
     }
 }
