@@ -107,6 +107,12 @@ fn any_runs(processes: &[u32]) -> bool {
     processes.iter().any(|&pid| state_and_parent(pid).is_some_and(|(state, _)| state != "Z"))
 }
 
+/// What has been killed may take the kernel a moment to take away.
+#[track_caller]
+fn assert_gone(processes: &[u32], whose: &str) {
+    assert!(within_limit(|| !any_runs(processes)), "{whose}: one of {processes:?} is left");
+}
+
 fn within_limit(mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + LIMIT;
     while Instant::now() < deadline {
@@ -144,7 +150,7 @@ fn each_sends_the_same_objects_and_stops() {
         let processes = tree(server.pid());
         assert!(!processes.is_empty());
         assert_eq!(server.stop(), Stopped::InTime, "{kind}");
-        assert!(!any_runs(&processes), "{kind}");
+        assert_gone(&processes, &kind.to_string());
     }
 }
 
@@ -228,7 +234,7 @@ fn each_is_stopped_by_a_drop_in_a_panic() {
         })
         .join();
         assert!(outcome.is_err());
-        assert!(!any_runs(&processes), "{kind}");
+        assert_gone(&processes, &kind.to_string());
     }
 }
 
@@ -260,7 +266,7 @@ fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
     let backend = tree(server.backend().unwrap().pid());
     assert!(any_runs(&backend));
     assert_eq!(server.stop(), Stopped::InTime);
-    assert!(!any_runs(&backend));
+    assert_gone(&backend, "the backend");
 }
 
 #[test]
@@ -389,7 +395,7 @@ fn a_command_is_a_server() {
     assert_eq!(server.libraries().len(), 2, "{:?}", server.libraries());
     let processes = tree(server.pid());
     assert_eq!(server.stop(), Stopped::InTime);
-    assert!(!any_runs(&processes));
+    assert_gone(&processes, "the command");
 }
 
 #[test]
@@ -439,7 +445,7 @@ fn all_go_when_their_starter_is_killed() {
 
     helper.kill().unwrap();
     helper.wait().unwrap();
-    assert!(within_limit(|| !any_runs(&processes)), "one of {processes:?} is left");
+    assert_gone(&processes, "the server");
 }
 
 #[test]
