@@ -3,12 +3,13 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
 use crate::asks::Asks;
+use crate::coalescing::Coalescing;
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
@@ -57,12 +58,15 @@ pub(crate) struct Context<'a> {
     pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
     pub(crate) mark: u32,
+    pub(crate) coalescing: Coalescing,
     /// Whether the window is over and only proofs are awaited.
     pub(crate) is_winding_up: bool,
     epoll: OwnedFd,
     /// What the last wait gave; kept, for to clear room for so many each time takes longer than
     /// a wait that gives few.
     events: Vec<epoll::Event>,
+    /// When the last wait ended that gave any.
+    woken: u64,
     base: Instant,
     sources: Option<Sources>,
     responses: u32,
@@ -96,6 +100,8 @@ impl<'a> Context<'a> {
             is_winding_up: false,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             events: Vec::with_capacity(EVENTS),
+            woken: 0,
+            coalescing: Coalescing::default(),
             base,
             sources: (is_local && is_many)
                 .then_some(Sources { thread: 1 + (thread % 250) as u8, count: 0 }),
@@ -170,6 +176,18 @@ impl<'a> Context<'a> {
             epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
     }
 
+    /// Sleeps for what is left, since the last wake-up, of the pause that so many operations under way
+    /// allow, until `until` at most.
+    pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
+        let pause = self.coalescing.pause(under_way);
+        let now = self.now();
+        let left = until.min(self.woken.saturating_add(pause.0)).saturating_sub(now);
+        if left > 0 {
+            self.recorder.paused(self.window, now, pause);
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+
     /// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at
     /// most.
     pub(crate) fn wait(&mut self, ready: &mut Vec<Ready>, until: u64) -> io::Result<()> {
@@ -182,6 +200,9 @@ impl<'a> Context<'a> {
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+        if !self.events.is_empty() {
+            self.woken = self.now();
         }
         ready.extend(self.events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);

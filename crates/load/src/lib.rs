@@ -12,6 +12,7 @@
 
 mod arrival;
 mod asks;
+mod coalescing;
 mod connection;
 mod context;
 mod descriptors;

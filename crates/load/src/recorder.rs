@@ -1,5 +1,7 @@
 //! What a load thread records. Takes `now` as a value.
 
+use units::Nanos;
+
 use crate::failure::Failure;
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
@@ -180,6 +182,13 @@ impl Recorder {
         let deadline = intended.saturating_add(limit.0);
         let is_missed = over.is_none_or(|over| over > deadline) && window.contains(deadline);
         self.arrivals.deadline_misses += u64::from(is_missed);
+    }
+
+    /// The thread leaves its sockets alone for so long, or less.
+    pub(crate) fn paused(&mut self, window: &Window, now: u64, pause: Nanos) {
+        if window.contains(now) {
+            self.latencies.coalescing = self.latencies.coalescing.max(pause);
+        }
     }
 
     /// Completed and failed operations so far, and proven body bytes.

@@ -62,10 +62,8 @@ pub(crate) fn run(
     let Share { plan, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
     let context = Context::new(plan, window, client, recorder, part.thread, base, &mut scratch)?;
-    if plan.arrival != Arrival::CLOSED {
-        // Starts are late by up to 50 µs otherwise. A kernel that refuses makes them late.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    }
+    // Starts are late, and pauses longer, by up to 50 µs otherwise. A kernel that refuses makes them so.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut worker = Worker::new(context, part);
     worker.load(counters)?;
     worker.wind_up()?;
@@ -126,7 +124,11 @@ impl<'a> Worker<'a> {
             self.join_due();
             self.begin_due();
             self.leave_due();
-            self.context.wait(&mut events, self.wake_at())?;
+            let wake_at = self.wake_at();
+            if self.context.plan.arrival == Arrival::CLOSED {
+                self.context.pause(self.under_way(), wake_at);
+            }
+            self.context.wait(&mut events, wake_at)?;
             // Nothing else is begun before all are told: an event is of the connection that the
             // slot had when it came.
             for ready in events.drain(..) {
@@ -233,6 +235,11 @@ impl<'a> Worker<'a> {
             let Some(intended) = self.schedule.freed(slot, now) else { return };
             after = self.begin(slot, Times::new(intended, now));
         }
+    }
+
+    /// The operations that a closed loop without think time has under way.
+    fn under_way(&self) -> usize {
+        self.joining.next - self.leaving - self.resting.len()
     }
 
     /// When there may be something to do, if no socket says so before.

@@ -45,7 +45,8 @@ pub(crate) fn latency_log(
 }
 
 fn tagged(latencies: &Latencies) -> [(&'static str, &Histogram<u64>); 5] {
-    let Latencies { connect, connect_resumed, first_byte, whole, service } = latencies;
+    let Latencies { connect, connect_resumed, first_byte, whole, service, coalescing: _ } =
+        latencies;
     [
         ("connect", connect),
         ("connect-resumed", connect_resumed),

@@ -264,6 +264,10 @@ pub struct LatencyNs {
     /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_max: Option<u64>,
+    /// How much too long any of these may be: the client left its sockets alone for so long, so that
+    /// one wake-up served several. Absent where it looked at each event at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalescing_max: Option<u64>,
     /// The HdrHistogram log with all of them, by its path in the result folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -328,7 +332,8 @@ impl From<&load::Latencies> for LatencyNs {
         let max = |histogram: &hdrhistogram::Histogram<u64>| {
             (!histogram.is_empty()).then(|| histogram.max())
         };
-        let load::Latencies { connect, connect_resumed, first_byte, whole, service } = latencies;
+        let load::Latencies { connect, connect_resumed, first_byte, whole, service, coalescing } =
+            latencies;
         let connect_full = match connect_resumed.is_empty() {
             true => load::Latencies::default().connect,
             false => latencies.connect_full(),
@@ -354,6 +359,7 @@ impl From<&load::Latencies> for LatencyNs {
             service_p90: at(service, 0.9),
             service_p99: at(service, 0.99),
             service_max: max(service),
+            coalescing_max: Some(coalescing.0).filter(|nanos| *nanos > 0),
             file: None,
         }
     }
@@ -419,6 +425,9 @@ pub(crate) mod tests {
         };
         assert!(near(latency.p50, 500_000.0) && near(latency.p99, 990_000.0), "{latency:?}");
         assert!(near(latency.max, 1_000_000.0), "{latency:?}");
+        assert_eq!(latency.coalescing_max, None);
+        latencies.coalescing = units::Nanos(31_250);
+        assert_eq!(LatencyNs::from(&latencies).coalescing_max, Some(31_250));
     }
 
     #[test]

@@ -140,7 +140,12 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         ("  service", [l.service_p50, l.service_p90, l.service_p99, l.service_max]),
     ];
     let columns = |cells: [String; 4]| cells.map(|cell| format!("{cell:>10}")).concat();
-    let mut all = vec![("latency", columns(["p50", "p90", "p99", "max"].map(str::to_owned)))];
+    let mut header = columns(["p50", "p90", "p99", "max"].map(str::to_owned));
+    if let Some(nanos) = l.coalescing_max {
+        // Writing to a string cannot fail.
+        let _ = write!(header, "   seen up to {} late: several a wake-up", Nanos(nanos));
+    }
+    let mut all = vec![("latency", header)];
     for (label, values) in rows {
         if let [Some(p50), Some(p90), Some(p99), Some(max)] = values {
             all.push((label, columns([p50, p90, p99, max].map(|ns| Nanos(ns).to_string()))));
@@ -346,6 +351,9 @@ mod tests {
             assert!(text.contains(expected), "{expected}\nis not in\n{text}");
         }
         assert!(!text.contains('\x1b') && !text.contains("first byte"));
+        let text = of_trial(&line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()));
+        let expected = "       max   seen up to 9.7µs late: several a wake-up\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

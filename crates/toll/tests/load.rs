@@ -330,6 +330,21 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
 }
 
 #[test]
+fn latencies_tell_how_late_they_may_have_been_seen() {
+    let server = Server::start(&[]);
+    let once = ["-d", "1s", "--operation", "one-request-per-connection"];
+    for (connections, arrival, is_told) in
+        [("64", "closed", true), ("8", "closed", false), ("64", "uniform 100/s", false)]
+    {
+        let mut load = server.load("bytes/1KiB");
+        let latency =
+            line(load.args(once).args(["-c", connections, "--arrival", arrival])).latency_ns;
+        assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
+        assert!(latency.coalescing_max <= latency.max.map(|max| max / 32));
+    }
+}
+
+#[test]
 fn an_interrupt_ends_with_what_was_measured() {
     let server = Server::start(&[]);
     let load = spawn(server.load("bytes/64KiB").args(["-d", "5min"]));

@@ -273,6 +273,8 @@ impl Open {
         received: Option<Completed>,
     ) {
         if let Some(times) = self.operation.take() {
+            let body = received.map_or(0, |received| received.body);
+            context.coalescing.ended(at.saturating_sub(times.start), body);
             context.recorder.completed(context.window, at, times, received);
         }
     }

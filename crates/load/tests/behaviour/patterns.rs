@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, ErrorKind, Operation, Outcome, Plan, Stop};
+use load::{ArrivalCounts, ErrorKind, Latencies, Operation, Outcome, Plan, Stop};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
@@ -228,6 +228,40 @@ fn a_late_response_misses_its_deadline_and_those_that_wait_behind_it() {
     assert!((10..15).contains(&longer(service, 590)), "{}", longer(service, 590));
     // The schedule is where it was: eight ticks of ten connections are not over in less.
     assert!(outcome.window >= Nanos(7 * 400 * MILLISECOND));
+}
+
+/// Where it would cost latencies that are to be exact, buffers that are full, or more wake-ups than it
+/// saves, each event is seen at once.
+#[test]
+fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
+    let slow = |_, _| Duration::from_millis(64);
+    let server = answering(slow);
+    let body = vec![b'a'; 65 << 10];
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let long = Server::start(move |stream| {
+        let mut http = Plain(stream);
+        loop {
+            http.request()?;
+            std::thread::sleep(slow(0, 0));
+            http.send(head.as_bytes())?;
+            http.send(&body)?;
+        }
+    });
+    for (server, arrival, connections, coalesces) in [
+        (&server, "closed", 64, true),
+        (&server, "closed", 63, false),
+        (&server, "closed, think 1us", 64, false),
+        (&server, "uniform 2000/s", 64, false),
+        (&server, "paced 70ms", 64, false),
+        (&long, "closed", 64, false),
+    ] {
+        let plan = http(server.address(), "/");
+        let outcome = run(with(plan, arrival, connections, Stop::Operations(320)));
+        assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", told(&outcome));
+        let Latencies { coalescing: Nanos(pause), whole, .. } = &outcome.latencies;
+        assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
+        assert!(*pause <= whole.max() / 32 && *pause <= 2 * MILLISECOND, "{pause} ns");
+    }
 }
 
 #[test]
