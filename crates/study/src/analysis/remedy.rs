@@ -74,9 +74,11 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     let suite = |entry: &Entry<'_>| Suite::parse(entry.value).ok();
     let is_aead = |entry: &Entry<'_>| suite(entry).is_some_and(|suite| suite.mac == Mac::Aead);
     let best = best(compared, is_aead)?;
-    // Chance alone decides between suites that give the same; the baseline stays the baseline.
+    // Between suites that give the same, the greater figure is chance: the baseline stays the
+    // baseline, and otherwise the study's first is taken, so that all answers say the same.
     let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && gain(compared, best, entry).is_none();
-    let preferred = compared.baseline().filter(is_as_good).unwrap_or(best);
+    let of_those = || compared.entries.iter().find(is_as_good);
+    let preferred = compared.baseline().filter(is_as_good).or_else(of_those).unwrap_or(best);
     let of_preferred = suite(preferred)?;
     let is_chacha = |suite: &Suite| suite.cipher == Cipher::ChaCha20Poly1305;
     let mut gains = Vec::new();

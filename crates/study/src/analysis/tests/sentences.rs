@@ -231,6 +231,25 @@ fn of_two_suites_alike_the_baseline_is_preferred() {
 }
 
 #[test]
+fn of_suites_alike_beside_another_baseline_the_first_is_preferred() {
+    const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
+    for order in [[CHACHA, GCM, GCM_256], [CHACHA, GCM_256, GCM]] {
+        let mut scene = Scene::suites(&[Server::Nginx], &order).answer(
+            Metric::GoodputPerServerCpu,
+            SUITE,
+            CHACHA,
+        );
+        scene.measure(0, 4.7e9, &[1.0; 7]);
+        scene.measure(1, 8.5e9, &[1.0; 7]);
+        scene.measure(2, 8.6e9, &SPREAD);
+        let expected =
+            if order[1] == GCM { "Prefer AES-128-GCM: " } else { "Prefer AES-256-GCM: " };
+        let remedy = scene.first().remedy.unwrap();
+        assert!(remedy.starts_with(expected), "{remedy}");
+    }
+}
+
+#[test]
 fn a_baseline_may_be_named_otherwise_than_its_cell() {
     let alias = bulk(Metric::GoodputPerServerCpu, "ECDHE-RSA-AES128-SHA");
     let iana = bulk(Metric::GoodputPerServerCpu, CBC);
