@@ -237,9 +237,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The operations that a closed loop without think time has under way.
+    /// The operations that a closed loop without think time has under way, at least: of the slots that
+    /// rest, some may have left.
     fn under_way(&self) -> usize {
-        self.joining.next - self.leaving - self.resting.len()
+        self.joining.next.saturating_sub(self.leaving + self.resting.len())
     }
 
     /// When there may be something to do, if no socket says so before.

@@ -116,3 +116,12 @@ fn a_rate_grows_and_shrinks() {
     assert!((79..=81).contains(&outcome.arrivals.intended), "{}", told(&outcome));
     assert_all_known(&outcome);
 }
+
+/// Those that leave may be resting after a failure.
+#[test]
+fn a_load_shrinks_to_nothing_where_all_fails() {
+    let server = Server::start(|_| Ok(()));
+    let outcome = run(ramped(&server, "closed", 8));
+    assert!(outcome.failures.total() > 0 && outcome.completed == 0, "{}", told(&outcome));
+    assert_eq!(outcome.lost, [""; 0]);
+}
