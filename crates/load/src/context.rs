@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
+use units::Nanos;
 
 use crate::asks::Asks;
 use crate::coalescing::Coalescing;
@@ -180,10 +181,13 @@ impl<'a> Context<'a> {
     /// allow, until `until` at most.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
+        if pause == Nanos(0) {
+            return;
+        }
         let now = self.now();
+        self.recorder.paused(self.window, now, pause);
         let left = until.min(self.woken.saturating_add(pause.0)).saturating_sub(now);
         if left > 0 {
-            self.recorder.paused(self.window, now, pause);
             std::thread::sleep(Duration::from_nanos(left));
         }
     }

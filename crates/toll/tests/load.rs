@@ -79,28 +79,39 @@ impl Server {
 }
 
 /// A plain server in this process that answers the first request with the object of 1 KiB, and
-/// all later ones with `then`.
-fn turning(then: Vec<u8>) -> SocketAddr {
+/// all later ones with `then`, each after so long.
+fn turning(then: Vec<u8>, delay: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut object = Vec::new();
-    objects::write_to(&mut object, Bytes(1024)).unwrap();
-    let bodies = Arc::new((object, then));
+    let bodies = Arc::new((one_kib(), then));
     let has_answered = Arc::new(AtomicBool::new(false));
     // They end with the process, or when their connection does.
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             let (bodies, has_answered) = (Arc::clone(&bodies), Arc::clone(&has_answered));
-            std::thread::spawn(move || answer(connection, &bodies, &has_answered));
+            std::thread::spawn(move || answer(connection, &bodies, &has_answered, delay));
         }
     });
     address
 }
 
+/// The object of 1 KiB.
+fn one_kib() -> Vec<u8> {
+    let mut object = Vec::new();
+    objects::write_to(&mut object, Bytes(1024)).unwrap();
+    object
+}
+
 /// Answers requests without bodies until the client goes away.
-fn answer(mut connection: TcpStream, bodies: &(Vec<u8>, Vec<u8>), has_answered: &AtomicBool) {
+fn answer(
+    mut connection: TcpStream,
+    bodies: &(Vec<u8>, Vec<u8>),
+    has_answered: &AtomicBool,
+    delay: Duration,
+) {
     let mut requests = BufReader::new(connection.try_clone().unwrap()).lines();
     while requests.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+        std::thread::sleep(delay);
         let body = if has_answered.swap(true, Relaxed) { &bodies.1 } else { &bodies.0 };
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
         if connection.write_all(&[head.as_bytes(), body].concat()).is_err() {
@@ -233,7 +244,9 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
     for (body, kind) in [(vec![0; 1024], "content"), (vec![0; 2048], "long-body")] {
         let load = || {
             let mut command = toll();
-            command.arg("load").arg(format!("http://{}/bytes/1KiB", turning(body.clone())));
+            command
+                .arg("load")
+                .arg(format!("http://{}/bytes/1KiB", turning(body.clone(), Duration::ZERO)));
             command.args(["--verify", "1/1", "-c", "4", "--warmup", "0s", "-d", "300ms"]);
             command
         };
@@ -331,14 +344,14 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
 
 #[test]
 fn latencies_tell_how_late_they_may_have_been_seen() {
-    let server = Server::start(&[]);
-    let once = ["-d", "1s", "--operation", "one-request-per-connection"];
+    let url = format!("http://{}/bytes/1KiB", turning(one_kib(), Duration::from_millis(40)));
     for (connections, arrival, is_told) in
         [("64", "closed", true), ("8", "closed", false), ("64", "uniform 100/s", false)]
     {
-        let mut load = server.load("bytes/1KiB");
-        let latency =
-            line(load.args(once).args(["-c", connections, "--arrival", arrival])).latency_ns;
+        let mut load = toll();
+        load.args(["load", &url, "-d", "1s", "--cpus", &last_cpu()]);
+        load.args(["-c", connections, "--arrival", arrival]);
+        let latency = line(&mut load).latency_ns;
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
         assert!(latency.coalescing_max <= Some(2_000_000), "{latency:?}");
     }
