@@ -26,18 +26,36 @@ fn answer(
     all: &AtomicU64,
     delay: impl Fn(u64, u64) -> Duration,
 ) -> io::Result<()> {
+    answer_with(OK, session, all, delay)
+}
+
+/// The same with another response.
+fn answer_with(
+    response: &[u8],
+    session: &mut dyn Session,
+    all: &AtomicU64,
+    delay: impl Fn(u64, u64) -> Duration,
+) -> io::Result<()> {
     for own in 0.. {
         session.request()?;
         std::thread::sleep(delay(all.fetch_add(1, SeqCst), own));
-        session.send(OK)?;
+        session.send(response)?;
     }
     Ok(())
 }
 
 /// Plain HTTP, with a delay by the numbers of a request.
 fn answering(delay: impl Fn(u64, u64) -> Duration + Send + Sync + 'static) -> Server {
-    let all = AtomicU64::new(0);
-    Server::start(move |stream| answer(&mut Plain(stream), &all, &delay))
+    answering_with(OK, delay)
+}
+
+/// The same with another response.
+fn answering_with(
+    response: &[u8],
+    delay: impl Fn(u64, u64) -> Duration + Send + Sync + 'static,
+) -> Server {
+    let (response, all) = (response.to_owned(), AtomicU64::new(0));
+    Server::start(move |stream| answer_with(&response, &mut Plain(stream), &all, &delay))
 }
 
 fn at_once(_: u64, _: u64) -> Duration {
@@ -237,17 +255,9 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
     // Not all alike: those that began together would be answered together for ever.
     let slow = |number, _| Duration::from_millis(64 + number % 16);
     let server = answering(slow);
-    let body = vec![b'a'; 65 << 10];
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-    let long = Server::start(move |stream| {
-        let mut http = Plain(stream);
-        loop {
-            http.request()?;
-            std::thread::sleep(slow(0, 0));
-            http.send(head.as_bytes())?;
-            http.send(&body)?;
-        }
-    });
+    let body = "a".repeat(65 << 10);
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let long = answering_with(response.as_bytes(), slow);
     for (server, arrival, connections, coalesces) in [
         (&server, "closed", 64, true),
         (&server, "closed", 63, false),

@@ -77,8 +77,8 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     // Between suites that give the same, the greater figure is chance: the baseline stays the
     // baseline, and otherwise the study's first is taken, so that all answers say the same.
     let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && gain(compared, best, entry).is_none();
-    let of_those = || compared.entries.iter().find(is_as_good);
-    let preferred = compared.baseline().filter(is_as_good).or_else(of_those).unwrap_or(best);
+    let mut in_order = compared.baseline().into_iter().chain(&compared.entries);
+    let preferred = in_order.find(is_as_good).unwrap_or(best);
     let of_preferred = suite(preferred)?;
     let is_chacha = |suite: &Suite| suite.cipher == Cipher::ChaCha20Poly1305;
     let mut gains = Vec::new();
