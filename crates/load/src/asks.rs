@@ -2,10 +2,10 @@
 
 use std::ops::Index;
 
+use random::Random;
 use units::Bytes;
 
 use crate::mix::WHOLE;
-use crate::random::Random;
 use crate::receive::Expectation;
 use crate::{Close, Operation, Plan};
 
@@ -42,7 +42,7 @@ impl Asks {
         Self {
             asks: plan.paths().map(|path| Ask::new(plan, path)).collect(),
             up_to: shares.into_iter().scan(0, sum).collect(),
-            random: Random::new(plan.seed, FIRST_STREAM + thread as u64),
+            random: Random::stream(plan.seed, FIRST_STREAM + thread as u64),
         }
     }
 
@@ -51,8 +51,8 @@ impl Asks {
         if self.asks.len() == 1 {
             return 0;
         }
-        let drawn = self.random.below(WHOLE);
-        self.up_to.partition_point(|up_to| *up_to <= drawn)
+        let drawn = self.random.below(u64::from(WHOLE));
+        self.up_to.partition_point(|up_to| u64::from(*up_to) <= drawn)
     }
 }
 

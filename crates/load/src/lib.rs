@@ -26,7 +26,6 @@ mod hex;
 mod mix;
 mod outcome;
 mod plan;
-mod random;
 mod randomness;
 mod receive;
 mod record;
