@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -76,8 +77,7 @@ impl Results {
     /// The system's.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
-        let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let name = format!("{}-{study}", utc(since.as_secs()));
+        let name = format!("{}-{study}", utc(now));
         let mut folder = parent.join(&name);
         for number in 2.. {
             match std::fs::create_dir(&folder) {
@@ -280,47 +280,15 @@ impl ResultsError {
     }
 }
 
-/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools take
-/// amiss.
-fn utc(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let (year, month, day) = civil(days);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}-{:02}-{:02}Z",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
-/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
-fn civil(mut days: u64) -> (u64, u64, u64) {
-    let mut year = 1970;
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    loop {
-        let length = 365 + u64::from(is_leap(year));
-        if days < length {
-            break;
-        }
-        days -= length;
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
+/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
+fn utc(time: SystemTime) -> String {
+    Timestamp::try_from(time).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -334,7 +302,7 @@ mod tests {
             (1_795_000_000, "2026-11-18T11-06-40Z"),
             (4_107_542_400, "2100-03-01T00-00-00Z"),
         ] {
-            assert_eq!(utc(seconds), text);
+            assert_eq!(utc(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
     }
 
