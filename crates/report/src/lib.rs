@@ -29,7 +29,7 @@ pub use cells_csv::cells_csv;
 pub use comparison::comparison;
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, html};
-pub use terminal::{Style, terminal, wrapped};
+pub use terminal::{Column, Style, table, terminal, wrapped};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]

@@ -93,7 +93,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(again(arguments.hardware));
     }
     if arguments.list {
-        crate::print(&bench_table::names());
+        crate::print(&bench_table::listed());
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = interrupt::flag()?;

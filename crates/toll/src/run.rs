@@ -11,7 +11,7 @@ use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
 use crate::findings::{self, Findings};
 use crate::progress::Progress;
 use crate::run_primitives::{self, Shown};
-use crate::{Failure, dry_run, gates, interrupt};
+use crate::{Failure, dry_run, gates, interrupt, screen};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -229,7 +229,7 @@ impl Arguments {
 
     fn say(&self, text: &str) {
         if !self.json && !self.quiet {
-            crate::print(&format!("{text}\n"));
+            crate::print(&screen::wrapped(&format!("{text}\n")));
         }
     }
 
