@@ -9,8 +9,8 @@ use peers::Peer;
 use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
 
 use crate::findings::{self, Findings};
-use crate::progress::Progress;
 use crate::run_primitives::{self, Shown};
+use crate::run_progress::RunProgress;
 use crate::{Failure, dry_run, gates, interrupt, screen};
 
 /// Run a study: start its servers, load them, and answer its question.
@@ -187,7 +187,7 @@ impl Arguments {
             say(format!("Note: {note}."));
         }
         say(format!("Forecast: {}.", dry_run::forecast(study.forecast())));
-        let mut progress: Option<Progress> = None;
+        let mut progress: Option<RunProgress> = None;
         let mut tell = |event: Event<'_>| match event {
             Event::Skipped(target) => {
                 say(format!("Skipped: {}.", target.skipped.as_deref().unwrap_or_default()));
@@ -203,7 +203,7 @@ impl Arguments {
                     let to_come = dry_run::forecast(ahead);
                     say(format!("In the journal: {done} trials; to come: {to_come}."));
                 }
-                progress = Some(Progress::new(!self.quiet && !self.json));
+                progress = Some(RunProgress::new(!self.quiet && !self.json));
             }
             Event::Progress { cell, role, ahead, moment } => {
                 if let Some(progress) = &progress {
