@@ -6,7 +6,7 @@ use primitives::bench::{Measured, Outcome, Row};
 use primitives::sampler::Quality;
 use primitives::{Algorithm, Cache, Hardware, Library, Unit, library};
 use report::{Column, table};
-use units::{Bytes, PerSecond};
+use units::{Bytes, PerSecond, decimal, places};
 
 use crate::bench::UNAVAILABLE;
 use crate::bench_json::reference;
@@ -207,13 +207,9 @@ fn median(measured: &Measured) -> String {
     format!("{}{}", significant(cycles), mark(measured))
 }
 
-/// Three decimals below ten, fewer above.
+/// Four digits, with one to three decimals.
 pub(crate) fn significant(cycles: f64) -> String {
-    match cycles {
-        below if below < 10.0 => format!("{below:.3}"),
-        below if below < 100.0 => format!("{below:.2}"),
-        above => format!("{above:.1}"),
-    }
+    decimal(cycles, places(cycles, 4).clamp(1, 3))
 }
 
 pub(crate) fn mark(measured: &Measured) -> &'static str {
@@ -254,6 +250,7 @@ mod tests {
         assert_eq!(significant(0.19712), "0.197");
         assert_eq!(significant(12.3456), "12.35");
         assert_eq!(significant(123.456), "123.5");
+        assert_eq!(significant(1170.12), "1,170.1");
     }
 
     #[test]

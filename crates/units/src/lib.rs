@@ -6,11 +6,13 @@
 
 mod bytes;
 mod nanos;
+mod numbers;
 mod rates;
 
 pub use bytes::Bytes;
 pub use nanos::Nanos;
-pub use rates::{BitsPerSecond, Hertz, PerSecond, percent, thousands};
+pub use numbers::{decimal, percent, places, thousands};
+pub use rates::{BitsPerSecond, Hertz, PerSecond};
 
 /// A text that is no quantity of the kind that was asked for.
 ///

@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{ParseError, scaled, split_unit};
+use crate::{ParseError, places, scaled, split_unit};
 
 /// A length of time in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -68,8 +68,7 @@ impl fmt::Display for Nanos {
 
 /// Three significant digits, without trailing zeros behind the point.
 fn significant(value: f64) -> String {
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    let text = format!("{value:.decimals$}");
+    let text = format!("{value:.*}", places(value, 3).max(0) as usize);
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
