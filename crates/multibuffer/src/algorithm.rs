@@ -14,7 +14,6 @@ use crate::staging::{Run, Staged, stage_32, stage_64};
 pub trait Algorithm: Internals {
     /// Its name there, as in `SHA-256`.
     const NAME: &'static str;
-    /// Bytes of a block.
     const BLOCK_BYTES: usize;
     /// An array of as many bytes as a digest has.
     type Digest: AsRef<[u8]> + Copy + Debug + Eq + Send + Sync + 'static;

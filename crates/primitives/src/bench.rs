@@ -43,7 +43,6 @@ pub struct Request<'a> {
 /// An algorithm of a library at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The algorithm.
     pub algorithm: Algorithm,
     /// The library's place in the request.
     pub library: usize,
@@ -101,7 +100,6 @@ pub enum BenchError {
     /// A thread cannot be pinned.
     #[error("CPU {cpu}: {source}; choose one of those that this process may use")]
     Cpu {
-        /// The CPU.
         cpu: usize,
         /// The kernel's answer.
         source: std::io::Error,

@@ -9,7 +9,6 @@ use units::{decimal, places};
 pub(crate) enum Quantity {
     /// Operations a second.
     PerSecond,
-    /// Bits a second.
     BitsPerSecond,
     /// A share of one.
     Share,

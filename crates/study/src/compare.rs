@@ -66,9 +66,7 @@ pub struct Compared {
 pub struct Only {
     /// `a` or `b`.
     pub run: &'static str,
-    /// The cell.
     pub cell: String,
-    /// Its case.
     pub case: String,
     /// In words.
     pub label: String,

@@ -28,7 +28,6 @@ const RESUMPTION_TOLERANCE: f64 = 0.10;
 pub struct Mismatch {
     /// The field of [`Asked`] that it is about.
     pub what: String,
-    /// What was asked for.
     pub asked: String,
     /// What was got instead.
     pub obtained: String,

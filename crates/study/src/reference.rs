@@ -149,7 +149,6 @@ impl Reference {
         costs.filter_map(|figure| Some((figure.beside.as_ref()?, figure.low)))
     }
 
-    /// The figure of this name.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<Published> {
         let figure = self.figures.iter().find(|figure| figure.name == name)?;

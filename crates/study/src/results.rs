@@ -103,7 +103,6 @@ impl Results {
         }
     }
 
-    /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -97,11 +97,9 @@ pub enum Event<'a> {
     },
     /// A search cannot go so far on this machine, and takes that for its end.
     Impossible {
-        /// Of which cell.
         cell: &'a Cell,
         /// The load that cannot be made.
         load: String,
-        /// Why.
         why: &'a str,
     },
     /// A trial has ended; its line is on disk.
@@ -128,12 +126,7 @@ pub enum RunError {
     NothingToMeasure(String),
     /// A server cannot be loaded as the study wants.
     #[error("{cell}: {why}")]
-    Probe {
-        /// Of which cell.
-        cell: String,
-        /// Why.
-        why: String,
-    },
+    Probe { cell: String, why: String },
     /// A server is another one than that of the trials which are in the journal.
     #[error("{was} was measured before, and {is} runs now; begin a new run")]
     ServerChanged {
@@ -147,20 +140,10 @@ pub enum RunError {
     MachineChanged(String),
     /// A trial could not begin.
     #[error("{cell}: {why}")]
-    Trial {
-        /// Of which cell.
-        cell: String,
-        /// Why.
-        why: String,
-    },
+    Trial { cell: String, why: String },
     /// A part of the tables of primitives could not be measured.
     #[error("primitives, {part}: {why}")]
-    Primitives {
-        /// Of which part.
-        part: String,
-        /// Why.
-        why: String,
-    },
+    Primitives { part: String, why: String },
     /// The server is no longer the one that was started; its last trial is not valid.
     #[error("{0}")]
     TargetLost(String),

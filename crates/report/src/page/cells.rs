@@ -10,7 +10,6 @@ use crate::mark;
 use crate::quantity::Unit;
 use crate::search::found;
 
-/// The table.
 #[derive(Serialize)]
 pub(super) struct Table {
     columns: Vec<Column>,

@@ -68,7 +68,6 @@ struct BoundView<'a> {
 /// More rows than these are folded.
 const MOST_OPEN: usize = 16;
 
-/// The view of what was found.
 pub(super) fn view(found: &Findings) -> View<'_> {
     let answer = |answer| AnswerView { answer, drawn: drawn(answer) };
     let mut names: Vec<&str> = Vec::new();

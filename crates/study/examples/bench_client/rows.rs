@@ -93,7 +93,6 @@ impl Kind {
 pub(crate) enum Per {
     /// 10^9 bytes of bodies.
     Gigabyte,
-    /// An operation.
     Operation,
 }
 

@@ -15,7 +15,6 @@ use super::{Figure, Mark, Search, TrialCounts};
 /// hundredths.
 const MOST_SPREAD: f64 = 0.25;
 
-/// A cell with its trials.
 #[derive(Debug)]
 pub(super) struct CellTrials<'a> {
     pub(super) cell: &'a Cell,

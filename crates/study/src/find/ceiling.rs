@@ -13,7 +13,6 @@ use crate::trial::Measured;
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// What is watched.
     pub watched: Watched,
     /// The most that it may be: nanoseconds, or millionths where a share is watched.
     most: u64,

@@ -46,7 +46,6 @@ pub struct Row {
     pub cost: Option<Cost>,
     /// Why there is none.
     pub no_figure: Option<String>,
-    /// What was published of it.
     pub published: Vec<Beside>,
     /// What the bound is of, where there is one.
     pub bound: Option<String>,

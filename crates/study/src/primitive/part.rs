@@ -27,7 +27,6 @@ pub enum What<'a> {
     Bounds(&'a CpuList),
     /// All algorithms, libraries and sizes of a table.
     Table {
-        /// The table.
         table: &'a Table,
         /// With how much of the processor.
         hardware: Hardware,

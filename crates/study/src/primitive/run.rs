@@ -51,7 +51,6 @@ pub enum Event<'a> {
     Begins {
         /// Of an earlier run.
         done: usize,
-        /// In all.
         all: usize,
     },
     /// A part goes on.
