@@ -21,11 +21,8 @@ impl Progress {
             false => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        // Templates are constants; were one wrong, indicatif's own would do.
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("━╸─"));
-        }
-        Self(bar)
+        let style = ProgressStyle::with_template(template).expect("templates are constants");
+        Self(bar.with_style(style.progress_chars("━╸─")))
     }
 
     /// `done` of `all`, and words; nothing where there is no terminal.
