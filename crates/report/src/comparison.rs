@@ -1,6 +1,6 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
-use study::analysis::{Figure, Invalid};
+use study::analysis::Figure;
 use study::compare::{Compared, Comparison, Difference, Pair, Verdict};
 use units::thousands;
 
@@ -21,7 +21,8 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
     for metric in &comparison.metrics {
         table(&mut page, metric);
     }
-    marks(&mut page, comparison);
+    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
+    page.marks(|mark| pairs().any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(mark))));
     if !comparison.metrics.is_empty() {
         page.blank();
         page.paragraph("", &about_intervals(comparison), Look::Dim);
@@ -33,8 +34,8 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
         let label = format!("  {}, {}: ", only.run.to_uppercase(), on_one_line(&only.cell));
         page.paragraph(&label, &only.label, Look::Usual);
     }
-    invalid(&mut page, "A", &comparison.invalid_in_a);
-    invalid(&mut page, "B", &comparison.invalid_in_b);
+    page.invalid(" of A", &comparison.invalid_in_a);
+    page.invalid(" of B", &comparison.invalid_in_b);
     page.text()
 }
 
@@ -118,20 +119,6 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn marks(page: &mut Page, comparison: &Comparison) {
-    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
-    let used = |mark: &study::analysis::Mark| {
-        pairs().any(|pair| pair.mark_a == Some(*mark) || pair.mark_b == Some(*mark))
-    };
-    for (i, mark) in mark::ALL.into_iter().filter(used).enumerate() {
-        if i == 0 {
-            page.blank();
-        }
-        let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
-        page.paragraph(&label, mark::meaning(mark), Look::Warning);
-    }
-}
-
 /// How sure the intervals are, at worst.
 fn about_intervals(comparison: &Comparison) -> String {
     let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
@@ -148,14 +135,4 @@ fn about_intervals(comparison: &Comparison) -> String {
          assumes nothing else. The runs were not measured side by side: what changed between them, on \
          the machine too, is in the ratio."
     )
-}
-
-fn invalid(page: &mut Page, run: &str, invalid: &[Invalid]) {
-    if !invalid.is_empty() {
-        page.heading(&format!("Invalid trials of {run}, which are in no figure"));
-    }
-    for trial in invalid {
-        let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
-        page.paragraph(&label, &trial.why, Look::Usual);
-    }
 }

@@ -7,7 +7,7 @@ mod wrap;
 
 use std::fmt::Write;
 
-use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Mark, Repeated};
+use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Invalid, Mark, Repeated};
 
 use crate::figures::coverages;
 use crate::page::incomplete;
@@ -53,7 +53,7 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.intervals(run);
     page.left_out(run);
     page.warnings(&run.analysis.warnings);
-    page.invalid(run);
+    page.invalid("", &run.analysis.invalid);
     page.text
 }
 
@@ -142,14 +142,7 @@ impl Page {
             self.paragraph("", case, Look::Bold);
             self.table(cell_table::columns(&cells), |row| cells[row].mark.is_some());
         }
-        let used = |mark: &Mark| cells.iter().any(|cell| cell.mark == Some(*mark));
-        if mark::ALL.iter().any(used) {
-            self.blank();
-        }
-        for mark in mark::ALL.into_iter().filter(used) {
-            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
-            self.paragraph(&label, mark::meaning(mark), Look::Warning);
-        }
+        self.marks(|mark| cells.iter().any(|cell| cell.mark == Some(mark)));
     }
 
     fn intervals(&mut self, run: &Run<'_>) {
@@ -187,14 +180,25 @@ impl Page {
         }
     }
 
-    fn invalid(&mut self, run: &Run<'_>) {
-        let invalid = &run.analysis.invalid;
+    /// The trials of `whom` that are invalid, and why.
+    pub(crate) fn invalid(&mut self, whom: &str, invalid: &[Invalid]) {
         if !invalid.is_empty() {
-            self.heading("Invalid trials, which are in no figure");
+            self.heading(&format!("Invalid trials{whom}, which are in no figure"));
         }
         for trial in invalid {
             let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
             self.paragraph(&label, &trial.why, Look::Usual);
+        }
+    }
+
+    /// What the marks mean that are used.
+    pub(crate) fn marks(&mut self, is_used: impl Fn(Mark) -> bool) {
+        for (i, mark) in mark::ALL.into_iter().filter(|mark| is_used(*mark)).enumerate() {
+            if i == 0 {
+                self.blank();
+            }
+            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
+            self.paragraph(&label, mark::meaning(mark), Look::Warning);
         }
     }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{ParseError, places, scaled, split_unit};
+use crate::{ParseError, number_and_unit, places, scaled};
 
 /// A length of time in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -37,14 +37,8 @@ impl FromStr for Nanos {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a time such as 500us, 150ms, 10s or 2min";
-        let (number, unit) = split_unit(text);
-        if unit.is_empty() && !number.is_empty() {
-            return Err(ParseError::new(text, "has no unit", FORM));
-        }
-        let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(ParseError::new(text, "is no time with a unit", FORM));
-        };
-        scaled(number, *factor)
+        let (number, factor) = number_and_unit(text, &UNITS, "is no time with a unit", FORM)?;
+        scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of nanoseconds", FORM))
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ParseError, split_unit, thousands};
+use crate::{ParseError, number_and_unit, thousands};
 
 /// A data rate in bits a second; the rates of networks are decimal.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -34,13 +34,7 @@ impl FromStr for PerSecond {
 }
 
 fn rate(text: &str, units: &[(&str, f64)], form: &str) -> Result<f64, ParseError> {
-    let (number, unit) = split_unit(text);
-    if unit.is_empty() && !number.is_empty() {
-        return Err(ParseError::new(text, "has no unit", form));
-    }
-    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(ParseError::new(text, "has no unit of a rate", form));
-    };
+    let (number, factor) = number_and_unit(text, units, "has no unit of a rate", form)?;
     let number = number.replace('_', "").parse::<f64>();
     number.map(|number| number * factor).map_err(|_| ParseError::new(text, "is no number", form))
 }
