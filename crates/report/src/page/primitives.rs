@@ -4,6 +4,7 @@ use serde::Serialize;
 use study::primitive::{Answer, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
+use super::cells::Column;
 use crate::chart::{CostCurve, cost_curve};
 
 /// All of it.
@@ -31,13 +32,6 @@ struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Field>>,
     is_disturbed: bool,
-}
-
-#[derive(Serialize)]
-struct Column {
-    name: &'static str,
-    unit: &'static str,
-    is_number: bool,
 }
 
 /// What one field shows and is sorted by.
