@@ -22,8 +22,9 @@ mod text;
 mod when;
 
 use observe::Machine;
+use study::TargetRecord;
 use study::analysis::Analysis;
-use study::{Line, TargetRecord};
+use trial::Line;
 
 pub use cells_csv::cells_csv;
 pub use comparison::comparison;

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use cpus::CpuList;
 use load::Url;
 
-use crate::server_cpus::server_cpus;
 use crate::study::Address;
+use trial::server_cpus;
 
 /// A server that toll did not start and does not stop.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::line::{Line, SCHEMA};
 use crate::primitive;
+use trial::{Line, SCHEMA};
 
 /// A journal that is being written.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl JournalError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::tests::example;
+    use trial::testing::example;
 
     fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
         let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::TargetRecord;
 use crate::journal::{Entries, Journal, JournalError};
-use crate::line::Line;
+use trial::Line;
 
 const STUDY: &str = "study.toml";
 const MACHINE: &str = "machine.json";

@@ -9,20 +9,20 @@ mod servers;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::evidence::Evidence;
 use crate::forecast::Forecast;
 use crate::journal::{Journal, JournalError};
-use crate::latency_log::latency_log;
-use crate::line::{Line, Place, Role};
 use crate::order::trial_seed;
 use crate::results::{Results, ResultsError};
 use crate::study::{Cell, Study, TargetSpec};
 use crate::target_record::TargetRecord;
-use crate::trial::{Measured, Moment};
-use crate::verdict::Verdict;
 use agenda::{Agenda, Task};
 use servers::Servers;
 pub(crate) use servers::by_target;
+use trial::Evidence;
+use trial::Verdict;
+use trial::latency_log;
+use trial::{Line, Place, Role};
+use trial::{Measured, Moment};
 
 /// What a run needs of the world: servers, and something that loads them.
 pub trait Bench {

@@ -12,11 +12,11 @@ use tls::Version;
 use units::Bytes;
 
 use crate::elsewhere::Elsewhere;
-use crate::machine::{ThisMachine, neighbours};
 use crate::run::{Bench, StartError, by_target};
 use crate::study::{Address, Cell, LoadClient, Only, Protocol, Server, Study, TargetSpec};
-use crate::trial::{Hooks, Measured, Moment, Trial};
-use crate::warning::{Neighbours, Warning};
+use trial::{Hooks, Measured, Moment, Trial};
+use trial::{Neighbours, Warning};
+use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {

@@ -7,7 +7,8 @@ use cpus::CpuList;
 use observe::Machine;
 use report::Run;
 use study::analysis::Analysis;
-use study::{Line, Results, Study, TargetRecord};
+use study::{Results, Study, TargetRecord};
+use trial::Line;
 
 use crate::{Failure, screen};
 

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use study::Moment;
+use trial::Moment;
 use units::{BitsPerSecond, Nanos, PerSecond, thousands};
 
 /// How often the line changes: a person cannot read faster.

@@ -11,8 +11,8 @@ use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use tls::{Group, Suite, Version};
+use trial::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
 use crate::live::LiveLine;
@@ -192,7 +192,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
-        let server_cpus = self.server_pid.map(study::server_cpus).transpose().map_err(|error| {
+        let server_cpus = self.server_pid.map(trial::server_cpus).transpose().map_err(|error| {
             Failure::request(format!("--server-pid: {error}; give a process that runs here"))
         })?;
         let plan = Plan {
@@ -229,7 +229,7 @@ impl Arguments {
         self.check_listener(plan.address)?;
         let neighbours = server_cpus
             .as_ref()
-            .map_or(Neighbours::Apart, |server| study::neighbours(server, &plan.cpus));
+            .map_or(Neighbours::Apart, |server| trial::neighbours(server, &plan.cpus));
         Ok(Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
     }
 

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use study::find::Over;
-use study::{Cell, Forecast, Moment, Role};
+use study::{Cell, Forecast};
+use trial::{Moment, Role};
 use units::{BitsPerSecond, PerSecond};
 
 use crate::dry_run;

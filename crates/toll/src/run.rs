@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use cpus::CpuList;
 use observe::Machine;
 use peers::Peer;
-use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
+use study::{Ended, Event, LeftOut, Results, RunError, Study, ThisBench};
+use trial::Line;
 
 use crate::findings::{self, Findings};
 use crate::progress::Progress;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use observe::Fact;
-use study::{Arrivals, Limit, Line, Obtained, WarningKind};
+use trial::{Arrivals, Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 /// The width of the first column.

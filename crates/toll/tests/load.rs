@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::{Limit, Line};
 use tempfile::TempDir;
+use trial::{Limit, Line};
 use units::Bytes;
 
 /// No test waits longer for anything.
@@ -490,7 +490,7 @@ fn kept_connections_that_the_server_closes_are_told() {
     command.args(["load", &format!("http://{address}/"), "-c", "2", "-d", "300ms"]);
     let line = line(&mut command);
     assert!(line.valid && line.operations.completed > 4);
-    assert!(line.warnings.iter().any(|w| w.kind == study::WarningKind::ConnectionsNotKept));
+    assert!(line.warnings.iter().any(|w| w.kind == trial::WarningKind::ConnectionsNotKept));
 }
 
 /// `openssl req -x509` marks its certificates as those of an authority.

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use study::{Journal, Line};
+use study::Journal;
 use tempfile::TempDir;
+use trial::Line;
 
 /// No test waits longer for anything.
 const LIMIT: Duration = Duration::from_secs(120);

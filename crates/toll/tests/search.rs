@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use study::{Journal, Line, Role};
+use study::Journal;
 use tempfile::TempDir;
+use trial::{Line, Role};
 
 const STUDY: &str = r#"
 schema = 1

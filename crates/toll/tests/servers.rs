@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::{Line, WarningKind};
 use tempfile::TempDir;
+use trial::{Line, WarningKind};
 
 const TOLL: &str = env!("CARGO_BIN_EXE_toll");
 const LIMIT: Duration = Duration::from_secs(120);

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use observe::Machine;
 use report::Run;
 use stats::Estimate;
+use study::TargetRecord;
 use study::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
-use study::{Limit, Line, TargetRecord, Warning, WarningKind};
+use trial::{Limit, Line, Warning, WarningKind};
 
 use answers::answers;
 use line::line;

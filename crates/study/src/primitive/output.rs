@@ -8,7 +8,7 @@ use super::Table;
 use super::line::{BoundLine, Figure, Line, Outcome, Role};
 use super::part::{Part, Place, What};
 use super::run::Reading;
-use crate::line::SCHEMA;
+use trial::SCHEMA;
 
 #[derive(Deserialize)]
 struct Bench {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use cpus::CpuList;
 use observe::{InterruptTime, interrupt_time, softirq_threads};
-use study::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, Verdict, WarningKind};
+use trial::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, Verdict, WarningKind};
 
 use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run, until};
 

@@ -2,10 +2,10 @@
 
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::analysis::{Mark, TrialCounts};
-use crate::line::Role;
 use crate::study::{Metric, Server};
-use crate::verdict::Limit;
-use crate::warning::{Warning, WarningKind};
+use trial::Limit;
+use trial::Role;
+use trial::{Warning, WarningKind};
 
 use super::{NONE, SUITE, bulk, limit};
 
@@ -56,7 +56,7 @@ fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
 
 #[test]
 fn what_was_not_received_alike_is_not_compared() {
-    let received = |how: &str, of: fn(&mut crate::Receipt, &str)| {
+    let received = |how: &str, of: fn(&mut trial::Receipt, &str)| {
         let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
         for line in &mut scene.lines {
             line.receipt.asked.receive = Some("walk".to_owned());

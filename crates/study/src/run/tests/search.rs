@@ -8,10 +8,10 @@ use load::Latencies;
 use super::*;
 use crate::analysis::{Analysis, Mark, SearchEnd};
 use crate::find::{Ceiling, Find, Maximize, Over};
-use crate::line::tests::example;
 use crate::study::Server;
 use crate::testing::cell;
-use crate::verdict::Limit;
+use trial::Limit;
+use trial::testing::example;
 use units::Nanos;
 
 /// Each connection brings 1 Mb/s; the first byte takes a millisecond for each connection.

@@ -38,8 +38,8 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::tests::example;
     use crate::mismatch::Mismatch;
+    use crate::testing::example;
 
     fn why(change: impl FnOnce(&mut Line)) -> String {
         let mut line = Line { valid: false, ..example() };

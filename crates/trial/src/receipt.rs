@@ -169,7 +169,7 @@ impl Receipt {
 
     /// The same with what the server was to run on and what it runs on.
     #[must_use]
-    pub(crate) fn with_server(
+    pub fn with_server(
         mut self,
         library_path: &LibraryPath,
         environment: &Environment,

@@ -123,7 +123,8 @@ impl Warning {
 
     /// Of a load on kept connections of which so many were opened within the window all the same,
     /// where that is more than one for two operations.
-    pub(crate) fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
+    #[must_use]
+    pub fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
         (completed > 0 && 2 * opened > completed).then(|| Self {
             kind: WarningKind::ConnectionsNotKept,
             seen: format!(
@@ -169,7 +170,8 @@ impl Warning {
     }
 
     /// Of a server whose objects lie on a disk, with the words of whoever put them there.
-    pub(crate) fn objects_on_disk(note: &str) -> Self {
+    #[must_use]
+    pub fn objects_on_disk(note: &str) -> Self {
         Self {
             kind: WarningKind::ObjectsOnDisk,
             seen: note.to_owned(),
@@ -203,7 +205,9 @@ impl Warning {
         }
     }
 
-    pub(crate) fn neighbours(neighbours: Neighbours) -> Option<Self> {
+    /// Of server and client CPUs that slow each other down.
+    #[must_use]
+    pub fn neighbours(neighbours: Neighbours) -> Option<Self> {
         match neighbours {
             Neighbours::Apart => None,
             Neighbours::Shared => Some(Self {

@@ -16,7 +16,10 @@ use load::Latencies;
 
 /// The log of a window that began so many milliseconds after 1970-01-01 UTC and lasted so many
 /// nanoseconds. What was not timed has no line.
-pub(crate) fn latency_log(
+///
+/// # Errors
+/// A histogram that cannot be written.
+pub fn latency_log(
     latencies: &Latencies,
     started_unix_ms: u64,
     window_ns: u64,
