@@ -27,7 +27,7 @@ pub enum ErrorKind {
     ShortBody,
     /// More came than the response promised, or than the object has.
     LongBody,
-    /// No HTTP response, or one without success (2xx).
+    /// No HTTP response, or one with another status than 200.
     Status,
     /// The body was not the object's.
     Content,

@@ -279,7 +279,11 @@ fn records_that_hold_too_much() {
 
 #[test]
 fn heads_that_are_no_success() {
-    let heads: [&[u8]; 9] = [
+    let heads: [&[u8]; 13] = [
+        b"HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 500 Oops\r\n\r\n",
         b"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n",
@@ -301,6 +305,10 @@ fn heads_that_are_no_success() {
         let end = sent(layer, whole, Expectation::Anything, &texts);
         assert_eq!(end, Err(ErrorKind::Status), "{layer:?} an endless head");
     });
+    // In one piece too, as it may be over plain HTTP.
+    let long = format!("HTTP/1.1 200 {}\r\nContent-Length: 0\r\n\r\n", "a".repeat(64 << 10));
+    let end = sent(Layer::Plain, true, Expectation::Anything, &[long.as_bytes()]);
+    assert_eq!(end, Err(ErrorKind::Status));
 }
 
 #[test]
