@@ -288,6 +288,8 @@ fn mend(kind: ErrorKind) -> &'static str {
         ErrorKind::Refused | ErrorKind::ConnectTimeout => {
             "is the server running, and is this its port?"
         }
+        ErrorKind::Unreachable => "is the address right, and is there a route to it?",
+        ErrorKind::TimedOut => "are the server's machine and the network to it up?",
         ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
         ErrorKind::Descriptors => "raise the limit with ulimit -n",
         ErrorKind::Alert | ErrorKind::Handshake => {
@@ -312,5 +314,5 @@ fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
     if !plan.url.is_tls() {
         return Ok(None);
     }
-    client(&plan.tls, plan.url.host(), plan.verify).map(Some)
+    client(&plan.tls, plan.url.host(), plan.verify, plan.receive).map(Some)
 }

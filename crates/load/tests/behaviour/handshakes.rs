@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::{ErrorKind, Operation, Plan, TlsPlan, Trust};
+use load::{ErrorKind, KeyExchangeMode, Operation, Plan, TlsPlan, Trust};
 use rustls::version::{TLS12, TLS13};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
     Legacy, Secure, Server, Session, config, config_of, ecdsa, finish, forged, legacy_acceptor,
-    read_record, rsa, silence,
+    long_chain, read_record, rsa, silence,
 };
 use crate::{MILLISECOND, assert_completes, assert_fails, https, kinds, one_in, run};
 
@@ -68,6 +68,32 @@ fn something_else_than_tls() {
         assert_fails(https(server.address(), "/"), ErrorKind::NotTls);
         assert_both_fail(&server, ErrorKind::NotTls);
     }
+}
+
+#[test]
+fn tls_against_its_rules_is_tls() {
+    // Longer than rustls takes.
+    for (version, asked) in [(&TLS13, Version::Tls13), (&TLS12, Version::Tls12)] {
+        let config = long_chain(version, 200);
+        let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
+        let mut plan = https(server.address(), "/");
+        plan.tls.version = Some(asked);
+        plan.tls.key_exchange = Some(KeyExchangeMode::Fresh);
+        assert_fails(plan, ErrorKind::Handshake);
+    }
+    // A record that is none behind one that is.
+    let hello = server_hello(0xc02f, &[], &[0xff, 1, 0, 1, 0]);
+    let server = answering([&hello[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"].concat());
+    for suite in [SUITES[0], "AES128-SHA"] {
+        assert_fails(with_suite(https(server.address(), "/"), suite), ErrorKind::Handshake);
+    }
+    let server =
+        answering([&server_hello(0xc013, &[], &[0xff, 1, 0, 1, 0]), &[0; 64][..]].concat());
+    assert_fails(with_suite(https(server.address(), "/"), SUITES[1]), ErrorKind::Handshake);
+    // A ServerHello that breaks its own grammar.
+    let server = answering(record(22, &[2, 0, 0, 3, 3, 3, 9]));
+    assert_both_fail(&server, ErrorKind::Handshake);
+    assert_fails(https(server.address(), "/"), ErrorKind::Handshake);
 }
 
 #[test]

@@ -100,6 +100,23 @@ fn statuses_without_success() {
 }
 
 #[test]
+fn what_a_server_says_is_shown_in_one_short_line() {
+    let reason = format!("Not \x01 {}", "found ".repeat(20_000));
+    for text in [
+        format!("HTTP/1.1 404 {}\r\nContent-Length: 0\r\n\r\n", "lost ".repeat(10_000)),
+        format!("HTTP/1.1 404 {reason}\r\nContent-Length: 0\r\n\r\n"),
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\u{9b}2J\u{85}\r\n\r\n".to_owned(),
+    ] {
+        for (_server, plan) in keeping("/", text) {
+            let error = load::probe(&plan).unwrap_err().to_string();
+            assert!(error.chars().count() < 500, "{error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+            assert!(error.contains(" status: "), "{error}");
+        }
+    }
+}
+
+#[test]
 fn bodies_of_every_framing() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n0\r\n\r\n";
     assert_both_complete(keeping("/", chunked), 4);

@@ -320,3 +320,37 @@ fn an_end_before_the_response() {
         }
     });
 }
+
+#[test]
+fn data_that_began_before_it_was_asked_for_is_no_response() {
+    for layer in Layer::protected() {
+        for whole in [false, true] {
+            let bytes = layer.peer().data(&[&head(9)[..], &object(9)].concat());
+            for cut in [1, HEADER, HEADER + 1, bytes.len() - 1] {
+                let mut reception = layer.reception();
+                let (before, after) = bytes.split_at(cut);
+                let mut line = Line::new(before, AT_ONCE);
+                assert_eq!(line.run(&mut reception), Ok(End::Starved));
+                reception.expect(Expectation::Object(9), whole);
+                if line.left_over() > 0 {
+                    reception.has_early_bytes();
+                }
+                let failure = line.then(after).run(&mut reception).unwrap_err();
+                assert_eq!(failure.kind, ErrorKind::LongBody, "{layer:?} {whole} {cut}");
+            }
+            // A ticket or a request for a handshake may have begun.
+            let beside: &[u8] = if layer.is_tls12() { &[0; 4] } else { &[4, 0, 0, 0] };
+            let mut peer = layer.peer();
+            let ticket = peer.record(content_type::HANDSHAKE, beside);
+            let mut reception = layer.reception();
+            let mut line = Line::new(&ticket[..HEADER + 1], AT_ONCE);
+            assert_eq!(line.run(&mut reception), Ok(End::Starved));
+            reception.expect(Expectation::Object(9), whole);
+            reception.has_early_bytes();
+            let rest = [&ticket[HEADER + 1..], &peer.data(&head(9)), &peer.data(&object(9))];
+            let rest = rest.concat();
+            let end = line.then(&rest).run(&mut reception);
+            assert!(matches!(end, Ok(End::Complete(_))), "{layer:?} {whole} {end:?}");
+        }
+    }
+}
