@@ -10,6 +10,7 @@
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
 
+mod advice;
 mod arrival;
 mod asks;
 mod coalescing;
