@@ -317,6 +317,9 @@ fn server_hellos_that_no_honest_server_sends() {
     assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
     assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
     assert_refused(ErrorKind::NotTls, "no TLS record", |_| b"HTTP/1.1 400".to_vec());
+    assert_refused(Handshake, "a malformed record", |client| {
+        [in_record(&puppet::server_hello(client)), b"HTTP/1.1 400".to_vec()].concat()
+    });
     assert_refused(ErrorKind::Alert, "handshake_failure", |_| vec![21, 3, 3, 0, 2, 2, 40]);
     assert_refused(ErrorKind::EarlyClose, "close_notify", |_| vec![21, 3, 3, 0, 2, 1, 0]);
 }
