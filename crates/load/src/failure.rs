@@ -101,11 +101,14 @@ impl fmt::Display for ErrorKind {
 pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) seen: String,
+    /// Whether it was found in a response that was opened whole: in one that is walked, the same
+    /// fault may stay unseen.
+    pub(crate) is_in_whole: bool,
 }
 
 impl Failure {
     pub(crate) fn new(kind: ErrorKind, seen: impl Into<String>) -> Self {
-        Self { kind, seen: seen.into() }
+        Self { kind, seen: seen.into(), is_in_whole: false }
     }
 
     /// Bytes that came before any request that they could answer.

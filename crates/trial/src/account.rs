@@ -52,6 +52,7 @@ impl Trial {
         };
         let evidence = Evidence::of(&Facts {
             operations: &operations,
+            verified: outcome.verified,
             window: outcome.window,
             connections: self.plan.connections,
             is_server_here: self.is_server_here(),

@@ -7,7 +7,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
-use load::ErrorKind;
+use load::{ErrorKind, Verified};
 use observe::{CoreShares, InterruptTime, OpenDescriptors};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -29,6 +29,19 @@ pub struct Evidence {
     /// Failed operations over all that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
+    /// Responses with wrong content, or a record that was not authentic, among those that were
+    /// opened whole; where all of these were right, among all.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wrong_bodies: u64,
+    /// How many responses that is a part of; 0 where none was wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checked_bodies: u64,
+    /// Handshakes that did not authenticate the server, warm-up included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unauthentic_handshakes: u64,
+    /// Those and the handshakes whose signature was verified; 0 where none was wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checked_handshakes: u64,
     /// Connections that could not be made because the client had no file descriptor left.
     #[serde(skip_serializing_if = "is_zero")]
     pub descriptors_lacking: u64,
@@ -125,6 +138,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) operations: &'a Operations,
+    pub(crate) verified: Verified,
     /// The length of the window.
     pub(crate) window: Nanos,
     pub(crate) connections: usize,
@@ -157,6 +171,13 @@ impl Evidence {
         let failed = operations.errors.values().sum();
         let count = |kind: ErrorKind| operations.errors.get(kind.name()).copied().unwrap_or(0);
         let ended = operations.completed + failed;
+        let Verified { opened, wrong, signatures, unauthentic, .. } = facts.verified;
+        let (wrong_bodies, right_bodies) = match wrong {
+            // A walk sees the content of some records of each response.
+            0 => (count(ErrorKind::Content), operations.completed),
+            _ => (wrong, opened),
+        };
+        let of_checked = |wrong: u64, right: u64| if wrong > 0 { wrong + right } else { 0 };
         let busiest = facts
             .client_usages()
             .and_then(|usages| usages.into_iter().max_by(|a, b| a.busy().total_cmp(&b.busy())));
@@ -166,6 +187,10 @@ impl Evidence {
             completed: operations.completed,
             failed,
             failed_share: (ended > 0).then(|| rounded(failed as f64 / ended as f64)),
+            wrong_bodies,
+            checked_bodies: of_checked(wrong_bodies, right_bodies),
+            unauthentic_handshakes: unauthentic,
+            checked_handshakes: of_checked(unauthentic, signatures),
             descriptors_lacking: count(ErrorKind::Descriptors),
             ports_lacking: count(ErrorKind::Ports),
             server_descriptors: facts

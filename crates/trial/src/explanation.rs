@@ -17,6 +17,16 @@ impl Verdict {
             Limit::Errors if e.completed == 0 => {
                 format!("no operation completed, {} failed", thousands(e.failed))
             }
+            Limit::Errors if e.wrong_bodies > 0 => format!(
+                "{} of {} bodies that were checked were wrong",
+                thousands(e.wrong_bodies),
+                thousands(e.checked_bodies)
+            ),
+            Limit::Errors if e.unauthentic_handshakes > 0 => format!(
+                "{} of {} handshakes that were checked did not authenticate the server",
+                thousands(e.unauthentic_handshakes),
+                thousands(e.checked_handshakes)
+            ),
             Limit::Errors => format!(
                 "{} of the operations failed ({} of {})",
                 percent(e.failed_share.unwrap_or_default()),

@@ -78,6 +78,7 @@ mod fits {
                 walked: completed - completed / 64,
                 opened: completed / 64,
                 compared: completed / 64,
+                ..Verified::default()
             },
             lost: Vec::new(),
         }

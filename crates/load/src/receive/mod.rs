@@ -216,6 +216,12 @@ impl Reception {
         self.body() - self.dropped
     }
 
+    /// Whether nothing of the response under way is dropped: it was asked for whole, or its end has
+    /// come with its first record.
+    fn is_opened_whole(&self) -> bool {
+        self.whole || (self.dropped == 0 && self.body_left() == Some(0))
+    }
+
     /// Whether the response under way has begun to arrive.
     pub(crate) fn has_begun(&self) -> bool {
         self.response.as_ref().is_some_and(Response::has_begun)
@@ -345,7 +351,11 @@ impl Reception {
     /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
     /// is left over belongs to what comes next.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        let (used, given) = self.take(bytes)?;
+        let (used, given) = self.take(bytes).map_err(|failure| Failure {
+            is_in_whole: self.is_opened_whole()
+                && matches!(failure.kind, ErrorKind::Content | ErrorKind::UnverifiableRecord),
+            ..failure
+        })?;
         self.wire += used as u64;
         if let (Given::Complete(completed), Framing::Tls { lengths, .. }) = (given, &self.framing) {
             lengths.totals.learn(completed.body, self.wire);

@@ -222,6 +222,7 @@ fn signatures_over_something_else() {
         let outcome = run(plan);
         assert_eq!(kinds(&outcome), [(ErrorKind::Authentication, 2)]);
         assert_eq!((outcome.completed, outcome.verified.signatures), (2, 0));
+        assert_eq!(outcome.verified.unauthentic, 2);
     }
 }
 

@@ -321,9 +321,11 @@ fn wrong_content_in_each_record_but_the_first() {
     // Whether the content or the count of bytes is wrong, a walk cannot tell.
     let outcome = run(https(server.address(), OBJECT_PATH));
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_eq!(outcome.verified.wrong, 0);
     let mut plan = https(server.address(), OBJECT_PATH);
     plan.verify = one_in(1);
-    assert_fails(plan, ErrorKind::Content);
+    let outcome = run(plan);
+    assert_eq!((kinds(&outcome), outcome.verified.wrong), (vec![(ErrorKind::Content, 3)], 3));
 }
 
 #[test]

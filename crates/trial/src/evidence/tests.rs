@@ -57,6 +57,7 @@ fn evidence_where(
 ) -> Evidence {
     let mut facts = Facts {
         operations: &Operations { completed: 1000, ..Operations::default() },
+        verified: Verified::default(),
         window: Nanos(600_000_000),
         connections: 64,
         is_server_here: server.is_some(),
@@ -72,6 +73,36 @@ fn evidence_where(
     };
     change(&mut facts);
     Evidence::of(&facts)
+}
+
+#[test]
+fn wrong_bodies_are_a_part_of_those_that_were_checked() {
+    let found = |wrong, content| {
+        let nothing = Readings::begin(Reading::default());
+        let mut operations = Operations { completed: 1000, ..Operations::default() };
+        operations.errors.insert("content".to_owned(), content);
+        let found = Evidence::of(&Facts {
+            operations: &operations,
+            verified: Verified { opened: 19, wrong, ..Verified::default() },
+            window: Nanos(600_000_000),
+            connections: 64,
+            is_server_here: false,
+            readings: &nothing,
+            shares: &BTreeMap::new(),
+            server_cpus: None,
+            client_cpus: &CpuList::from(0),
+            backend_cpus: None,
+            siblings: &[],
+            interrupt_time: None,
+            server_descriptors: None,
+            interfaces: &[],
+        });
+        (found.wrong_bodies, found.checked_bodies)
+    };
+    assert_eq!(found(0, 0), (0, 0));
+    assert_eq!(found(12, 12), (12, 31));
+    // Where a walk found them, all responses were looked at.
+    assert_eq!(found(0, 12), (12, 1012));
 }
 
 #[test]
@@ -93,6 +124,7 @@ fn a_backend_is_no_foreign_program_and_not_the_server() {
     let found = |backend: &CpuList| {
         Evidence::of(&Facts {
             operations: &Operations::default(),
+            verified: Verified::default(),
             window: Nanos(1_000_000_000),
             connections: 64,
             is_server_here: true,
@@ -129,6 +161,10 @@ fn every_candidate_has_its_figure() {
             completed: 1000,
             failed: 0,
             failed_share: Some(0.0),
+            wrong_bodies: 0,
+            checked_bodies: 0,
+            unauthentic_handshakes: 0,
+            checked_handshakes: 0,
             descriptors_lacking: 0,
             ports_lacking: 0,
             server_descriptors: None,

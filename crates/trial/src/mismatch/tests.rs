@@ -238,7 +238,8 @@ fn bodies_must_have_been_opened_and_compared() {
             outcome.verified = Verified { signatures: 1, ..verified };
         })
     };
-    let all = Verified { signatures: 1, walked: 984, opened: 40, compared: 40 };
+    let all =
+        Verified { signatures: 1, walked: 984, opened: 40, compared: 40, ..Verified::default() };
     assert!(with(all, 1024).is_empty());
     assert_eq!(
         with(Verified { compared: 0, ..all }, 1024),

@@ -74,6 +74,22 @@ fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
 }
 
 #[test]
+fn one_wrong_answer_of_a_sample_is_one_too_many() {
+    let wrong = judged(|e| {
+        (e.failed, e.failed_share) = (12, Some(0.0012));
+        (e.wrong_bodies, e.checked_bodies) = (12, 31);
+    });
+    assert_eq!(wrong.limit, Limit::Errors);
+    assert_eq!(wrong.reason(), "12 of 31 bodies that were checked were wrong");
+    let unauthentic = judged(|e| (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16));
+    assert_eq!(unauthentic.limit, Limit::Errors);
+    assert_eq!(
+        unauthentic.reason(),
+        "1 of 16 handshakes that were checked did not authenticate the server"
+    );
+}
+
+#[test]
 fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
     let offered = |served, busy| {
         judged(|e| {
