@@ -129,7 +129,8 @@ fn a_resumed_handshake_shows_no_certificate_and_in_tls12_no_group() {
         })
     };
     assert!(resumed(|_| {}).is_empty());
-    assert_eq!(resumed(|again| again.resumed = false).len(), 2);
+    // And none that resumed.
+    assert_eq!(resumed(|again| again.resumed = false).len(), 3);
     assert_eq!(
         resumed(|again| again.group = Some(Group::Secp256r1)),
         ["group: asked x25519, got secp256r1 in 10 handshakes"]
@@ -180,6 +181,26 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
     );
     // Too few to tell.
     assert_eq!(differences("70%", 20, 0), Vec::<String>::new());
+}
+
+#[test]
+fn kept_connections_that_were_to_resume_and_did_not_are_a_mismatch() {
+    let of_4 = |operation, resumed| {
+        mismatches(|plan, outcome| {
+            plan.operation = operation;
+            plan.tls.resumption = "100%".parse().unwrap();
+            outcome.completed = 4;
+            outcome.negotiated = vec![(negotiated(), 4 - resumed)];
+            outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
+        })
+    };
+    assert_eq!(
+        of_4(Operation::Requests, 0),
+        ["resumption_percent: asked 100%, got none of 4 handshakes resumed"]
+    );
+    assert!(of_4(Operation::Requests, 1).is_empty());
+    // More handshakes would have come, and the first ones have nothing to resume.
+    assert!(of_4(Operation::OneRequestPerConnection, 0).is_empty());
 }
 
 #[test]
