@@ -1,7 +1,9 @@
 //! The journal file: a line a trial, on disk before the next trial begins.
 //!
 //! A crash or `kill -9` can leave half a line at the end, nowhere else. So a torn last line is
-//! discarded when the file is read, and any other damage is an error that names its line.
+//! discarded when the file is read. Any other line that is damaged is left out too, but named.
+//!
+//! Rates are in the lines for other programs; toll computes them from counts and times again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::left_out::LeftOutLines;
 use crate::primitive;
 use trial::{Line, SCHEMA};
 
@@ -30,6 +33,8 @@ pub struct Entries {
     pub primitives: Vec<primitive::Line>,
     /// What the instructions of the processor allow.
     pub bounds: Vec<primitive::BoundLine>,
+    /// Lines that are in none of these.
+    pub left_out: LeftOutLines,
 }
 
 /// Why a journal could not be written or read.
@@ -42,16 +47,6 @@ pub enum JournalError {
         path: String,
         /// The system's word.
         source: io::Error,
-    },
-    /// A line that is not the last one holds no trial.
-    #[error("{path}, line {number}: {why}; restore the file from a copy, or remove that line")]
-    Damaged {
-        /// Which file.
-        path: String,
-        /// Which line, from 1.
-        number: usize,
-        /// What is wrong with it.
-        why: String,
     },
     /// A line of a form that this version does not know.
     #[error(
@@ -68,12 +63,12 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Opens a journal file, a new one or that of an earlier run, with the trials that it has. A
+    /// Opens a journal file, a new one or that of an earlier run, with the lines that it has. A
     /// torn last line is removed, so that the next trial begins a line of its own.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
-    pub fn open(path: &Path) -> Result<(Self, Vec<Line>), JournalError> {
+    /// The system's; a line of another schema.
+    pub fn open(path: &Path) -> Result<(Self, Entries), JournalError> {
         let failed = |source| JournalError::file(path, source);
         let file =
             OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
@@ -81,7 +76,7 @@ impl Journal {
         let whole = whole_lines(&bytes);
         let entries = parse_lines(path, whole)?;
         file.set_len(whole.len() as u64).map_err(failed)?;
-        Ok((Self { file, path: path.to_owned() }, entries.trials))
+        Ok((Self { file, path: path.to_owned() }, entries))
     }
 
     /// Appends a trial and waits until it is on disk.
@@ -115,7 +110,7 @@ impl Journal {
     /// Reads all trials of a journal; a torn last line is left out.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
+    /// The system's; a line of another schema.
     pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
         Self::entries(path).map(|entries| entries.trials)
     }
@@ -123,7 +118,7 @@ impl Journal {
     /// Reads all lines of a journal; a torn last line is left out.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
+    /// The system's; a line of another schema.
     pub fn entries(path: &Path) -> Result<Entries, JournalError> {
         let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
         parse_lines(path, whole_lines(&bytes))
@@ -139,38 +134,44 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
     let mut entries = Entries::default();
     for (place, text) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let number = place + 1;
-        let value = parse(path, number, text)?;
-        match value.get("role").and_then(Value::as_str) {
-            Some("primitive") => entries.primitives.push(typed(path, number, value)?),
-            Some("bound") => entries.bounds.push(typed(path, number, value)?),
-            _ => entries.trials.push(typed(path, number, value)?),
+        let value = serde_json::from_slice::<Value>(text).map_err(|error| in_words(&error));
+        let schema = value.as_ref().ok().and_then(|value| value.get("schema")?.as_u64());
+        if let Some(schema) = schema.filter(|schema| *schema != u64::from(SCHEMA)) {
+            let path = path.display().to_string();
+            return Err(JournalError::Schema { path, number, schema });
+        }
+        if let Err(why) = value.and_then(|value| entries.add(value)) {
+            entries.left_out.add_damaged(format!("line {number} ({why})"));
         }
     }
     Ok(entries)
 }
 
-fn parse(path: &Path, number: usize, text: &[u8]) -> Result<Value, JournalError> {
-    let value: Value =
-        serde_json::from_slice(text).map_err(|error| damaged(path, number, &error))?;
-    match value.get("schema").and_then(Value::as_u64) {
-        Some(schema) if schema != u64::from(SCHEMA) => {
-            Err(JournalError::Schema { path: path.display().to_string(), number, schema })
+impl Entries {
+    /// Adds a line, or says why it is none.
+    fn add(&mut self, value: Value) -> Result<(), String> {
+        match value.get("role").and_then(Value::as_str) {
+            Some("primitive") => self.primitives.push(typed(value)?),
+            Some("bound") => self.bounds.push(typed(value)?),
+            _ => {
+                let line: Line = typed(value)?;
+                if let Some(why) = line.contradiction() {
+                    return Err(why.to_owned());
+                }
+                self.trials.push(line.with_rates());
+            }
         }
-        _ => Ok(value),
+        Ok(())
     }
 }
 
-fn typed<T: DeserializeOwned>(path: &Path, number: usize, value: Value) -> Result<T, JournalError> {
-    serde_json::from_value(value).map_err(|error| damaged(path, number, &error))
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| in_words(&error))
 }
 
-fn damaged(path: &Path, number: usize, error: &serde_json::Error) -> JournalError {
-    JournalError::Damaged {
-        path: path.display().to_string(),
-        number,
-        // Without serde's "at line 1 column 7": the line is named already.
-        why: error.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-    }
+/// Without serde's "at line 1 column 7": the line is named already.
+fn in_words(error: &serde_json::Error) -> String {
+    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 impl JournalError {
@@ -188,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let (mut journal, before) = Journal::open(&path).unwrap();
-        assert_eq!(before, []);
+        assert_eq!(before, Entries::default());
         let mut lines = Vec::new();
         for order in 0..trials {
             let mut line = example();
@@ -217,13 +218,41 @@ mod tests {
     }
 
     #[test]
-    fn damage_in_the_middle_names_its_line() {
-        let (_folder, path, _) = journal_of(3);
+    fn a_damaged_line_is_named_and_left_out() {
+        for (what, damaged, why) in [
+            ("\"order\":1", "\"order\":x", "expected value"),
+            ("\"completed\":39", "\"completed\":-5", "invalid value: integer `-5`, expected u64"),
+            ("600000000,\"op", "0,\"op", "a window of 0 ns that was not interrupted"),
+        ] {
+            let (_folder, path, mut lines) = journal_of(3);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut texts: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            assert!(texts[1].contains(what), "{what}");
+            texts[1] = texts[1].replacen(what, damaged, 1);
+            std::fs::write(&path, texts.concat() + "torn").unwrap();
+            let entries = Journal::entries(&path).unwrap();
+            lines.remove(1);
+            assert_eq!(entries.trials, lines);
+            let named: Vec<_> = entries.left_out.sentences().collect();
+            assert_eq!(named, [format!("1 line is left out as damaged: line 2 ({why})")]);
+            // A run that goes on leaves it where it is.
+            assert_eq!(Journal::open(&path).unwrap().1, entries);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), texts.concat());
+        }
+    }
+
+    #[test]
+    fn rates_follow_from_counts_and_the_window() {
+        let (_folder, path, lines) = journal_of(2);
         let text = std::fs::read_to_string(&path).unwrap();
-        let damaged = text.replacen("\"order\":1", "\"order\":x", 1);
-        std::fs::write(&path, damaged).unwrap();
-        let message = Journal::read(&path).unwrap_err().to_string();
-        assert!(message.contains("journal.jsonl, line 2: expected value; restore"), "{message}");
+        let changed = text.replacen("\"rate_per_s\":65.0", "\"rate_per_s\":-5", 1).replacen(
+            "\"goodput_bps\":8724152320",
+            "\"goodput_bps\":87241523200",
+            1,
+        );
+        assert_ne!(changed, text);
+        std::fs::write(&path, changed).unwrap();
+        assert_eq!(Journal::read(&path).unwrap(), lines);
     }
 
     #[test]
@@ -241,20 +270,10 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
         let (mut journal, before) = Journal::open(&path).unwrap();
-        assert_eq!(before, lines[..1]);
+        assert_eq!(before.trials, lines[..1]);
         let again = lines.pop().unwrap();
         journal.append(&again).unwrap();
         lines.push(again);
         assert_eq!(Journal::read(&path).unwrap(), lines);
-    }
-
-    #[test]
-    fn a_damaged_journal_is_not_touched() {
-        let (_folder, path, _) = journal_of(3);
-        let mut text = std::fs::read_to_string(&path).unwrap();
-        text = text.replacen("\"order\":1", "\"order\":x", 1) + "torn";
-        std::fs::write(&path, &text).unwrap();
-        assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { number: 2, .. })));
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

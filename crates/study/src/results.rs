@@ -135,19 +135,19 @@ impl Results {
         }
     }
 
-    /// Opens the journal, a new one or that of an earlier run, with the trials that it has. A torn
+    /// Opens the journal, a new one or that of an earlier run, with the lines that it has. A torn
     /// last line is removed.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
-    pub fn journal(&self) -> Result<(Journal, Vec<Line>), JournalError> {
+    /// The system's; a line of another schema.
+    pub fn journal(&self) -> Result<(Journal, Entries), JournalError> {
         Journal::open(&self.folder.join(JOURNAL))
     }
 
     /// The trials of the journal; none where there is no journal yet.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
+    /// The system's; a line of another schema.
     pub fn lines(&self) -> Result<Vec<Line>, JournalError> {
         let path = self.folder.join(JOURNAL);
         if path.exists() { Journal::read(&path) } else { Ok(Vec::new()) }
@@ -156,7 +156,7 @@ impl Results {
     /// All lines of the journal; none where there is no journal yet.
     ///
     /// # Errors
-    /// The system's; a damaged line, named.
+    /// The system's; a line of another schema.
     pub fn entries(&self) -> Result<Entries, JournalError> {
         let path = self.folder.join(JOURNAL);
         if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }

@@ -186,7 +186,9 @@ pub fn run<B: Bench>(
     interrupt: &AtomicBool,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
-    let (journal, lines) = results.journal()?;
+    let (journal, entries) = results.journal()?;
+    let cpus = results.machine()?.and_then(|machine| machine.cpus());
+    let lines = entries.of_study(study, cpus).trials;
     let mut agenda = Agenda::new(study, &lines);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {

@@ -24,9 +24,13 @@ impl Findings {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
         let study = study(results)?;
-        let entries = results.entries().map_err(Failure::request)?;
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
+        let entries = results.entries().map_err(Failure::request)?;
+        let entries = entries.of_study(&study, machine.as_ref().and_then(Machine::cpus));
+        for sentence in entries.left_out.sentences() {
+            eprintln!("toll: warning: {}: {sentence}", results.folder().display());
+        }
         let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
         Ok(Self { analysis, lines: entries.trials, machine, targets })
     }

@@ -96,8 +96,6 @@ impl Trial {
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
-        let seconds = outcome.window.seconds();
-        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         Line {
             schema: SCHEMA,
             place: None,
@@ -115,8 +113,8 @@ impl Trial {
                 decrypted: outcome.bytes.opened,
                 unproven: outcome.bytes.unproven,
             },
-            rate_per_s: per_second(outcome.completed as f64),
-            goodput_bps: per_second(outcome.bytes.body as f64 * 8.0).round() as u64,
+            rate_per_s: 0.0,
+            goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs::from(&outcome.latencies),
@@ -128,6 +126,7 @@ impl Trial {
             target_error: observed.target_error,
             load_error,
         }
+        .with_rates()
     }
 
     /// Whether what stands behind the server runs on CPUs of the server or the client.

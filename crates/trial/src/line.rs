@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use units::Nanos;
 
 use crate::receipt::Receipt;
 use crate::sought::Sought;
@@ -293,6 +294,16 @@ pub struct CoreSeries {
 }
 
 impl Line {
+    /// With the rates that follow from the counts and the window.
+    #[must_use]
+    pub(crate) fn with_rates(mut self) -> Self {
+        let seconds = Nanos(self.window_ns).seconds();
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        self.rate_per_s = per_second(self.operations.completed as f64);
+        self.goodput_bps = per_second(self.bytes.body as f64 * 8.0).round() as u64;
+        self
+    }
+
     /// Operations that failed within the window.
     #[must_use]
     pub fn failed(&self) -> u64 {
