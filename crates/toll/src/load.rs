@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::load::{
-    Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Stop,
-    TlsPlan, Trust, Url,
+    AddressError, Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan,
+    Receive, Stop, TlsPlan, Trust, Url,
 };
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
@@ -254,22 +254,17 @@ impl Arguments {
 
     /// Where the server is, if it may be loaded.
     fn address(&self) -> Result<SocketAddr, Failure> {
-        let address = self.url.resolve().map_err(|error| {
-            Failure::request(format!(
-                "{}: {}: {error}; is the name right?",
-                self.url,
-                self.url.host()
-            ))
-        })?;
-        if address.ip().to_canonical().is_loopback() || self.i_operate_this_host {
-            return Ok(address);
-        }
-        Err(Failure::request(format!(
-            "{} is at {}, which is not this machine's loopback; if it is yours to load, say so \
-             with --i-operate-this-host",
-            self.url,
-            address.ip()
-        )))
+        self.url.address(self.i_operate_this_host).map_err(|error| {
+            Failure::request(match error {
+                AddressError::Resolve(_) => {
+                    format!("{}: {}: {error}", self.url, self.url.host())
+                }
+                AddressError::Foreign(_) => format!(
+                    "{}: {error}; if it is yours to load, say so with --i-operate-this-host",
+                    self.url
+                ),
+            })
+        })
     }
 
     fn warmup(&self) -> Nanos {
