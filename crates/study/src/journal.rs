@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::left_out::LeftOutLines;
 use crate::primitive;
+use crate::results::sync_folder_of;
 use trial::{Line, SCHEMA};
 
 /// A journal that is being written.
@@ -72,6 +73,7 @@ impl Journal {
         let failed = |source| JournalError::file(path, source);
         let file =
             OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        sync_folder_of(path).map_err(failed)?;
         let bytes = std::fs::read(path).map_err(failed)?;
         let whole = whole_lines(&bytes);
         let entries = parse_lines(path, whole)?;

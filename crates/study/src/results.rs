@@ -254,15 +254,28 @@ impl Results {
         std::fs::read_to_string(&path).map_err(|source| ResultsError::read(&path, source))
     }
 
-    /// As a whole or not at all: a new file takes the old one's place when it is complete.
+    /// As a whole or not at all, also where the power fails: a new file takes the old one's place when
+    /// it is complete on the disk.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ResultsError> {
         let path = self.folder.join(name);
         let new = self.folder.join(format!("{name}.new"));
-        File::create(&new)
-            .and_then(|mut file| file.write_all(bytes))
-            .and_then(|()| std::fs::rename(&new, &path))
-            .map_err(|source| ResultsError::write(&path, source))
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&new, &path)?;
+            sync_folder_of(&path)
+        });
+        written.map_err(|source| {
+            // A disk that is full is not to keep half a file.
+            let _ = std::fs::remove_file(&new);
+            ResultsError::write(&path, source)
+        })
     }
+}
+
+/// Waits until the name of a file is on the disk.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl ResultsError {
