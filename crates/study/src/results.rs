@@ -103,6 +103,16 @@ impl Results {
         }
     }
 
+    /// Removes the folder of a run that did not begin, unless the message about it names a log there,
+    /// which is to be read.
+    pub fn remove_unless_log_named(self, message: &str) {
+        let name = self.folder.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| !message.contains(&format!("{name}/logs/"))) {
+            // What cannot be removed stays; the run is refused anyway.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
     /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {

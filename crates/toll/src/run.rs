@@ -121,14 +121,22 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .map_err(Failure::request)?,
     };
     let _lock = results.lock().map_err(Failure::request)?;
-    if is_new {
-        results.write_study(&study.resolved()).map_err(Failure::request)?;
-    }
+    let written = match is_new {
+        true => results.write_study(&study.resolved()).map_err(RunError::from),
+        false => Ok(()),
+    };
     let mut ran = 0;
-    let ended = arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran);
+    let ended = written
+        .and_then(|()| arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran));
     match ended {
         // Nothing was done, so nothing that was measured before is to be told again.
-        Err(error) if ran == 0 => Err(Failure::request(error)),
+        Err(error) if ran == 0 => {
+            let message = error.to_string();
+            if is_new {
+                results.remove_unless_log_named(&message);
+            }
+            Err(Failure::request(message))
+        }
         ended => arguments.present(&study, &results, ended),
     }
 }

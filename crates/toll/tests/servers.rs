@@ -161,7 +161,7 @@ fn an_address_that_is_not_trusted_not_there_or_not_mine_is_refused() {
     let refusal = |target: &str, case: &str| {
         let folder = tempfile::tempdir().unwrap();
         let ran = run(&folder, target, case);
-        assert_eq!((ran.code, ran.lines.len()), (Some(2), 0), "{}", ran.stderr);
+        assert_eq!((ran.code, ran.folder), (Some(2), None), "{}", ran.stderr);
         ran.stderr
     };
     let message = refusal(&server.target(), "");
