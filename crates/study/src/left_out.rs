@@ -4,12 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::journal::Entries;
-use crate::line::{CpuTimes, Line, Place};
 use crate::study::Study;
-
-/// The kernel books a running thread's CPU time at its ticks, up to 10 ms apart, so what is read at a
-/// window's ends may be a tick of each CPU too much.
-const TICK_NS: u64 = 10_000_000;
+use trial::{Place, Role};
 
 /// Lines that were left out, by the reason: how many, and the first of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,35 +62,17 @@ impl Entries {
 
 /// What makes a trial that one: measured again only where it was not valid, or at another load.
 fn trial(place: &Place) -> (String, bool, u32, Option<String>) {
-    let is_search = place.role == crate::Role::Search;
+    let is_search = place.role == Role::Search;
     (place.cell.clone(), is_search, place.round, place.find.as_ref().map(|find| find.load.clone()))
-}
-
-impl Line {
-    /// Why nobody can have measured this; `None` where that is not certain.
-    pub(crate) fn contradiction(&self) -> Option<&'static str> {
-        let has_ended_early = self.interrupted || self.load_error.is_some();
-        (self.window_ns == 0 && !has_ended_early)
-            .then_some("a window of 0 ns that was not interrupted")
-    }
-
-    /// Whose CPU time is more than so many CPUs have within the window.
-    fn excess_cpu_time(&self, cpus: usize) -> Option<String> {
-        let CpuTimes { server, client, backend, .. } = self.cpu_ns;
-        let most = (cpus as u64).saturating_mul(self.window_ns.saturating_add(TICK_NS));
-        [("server", server), ("client", client), ("backend", backend)]
-            .into_iter()
-            .find(|(_, used)| *used > Some(most))
-            .map(|(who, _)| format!("more CPU time of the {who} than {cpus} CPUs have"))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::tests::example;
     use crate::study::Server;
     use crate::testing::cell;
+    use trial::testing::example;
+    use trial::{CpuTimes, Line};
 
     fn study() -> Study {
         let text = "schema = 1\nquestion = \"?\"\n[target]\nserver = \"embedded\"\n[[case]]\nname = \"bulk\"\n";

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use study::{Limit, Line};
+use trial::{Limit, Line};
 use units::Bytes;
 
 /// `--verify 1/64` looks at so few that even a server which fails always stays under one failed

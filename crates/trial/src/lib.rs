@@ -7,6 +7,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod account;
+mod contradiction;
 mod evidence;
 mod explanation;
 mod invalid;

@@ -296,7 +296,7 @@ pub struct CoreSeries {
 impl Line {
     /// With the rates that follow from the counts and the window.
     #[must_use]
-    pub(crate) fn with_rates(mut self) -> Self {
+    pub fn with_rates(mut self) -> Self {
         let seconds = Nanos(self.window_ns).seconds();
         let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         self.rate_per_s = per_second(self.operations.completed as f64);
