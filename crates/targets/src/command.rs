@@ -41,18 +41,29 @@ impl CommandLine {
     }
 
     /// The command line with these values in the place of its placeholders.
+    /// What stands in braces in a value stays as it is.
     pub(crate) fn filled(&self, values: &Values<'_>) -> String {
         let path = |path: &Path| shell_quoted(&path.to_string_lossy());
-        [
+        let known = [
             ("{port}", values.port.to_owned()),
             ("{plain-port}", values.plain_port.to_owned()),
             ("{cert}", path(values.certificate)),
             ("{key}", path(values.key)),
             ("{root}", path(values.root)),
             ("{cpus}", shell_quoted(&values.settings.cpus.to_string())),
-        ]
-        .into_iter()
-        .fold(self.0.clone(), |text, (name, value)| text.replace(name, &value))
+        ];
+        let (mut filled, mut rest) = (String::new(), self.0.as_str());
+        while let Some(start) = rest.find('{') {
+            filled.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let (length, value) = known
+                .iter()
+                .find(|(name, _)| rest.starts_with(name))
+                .map_or((1, "{"), |(name, value)| (name.len(), value));
+            filled.push_str(value);
+            rest = &rest[length..];
+        }
+        filled + rest
     }
 
     pub(crate) fn start(
@@ -191,6 +202,20 @@ mod tests {
             line.filled(&values),
             r"serve -p 1:2 -c '/a b/c' -k '/it'\''s' '/r' '0,2' ${HOME}"
         );
+    }
+
+    #[test]
+    fn a_path_with_the_name_of_a_placeholder_stays_as_it_is() {
+        let line: CommandLine = "serve {port} {cert} {root}".parse().unwrap();
+        let values = Values {
+            settings: &Settings::new("0".parse().unwrap()),
+            port: "1",
+            plain_port: "2",
+            certificate: Path::new("/{root}/{key}/c"),
+            key: Path::new("/k"),
+            root: Path::new("/{cpus}"),
+        };
+        assert_eq!(line.filled(&values), "serve 1 '/{root}/{key}/c' '/{cpus}'");
     }
 
     #[test]
