@@ -83,7 +83,7 @@ impl CommandLine {
             port: &port.to_string(),
             plain_port: &plain_port.to_string(),
             certificate: &certificate,
-            key: &key,
+            key: key.path(),
             root: objects.root(),
         });
         let started =
@@ -99,6 +99,7 @@ impl CommandLine {
             stdout,
             stderr,
             death_signal: Signal::TERM,
+            secrets: vec![key],
         };
         let process = Process::start(launch)
             .map_err(|(program, source)| TargetError::Spawn { program, source })?;

@@ -68,12 +68,13 @@ impl Embedded {
         let (output, stderr) = place.log("output.log")?;
         let launch = Launch {
             program,
-            arguments: self.arguments(settings, objects.root(), &certificate, &key),
+            arguments: self.arguments(settings, objects.root(), &certificate, key.path()),
             environment: settings.variables(),
             cpus: &settings.cpus,
             stdout,
             stderr,
             death_signal: Signal::KILL,
+            secrets: vec![key],
         };
         let process = Process::start(launch)
             .map_err(|(program, source)| TargetError::Spawn { program, source })?;

@@ -18,6 +18,7 @@ use crate::place::Place;
 use crate::port::ReservedPort;
 use crate::process::{Launch, Process};
 use crate::running::{START_LIMIT, Started, Starting};
+use crate::secret::Secret;
 use crate::{Embedded, Objects, Running, Settings, TargetError, program};
 
 /// The file of its configuration.
@@ -73,13 +74,13 @@ impl Haproxy {
         let version = version(&program, settings)?;
         let backend = self.start_backend(settings, objects, folder)?;
         let (certificate, key) = place.identity(settings)?;
-        let pem = pem(&place, &certificate, &key)?;
+        let pem = pem(&place, &certificate, key.path())?;
         let (output, stdout) = place.log("output.log")?;
         let stderr = stdout.try_clone().map_err(TargetError::file(&output))?;
         let (https, http) = (ReservedPort::new()?, ReservedPort::new()?);
         let configuration = Configuration {
             settings,
-            pem: &pem,
+            pem: pem.path(),
             https: https.address(),
             http: http.address(),
             backend: backend.http(),
@@ -101,6 +102,7 @@ impl Haproxy {
             stderr,
             // It has no processes of its own.
             death_signal: Signal::KILL,
+            secrets: vec![key, pem],
         };
         let process = Process::start(launch)
             .map_err(|(program, source)| TargetError::Spawn { program, source })?;
@@ -148,25 +150,11 @@ fn environment(settings: &Settings, library_file: &Path) -> Vec<(OsString, OsStr
 }
 
 /// HAProxy wants certificate and key in one file.
-fn pem(place: &Place, certificate: &Path, key: &Path) -> Result<PathBuf, TargetError> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-
+fn pem(place: &Place, certificate: &Path, key: &Path) -> Result<Secret, TargetError> {
     let path = place.folder.join(PEM);
     let read = |path: &Path| fs::read(path).map_err(TargetError::file(path));
-    let (certificate, key) = (read(certificate)?, read(key)?);
-    let mut options = fs::File::options();
-    options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .and_then(|mut file| {
-            file.write_all(&certificate)?;
-            file.write_all(&key)
-        })
-        .map_err(TargetError::file(&path))?;
-    Ok(path)
+    let content = [read(certificate)?, read(key)?].concat();
+    Secret::write(path.clone(), &content).map_err(TargetError::file(&path))
 }
 
 /// HAProxy's own check of its configuration, whose complaints become the error.

@@ -34,6 +34,7 @@ mod process;
 mod program;
 mod ready;
 mod running;
+mod secret;
 mod settings;
 mod spawner;
 
@@ -52,6 +53,7 @@ pub use nginx::Nginx;
 pub use objects_on_disk::Objects;
 pub use process::{Launch, Process, Stopped};
 pub use running::Running;
+pub use secret::Secret;
 pub use settings::Settings;
 
 /// Which server is under test, with what only that server can be told.

@@ -60,7 +60,7 @@ impl Nginx {
             root: objects.root(),
             folder: &place.folder,
             certificate: &certificate,
-            key: &key,
+            key: key.path(),
             error_log: &error_log,
             https: https.address(),
             http: http.address(),
@@ -82,6 +82,7 @@ impl Nginx {
             stderr,
             // The master ends its workers upon SIGTERM; upon SIGKILL it would leave them.
             death_signal: Signal::TERM,
+            secrets: vec![key],
         };
         let process = Process::start(launch)
             .map_err(|(program, source)| TargetError::Spawn { program, source })?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tls::Identity;
 
+use crate::secret::Secret;
 use crate::{Settings, TargetError};
 
 /// Servers of one kind in one result folder before something must be wrong.
@@ -52,10 +53,10 @@ impl Place {
         )))
     }
 
-    /// Makes a fresh key and its certificate there; their paths, the certificate's first.
-    pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, PathBuf), TargetError> {
-        let (certificate, key) = (self.folder.join(CERTIFICATE), self.folder.join(KEY));
-        Identity::generate(settings.certificate_key)?.write(&certificate, &key)?;
+    /// Makes a fresh key and its certificate there; the certificate first.
+    pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, Secret), TargetError> {
+        let (certificate, key) = (self.folder.join(CERTIFICATE), Secret::at(self.folder.join(KEY)));
+        Identity::generate(settings.certificate_key)?.write(&certificate, key.path())?;
         Ok((certificate, key))
     }
 

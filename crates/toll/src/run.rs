@@ -88,8 +88,8 @@ Examples:
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
 study.toml (all that the study left open filled in), machine.json, targets.json, logs/ of the
-servers, and targets/ with their configurations and private keys. toll report DIR makes the report
-again.";
+servers, and targets/ with their configurations and certificates; their private keys are removed with
+them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;

@@ -122,7 +122,14 @@ fn haproxy_is_measured_without_its_backend() {
         let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::SharedBackend);
         assert_eq!(warned, CpuList::allowed().unwrap().len() < 3, "{:?}", line.warnings);
     }
-    let logs = ran.folder.unwrap().join("logs");
+    let results = ran.folder.unwrap();
+    for target in ["haproxy", "backend"] {
+        let files = fs::read_dir(results.join("targets").join(target)).unwrap().flatten();
+        let names: Vec<_> = files.map(|file| file.file_name().into_string().unwrap()).collect();
+        assert!(names.iter().any(|name| name == "server.crt"), "{names:?}");
+        assert!(!names.iter().any(|name| name.ends_with("key") || name.ends_with("pem")));
+    }
+    let logs = results.join("logs");
     assert!(logs.join("haproxy/output.log").is_file() && logs.join("backend").is_dir());
 }
 

@@ -2,6 +2,7 @@
 //! holds for the others. What only nginx does is tested in its own crate.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -136,6 +137,20 @@ fn cpus_of_threads(pid: u32) -> Vec<String> {
         .collect()
 }
 
+/// The modes of the files with private keys in the result folder.
+fn key_modes(folder: &TempDir) -> Vec<u32> {
+    let targets = std::fs::read_dir(folder.path().join("targets")).unwrap().flatten();
+    let files = targets.flat_map(|target| std::fs::read_dir(target.path()).unwrap().flatten());
+    files
+        .filter(|file| {
+            // One that goes meanwhile is gone.
+            let content = std::fs::read(file.path()).unwrap_or_default();
+            String::from_utf8_lossy(&content).contains("PRIVATE KEY")
+        })
+        .map(|file| file.metadata().unwrap().permissions().mode() & 0o777)
+        .collect()
+}
+
 #[test]
 fn each_sends_the_same_objects_and_stops() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,8 +164,11 @@ fn each_sends_the_same_objects_and_stops() {
         server.check_alive().unwrap();
         let processes = tree(server.pid());
         assert!(!processes.is_empty());
+        let modes = key_modes(&folder);
+        assert!(!modes.is_empty() && modes.iter().all(|mode| *mode == 0o600), "{kind}: {modes:?}");
         assert_eq!(server.stop(), Stopped::InTime, "{kind}");
         assert_gone(&processes, &kind.to_string());
+        assert!(key_modes(&folder).is_empty(), "{kind}");
     }
 }
 
@@ -235,6 +253,7 @@ fn each_is_stopped_by_a_drop_in_a_panic() {
         .join();
         assert!(outcome.is_err());
         assert_gone(&processes, &kind.to_string());
+        assert!(key_modes(&folder).is_empty(), "{kind}");
     }
 }
 
@@ -308,6 +327,7 @@ fn haproxy_says_what_it_does_not_take() {
     assert!(message.starts_with("haproxy refuses its configuration "), "{message}");
     assert!(message.contains("curves"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(key_modes(&folder).is_empty());
 }
 
 /// A copy of the TLS library that the server runs on by itself.
@@ -446,6 +466,7 @@ fn all_go_when_their_starter_is_killed() {
     helper.kill().unwrap();
     helper.wait().unwrap();
     assert_gone(&processes, "the server");
+    assert!(within_limit(|| key_modes(&folder).is_empty()));
 }
 
 #[test]
