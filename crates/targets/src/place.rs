@@ -53,11 +53,12 @@ impl Place {
         )))
     }
 
-    /// Makes a fresh key and its certificate there; the certificate first.
-    pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, Secret), TargetError> {
-        let (certificate, key) = (self.folder.join(CERTIFICATE), Secret::at(self.folder.join(KEY)));
-        Identity::generate(settings.certificate_key)?.write(&certificate, key.path())?;
-        Ok((certificate, key))
+    /// Makes a fresh key and its certificate there, and takes care of the key.
+    pub(crate) fn identity(&self, settings: &Settings) -> Result<Secret, TargetError> {
+        let key = Secret::at(self.folder.join(KEY));
+        Identity::generate(settings.certificate_key)?
+            .write(&self.folder.join(CERTIFICATE), key.path())?;
+        Ok(key)
     }
 
     /// A new file for what the server prints, and its path.

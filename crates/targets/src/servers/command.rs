@@ -1,22 +1,84 @@
 //! A server of the user's own, started by a command line.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::process::Signal;
-
-use crate::place::Place;
-use crate::port::ReservedPort;
-use crate::process::{Launch, Process};
+use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::{START_LIMIT, Started, Starting};
-use crate::{Objects, Running, Settings, TargetError};
+use crate::running::Started;
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError};
 
 /// What a command line may hold in braces, each with its meaning.
 const PLACEHOLDERS: [&str; 6] = ["port", "plain-port", "cert", "key", "root", "cpus"];
+
+pub(super) struct Command;
+
+impl Server for Command {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+
+    fn is_configured(&self) -> bool {
+        false
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["command"]
+    }
+}
+
+impl Program for Command {
+    fn binary(&self) -> Binary {
+        Binary::Path("/bin/sh")
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        line(settings).map(drop)
+    }
+
+    fn version(&self, _binary: &Path, settings: &Settings) -> Result<String, TargetError> {
+        line(settings).map(ToString::to_string)
+    }
+
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        let line = site.settings.command.as_ref().map(|line| line.filled(site));
+        Invocation {
+            arguments: vec!["-c".into(), line.unwrap_or_default().into()],
+            has_children: true,
+            needs_free_ports: true,
+            ..Invocation::default()
+        }
+    }
+
+    /// What it serves is not known, so it is enough that it listens.
+    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let wanted = |is_wanted: fn(&CommandLine) -> bool| {
+            site.settings.command.as_ref().is_some_and(is_wanted)
+        };
+        if wanted(CommandLine::has_tls) {
+            ready::listens(site.https, deadline)?;
+        }
+        if wanted(CommandLine::has_plain) {
+            ready::listens(site.http, deadline)?;
+        }
+        Ok(site.started())
+    }
+}
+
+fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
+    settings.command.as_ref().ok_or_else(|| {
+        TargetError::Settings("the command of the server is missing; give it".to_owned())
+    })
+}
 
 /// A command line for `/bin/sh` that starts a server in the foreground.
 ///
@@ -40,17 +102,22 @@ impl CommandLine {
         self.0.contains("{plain-port}")
     }
 
-    /// The command line with these values in the place of its placeholders.
+    /// The command line with what its placeholders stand for.
     /// What stands in braces in a value stays as it is.
-    pub(crate) fn filled(&self, values: &Values<'_>) -> String {
+    pub(crate) fn filled(&self, site: &Site<'_>) -> String {
         let path = |path: &Path| shell_quoted(&path.to_string_lossy());
+        // A dry run has no ports yet.
+        let port = |address: SocketAddr, unknown: &str| match address.port() {
+            0 => unknown.to_owned(),
+            port => port.to_string(),
+        };
         let known = [
-            ("{port}", values.port.to_owned()),
-            ("{plain-port}", values.plain_port.to_owned()),
-            ("{cert}", path(values.certificate)),
-            ("{key}", path(values.key)),
-            ("{root}", path(values.root)),
-            ("{cpus}", shell_quoted(&values.settings.cpus.to_string())),
+            ("{port}", port(site.https, "PORT")),
+            ("{plain-port}", port(site.http, "PLAIN-PORT")),
+            ("{cert}", path(&site.certificate())),
+            ("{key}", path(&site.key())),
+            ("{root}", path(site.root)),
+            ("{cpus}", shell_quoted(&site.settings.cpus.to_string())),
         ];
         let (mut filled, mut rest) = (String::new(), self.0.as_str());
         while let Some(start) = rest.find('{') {
@@ -65,73 +132,6 @@ impl CommandLine {
         }
         filled + rest
     }
-
-    pub(crate) fn start(
-        &self,
-        settings: &Settings,
-        objects: &Arc<Objects>,
-        folder: &Path,
-    ) -> Result<Running, TargetError> {
-        let place = Place::claim(folder, "command")?;
-        let (certificate, key) = place.identity(settings)?;
-        let (output, stdout) = place.log("output.log")?;
-        let stderr = stdout.try_clone().map_err(TargetError::file(&output))?;
-        let (https, http) = (ReservedPort::new()?, ReservedPort::new()?);
-        let (port, plain_port) = (https.address().port(), http.address().port());
-        let line = self.filled(&Values {
-            settings,
-            port: &port.to_string(),
-            plain_port: &plain_port.to_string(),
-            certificate: &certificate,
-            key: key.path(),
-            root: objects.root(),
-        });
-        let started =
-            Started { version: self.to_string(), https: https.address(), http: http.address() };
-        // Not every server sets SO_REUSEPORT, so the ports are free for a moment; whoever took one
-        // meanwhile keeps the server from listening, and it says so.
-        drop((https, http));
-        let launch = Launch {
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".into(), line.into()],
-            environment: settings.variables(),
-            cpus: &settings.cpus,
-            stdout,
-            stderr,
-            death_signal: Signal::TERM,
-            secrets: vec![key],
-        };
-        let process = Process::start(launch)
-            .map_err(|(program, source)| TargetError::Spawn { program, source })?;
-        let deadline = Instant::now() + START_LIMIT;
-        let log_files = vec![output];
-        let starting = Starting {
-            place,
-            process,
-            certificate,
-            log_files,
-            incidents: None,
-            deadline,
-            backend: None,
-        };
-        let wanted = [(self.has_tls(), started.https), (self.has_plain(), started.http)];
-        starting.finish_when(settings, objects, started, |deadline| {
-            let mut ports = wanted.iter().filter(|(is_wanted, _)| *is_wanted);
-            ports.try_for_each(|(_, address)| -> Result<(), Unready> {
-                ready::listens(*address, deadline)
-            })
-        })
-    }
-}
-
-/// What stands for a command line's placeholders.
-pub(crate) struct Values<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) port: &'a str,
-    pub(crate) plain_port: &'a str,
-    pub(crate) certificate: &'a Path,
-    pub(crate) key: &'a Path,
-    pub(crate) root: &'a Path,
 }
 
 /// A text as one word for a shell.
@@ -184,6 +184,7 @@ impl fmt::Display for CommandLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::tests::site;
 
     #[test]
     fn placeholders_are_filled_and_quoted() {
@@ -191,32 +192,20 @@ mod tests {
             "serve -p {port}:{plain-port} -c {cert} -k {key} {root} {cpus} ${HOME}"
                 .parse()
                 .unwrap();
-        let values = Values {
-            settings: &Settings::new("0,2".parse().unwrap()),
-            port: "1",
-            plain_port: "2",
-            certificate: Path::new("/a b/c"),
-            key: Path::new("/it's"),
-            root: Path::new("/r"),
-        };
+        let settings = Settings::new("0,2".parse().unwrap());
+        let site = Site { root: Path::new("/r"), ..site("/it's", &settings) };
         assert_eq!(
-            line.filled(&values),
-            r"serve -p 1:2 -c '/a b/c' -k '/it'\''s' '/r' '0,2' ${HOME}"
+            line.filled(&site),
+            r"serve -p 1:2 -c '/it'\''s/server.crt' -k '/it'\''s/server.key' '/r' '0,2' ${HOME}"
         );
     }
 
     #[test]
     fn a_path_with_the_name_of_a_placeholder_stays_as_it_is() {
         let line: CommandLine = "serve {port} {cert} {root}".parse().unwrap();
-        let values = Values {
-            settings: &Settings::new("0".parse().unwrap()),
-            port: "1",
-            plain_port: "2",
-            certificate: Path::new("/{root}/{key}/c"),
-            key: Path::new("/k"),
-            root: Path::new("/{cpus}"),
-        };
-        assert_eq!(line.filled(&values), "serve 1 '/{root}/{key}/c' '/{cpus}'");
+        let settings = Settings::new("0".parse().unwrap());
+        let site = Site { root: Path::new("/{cpus}"), ..site("/{root}/{key}", &settings) };
+        assert_eq!(line.filled(&site), "serve 1 '/{root}/{key}/server.crt' '/{cpus}'");
     }
 
     #[test]

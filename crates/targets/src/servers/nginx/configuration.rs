@@ -4,12 +4,12 @@
 //! needs neither root nor a folder of the system.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 use std::path::Path;
 
-use tls::{CertificateKey, Suite, Version};
+use tls::Version;
 
-use crate::{Settings, TargetError};
+use crate::site::Site;
+use crate::{TargetError, openssl};
 
 /// Descriptors of a worker at least, where the system allows as many: a connection and a file for
 /// each of 8192 connections, and room.
@@ -27,21 +27,12 @@ const BACKLOG: u32 = 65_535;
 const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
 
 /// All that the configuration depends on.
-pub(crate) struct Configuration<'a> {
-    pub(crate) settings: &'a Settings,
-    /// The folder of the files to serve.
-    pub(crate) root: &'a Path,
-    /// For the pid file and temporary files.
-    pub(crate) folder: &'a Path,
-    pub(crate) certificate: &'a Path,
-    pub(crate) key: &'a Path,
-    pub(crate) error_log: &'a Path,
-    pub(crate) https: SocketAddr,
-    pub(crate) http: SocketAddr,
+pub(super) struct Configuration<'a> {
+    pub(super) site: &'a Site<'a>,
     /// The workers' user, where the master is root; else they run as nginx itself does.
-    pub(crate) user: Option<&'a str>,
+    pub(super) user: Option<&'a str>,
     /// The system's limit of descriptors, if there is one.
-    pub(crate) most_descriptors: Option<u64>,
+    pub(super) most_descriptors: Option<u64>,
 }
 
 /// What the workers may have.
@@ -56,7 +47,7 @@ struct Room {
 impl Configuration<'_> {
     /// # Errors
     /// A path that nginx cannot be told.
-    pub(crate) fn render(&self) -> Result<String, TargetError> {
+    pub(super) fn render(&self) -> Result<String, TargetError> {
         let Room { workers_on_a_core, connections, descriptors } = self.room()?;
         let mut text = self.main(workers_on_a_core, descriptors)?;
         write!(
@@ -86,9 +77,9 @@ http {{
 }}
 ",
             temporary = self.temporary()?,
-            http = self.http,
-            https = self.https,
-            root = quoted(self.root)?,
+            http = self.site.http,
+            https = self.site.https,
+            root = quoted(self.site.root)?,
             tls = self.tls()?,
         )
         .map_err(unwritable)?;
@@ -99,7 +90,8 @@ http {{
     /// all connections of the load where the system lets it, else for its part of them.
     fn room(&self) -> Result<Room, TargetError> {
         let most = self.most_descriptors.unwrap_or(u64::MAX);
-        let (all, cores) = (self.settings.connections as u64, self.settings.cpus.len() as u64);
+        let settings = self.site.settings;
+        let (all, cores) = (settings.connections as u64, settings.cpus.len() as u64);
         // The kernel spreads connections over the workers' sockets by chance, not evenly.
         let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
         let fits = |on_a_core: &u64| part(cores * on_a_core) + SPARE <= most;
@@ -122,7 +114,7 @@ http {{
     }
 
     fn main(&self, workers_on_a_core: u64, descriptors: u64) -> Result<String, TargetError> {
-        let cpus = self.settings.cpus.as_slice();
+        let cpus = self.site.settings.cpus.as_slice();
         let masks: Vec<String> =
             (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
         let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
@@ -139,8 +131,8 @@ error_log {error_log} notice;
 ",
             workers = masks.len(),
             masks = masks.join(" "),
-            pid = quoted(&self.folder.join("nginx.pid"))?,
-            error_log = quoted(self.error_log)?,
+            pid = quoted(&self.site.folder.join("nginx.pid"))?,
+            error_log = quoted(&self.site.error_log())?,
         ))
     }
 
@@ -148,28 +140,27 @@ error_log {error_log} notice;
         ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .into_iter()
             .map(|kind| {
-                let path = quoted(&self.folder.join(format!("{kind}_temp")))?;
+                let path = quoted(&self.site.folder.join(format!("{kind}_temp")))?;
                 Ok(format!("    {kind}_temp_path {path};\n"))
             })
             .collect()
     }
 
     fn tls(&self) -> Result<String, TargetError> {
-        let settings = self.settings;
+        let settings = self.site.settings;
         let on = |setting| if setting { "on" } else { "off" };
         let mut lines = vec![
-            format!("ssl_certificate {}", quoted(self.certificate)?),
-            format!("ssl_certificate_key {}", quoted(self.key)?),
+            format!("ssl_certificate {}", quoted(&self.site.certificate())?),
+            format!("ssl_certificate_key {}", quoted(&self.site.key())?),
             format!("ssl_protocols {}", protocols(&settings.versions)),
             format!("ssl_ciphers {}", self.ciphers()),
             "ssl_prefer_server_ciphers on".to_owned(),
         ];
-        if let Some(suites) = names(&settings.suites, Version::Tls13) {
+        if let Some(suites) = openssl::suites(&settings.suites, Version::Tls13) {
             lines.push(format!("ssl_conf_command Ciphersuites {suites}"));
         }
-        if !settings.groups.is_empty() {
-            let groups: Vec<_> = settings.groups.iter().map(|g| g.openssl_name()).collect();
-            lines.push(format!("ssl_ecdh_curve {}", groups.join(":")));
+        if let Some(groups) = openssl::groups(settings) {
+            lines.push(format!("ssl_ecdh_curve {groups}"));
         }
         lines.push(format!("ssl_session_tickets {}", on(settings.tickets)));
         if !settings.tickets {
@@ -185,14 +176,14 @@ error_log {error_log} notice;
         Ok(lines.iter().map(|line| format!("        {line};\n")).collect())
     }
 
-    /// OpenSSL's list for TLS 1.2. Its security level, 0, 1 or 2 by distribution, forbids RSA keys
-    /// below 2048 bits from level 2 on, in all versions.
+    /// OpenSSL's list for TLS 1.2, with its security level for all versions.
     fn ciphers(&self) -> String {
-        let suites = names(&self.settings.suites, Version::Tls12);
+        let settings = self.site.settings;
+        let suites = openssl::suites(&settings.suites, Version::Tls12);
         let suites = suites.unwrap_or_else(|| DEFAULT_CIPHERS.to_owned());
-        match self.settings.certificate_key {
-            CertificateKey::Rsa(bits) if bits < 2048 => format!("{suites}:@SECLEVEL=0"),
-            _ => suites,
+        match openssl::has_weak_key(settings) {
+            true => format!("{suites}:@SECLEVEL=0"),
+            false => suites,
         }
     }
 }
@@ -205,16 +196,6 @@ fn protocols(versions: &[Version]) -> String {
     let names: Vec<String> =
         versions.iter().map(|version| format!("TLSv{}", version.number())).collect();
     names.join(" ")
-}
-
-/// OpenSSL's names of the suites of one version, or `None` where there is none.
-fn names(suites: &[&'static Suite], version: Version) -> Option<String> {
-    let names: Vec<&str> = suites
-        .iter()
-        .filter(|suite| suite.version() == version)
-        .map(|suite| suite.openssl_name)
-        .collect();
-    (!names.is_empty()).then(|| names.join(":"))
 }
 
 /// The bit mask of one CPU as nginx reads it: the rightmost digit is CPU 0.
@@ -238,33 +219,25 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tls::Group;
+    use crate::Settings;
+    use crate::site::tests::site;
+    use tls::{CertificateKey, Group, Suite};
 
     fn settings() -> Settings {
         Settings::new("0,2".parse().unwrap())
     }
 
-    fn configuration<'a>(
-        settings: &'a Settings,
-        user: Option<&'a str>,
+    fn rendered(
+        settings: &Settings,
+        user: Option<&str>,
         most_descriptors: Option<u64>,
-    ) -> Configuration<'a> {
-        Configuration {
-            settings,
-            root: Path::new("/o"),
-            folder: Path::new("/r/targets/nginx"),
-            certificate: Path::new("/r/targets/nginx/server.crt"),
-            key: Path::new("/r/targets/nginx/server.key"),
-            error_log: Path::new("/r/logs/nginx/error.log"),
-            https: "127.0.0.1:4443".parse().unwrap(),
-            http: "127.0.0.1:8080".parse().unwrap(),
-            user,
-            most_descriptors,
-        }
+    ) -> Result<String, TargetError> {
+        let site = site("/r/targets/nginx", settings);
+        Configuration { site: &site, user, most_descriptors }.render()
     }
 
     fn render(settings: &Settings, user: Option<&str>) -> String {
-        configuration(settings, user, Some(20_000)).render().unwrap()
+        rendered(settings, user, Some(20_000)).unwrap()
     }
 
     #[test]
@@ -287,7 +260,7 @@ worker_processes 2;
 worker_cpu_affinity 1 100;
 worker_rlimit_nofile 20000;
 pid "/r/targets/nginx/nginx.pid";
-error_log "/r/logs/nginx/error.log" notice;
+error_log "/l/error.log" notice;
 
 events {
     use epoll;
@@ -310,8 +283,8 @@ http {
     scgi_temp_path "/r/targets/nginx/scgi_temp";
 
     server {
-        listen 127.0.0.1:8080 reuseport backlog=65535;
-        listen 127.0.0.1:4443 ssl reuseport backlog=65535;
+        listen 127.0.0.1:2 reuseport backlog=65535;
+        listen 127.0.0.1:1 ssl reuseport backlog=65535;
         root "/o";
 
         ssl_certificate "/r/targets/nginx/server.crt";
@@ -336,7 +309,7 @@ http {
     fn there_is_room_for_all_connections_or_a_refusal() {
         let rendered = |connections, cpus: &str, most_descriptors| {
             let settings = Settings { connections, ..Settings::new(cpus.parse().unwrap()) };
-            configuration(&settings, None, most_descriptors).render()
+            rendered(&settings, None, most_descriptors)
         };
         let has = |text: String, connections: &str, descriptors: &str| {
             assert!(text.contains(&format!("worker_connections {connections};")), "{text}");
