@@ -21,8 +21,8 @@ mod terminal;
 mod text;
 mod when;
 
+use journal::TargetRecord;
 use observe::Machine;
-use study::TargetRecord;
 use study::analysis::Analysis;
 use trial::Line;
 

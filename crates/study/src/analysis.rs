@@ -30,11 +30,11 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::journal::Entries;
 use crate::primitive;
 use crate::reference::Published;
 use crate::study::{Metric, Study};
-use crate::target_record::TargetRecord;
+use journal::Entries;
+use journal::TargetRecord;
 use trial::Limit;
 use trial::Line;
 use trial::Warning;

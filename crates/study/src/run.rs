@@ -10,12 +10,12 @@ mod servers;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::forecast::Forecast;
-use crate::journal::{Journal, JournalError};
 use crate::order::trial_seed;
-use crate::results::{Results, ResultsError};
 use crate::study::{Cell, Study, TargetSpec};
-use crate::target_record::TargetRecord;
 use agenda::{Agenda, Task};
+use journal::TargetRecord;
+use journal::{Journal, JournalError};
+use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
 use trial::Evidence;
@@ -188,7 +188,7 @@ pub fn run<B: Bench>(
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
-    let lines = entries.of_study(study, cpus).trials;
+    let lines = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &lines);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {

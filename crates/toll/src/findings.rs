@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 
 use cpus::CpuList;
+use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
+use study::Study;
 use study::analysis::Analysis;
-use study::{Results, Study, TargetRecord};
 use trial::Line;
 
 use crate::{Failure, screen};
@@ -27,7 +28,8 @@ impl Findings {
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
         let entries = results.entries().map_err(Failure::request)?;
-        let entries = entries.of_study(&study, machine.as_ref().and_then(Machine::cpus));
+        let entries =
+            entries.of_cells(study.cell_names(), machine.as_ref().and_then(Machine::cpus));
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }

@@ -4,9 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
+use journal::Results;
 use observe::Machine;
 use peers::Peer;
-use study::{Ended, Event, LeftOut, Results, RunError, Study, ThisBench};
+use study::{Ended, Event, LeftOut, RunError, Study, ThisBench};
 use trial::Line;
 
 use crate::findings::{self, Findings};

@@ -5,8 +5,8 @@ use tls::Suite;
 use units::Bytes;
 
 use crate::study::{AnswerRule, Cell, Metric, Protocol, Server, Study};
-use crate::target_record::TargetRecord;
 use crate::testing::cell;
+use journal::TargetRecord;
 use trial::Limit;
 use trial::testing::example;
 use trial::{ByteCounts, CpuTimes, Line, Operations, Place, Role};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use load::Operation;
 
 use crate::study::{Cell, Metric, Study};
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 use trial::Limit;
 use trial::{Line, Role};
 

@@ -107,7 +107,7 @@ fn a_trial_that_was_made_again_is_one_trial() {
 fn a_server_that_was_there_once_was_not_left_out() {
     let mut scene = Scene::handshakes();
     scene.keep(|cell, round| cell == 0 || round < 3);
-    let record = |skipped: Option<&str>| crate::TargetRecord {
+    let record = |skipped: Option<&str>| journal::TargetRecord {
         name: "nginx".to_owned(),
         server: "nginx".to_owned(),
         settings: String::new(),

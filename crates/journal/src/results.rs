@@ -290,7 +290,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
 
 impl ResultsError {
     /// Latencies that cannot be put into their form.
-    pub(crate) fn latencies(folder: &Path, source: io::Error) -> Self {
+    #[must_use]
+    pub fn latencies(folder: &Path, source: io::Error) -> Self {
         Self::write(&folder.join(LATENCY), source)
     }
 
