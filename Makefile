@@ -10,7 +10,8 @@ quick: build
 test:
 	./scripts/needs build
 	./scripts/needs test
-	cargo test --workspace --locked
+	PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --workspace --locked
+	cargo test --workspace --locked --doc --quiet
 
 build:
 	./scripts/needs build

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let url: Url = arguments.next().ok_or("give a URL")?.parse()?;
     let mut plan = Plan {
         objects: None,
-        address: url.resolve()?,
+        address: url.address(false)?,
         url,
         tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
         arrival: arguments.next().map_or(Ok(Arrival::CLOSED), |text| text.parse())?,

@@ -30,6 +30,8 @@ pub(crate) struct NoRoom {
     pub(crate) needed: u64,
     /// What a table may hold.
     pub(crate) limit: u64,
+    /// The most connections for which there is room.
+    pub(crate) most: u64,
 }
 
 impl Tables {
@@ -51,8 +53,10 @@ impl Tables {
             }
         }
         let limit = getrlimit(Resource::Nofile).current;
-        Self::within(limit, connections, cpus)
-            .ok_or(NoRoom { needed, limit: limit.unwrap_or(u64::MAX) })
+        Self::within(limit, connections, cpus).ok_or_else(|| {
+            let limit = limit.unwrap_or(u64::MAX);
+            NoRoom { needed, limit, most: most(limit, cpus) }
+        })
     }
 
     /// As few threads as do, where a table may hold so much.
@@ -76,6 +80,11 @@ impl Tables {
         // another thread; what was open before is in its table too, until the thread ends.
         unsafe { unshare_unsafe(UnshareFlags::FILES) }.map_err(Into::into)
     }
+}
+
+/// The most connections of a load on so many CPUs, where a table may hold so much.
+fn most(limit: u64, cpus: usize) -> u64 {
+    limit.saturating_sub(SPARE as u64).saturating_mul((cpus * MOST_ON_A_CPU) as u64)
 }
 
 #[cfg(test)]
@@ -109,6 +118,21 @@ mod tests {
         assert_eq!(Tables::within(Some(64 + 100), 1_601, 1), None);
         assert_eq!(Tables::within(Some(64), 1, 1), None);
         assert_eq!(Tables::within(Some(0), 5, 1), None);
+    }
+
+    #[test]
+    fn the_most_connections_have_room_and_no_more() {
+        for cpus in [1, 3] {
+            for limit in [64, 65, 164, 20_000] {
+                let most = most(limit, cpus) as usize;
+                let has_room = |connections| {
+                    connections > 0 && Tables::within(Some(limit), connections, cpus).is_some()
+                };
+                // With fewer connections than CPUs there are fewer threads.
+                assert!(most == 0 || has_room(most), "{limit} {cpus}");
+                assert!(!has_room(most + 1), "{limit} {cpus}");
+            }
+        }
     }
 
     #[test]

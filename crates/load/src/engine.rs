@@ -11,6 +11,7 @@ use cpus::CpuList;
 use units::Nanos;
 
 use crate::Arrival;
+use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
@@ -56,8 +57,8 @@ pub enum EngineError {
     Plan(#[from] PlanError),
     /// The process may not have so many descriptors, nor its threads in tables of their own.
     #[error(
-        "{connections} connections need {needed} file descriptors, but this process may have {limit}; \
-         lower --connections, give the load more CPUs, load from several processes, or raise the limit, e.g. ulimit -n {needed}"
+        "--connections {connections} needs {needed} file descriptors, but this process may have {limit}; {}",
+        advice::on_descriptors(*most, *needed)
     )]
     Descriptors {
         /// Asked for.
@@ -66,6 +67,8 @@ pub enum EngineError {
         needed: u64,
         /// The hard limit.
         limit: u64,
+        /// The most connections for which there is room.
+        most: u64,
     },
     /// The system's refusal of a thread or its pinning.
     #[error("a load thread on CPU {cpu} could not start: {source}")]
@@ -84,7 +87,7 @@ pub enum ProbeError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The one operation that was tried failed.
-    #[error("{url} at {address}: {kind}: {seen}; {mend}")]
+    #[error("{url} at {address}: {kind}: {seen}; {advice}")]
     Failed {
         /// What was asked for.
         url: String,
@@ -95,7 +98,7 @@ pub enum ProbeError {
         /// In words.
         seen: String,
         /// What to do.
-        mend: &'static str,
+        advice: String,
     },
     /// It neither ended nor failed.
     #[error(
@@ -120,9 +123,7 @@ impl Engine {
     pub fn start(plan: Plan) -> Result<Self, EngineError> {
         plan.check()?;
         let connections = plan.connections;
-        let tables = Tables::make_room(connections, plan.cpus.len()).map_err(
-            |NoRoom { needed, limit }| EngineError::Descriptors { connections, needed, limit },
-        )?;
+        let tables = make_room(&plan)?;
         let thread_count = tables.threads;
         // What threads need is made before the load begins, and by none of them: a recorder's memory
         // comes from the kernel page by page.
@@ -247,6 +248,9 @@ impl Engine {
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
 pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
+    plan.check().map_err(EngineError::from)?;
+    // A probe has one connection; where there is no room for all, that is not to be told of this one.
+    make_room(plan)?;
     let mut negotiated = None;
     for path in plan.paths() {
         let url = plan.url.with_path(path);
@@ -266,7 +270,7 @@ fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
         ..plan.clone()
     };
     let (url, address) = (plan.url.to_string(), plan.address);
-    let engine = Engine::start(plan)?;
+    let engine = Engine::start(plan.clone())?;
     let deadline = Instant::now() + Duration::from(limit) * 2;
     while !engine.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -274,8 +278,8 @@ fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     engine.stop();
     let outcome = engine.join();
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
-        let (seen, mend) = (seen.to_owned(), mend(kind));
-        return Err(ProbeError::Failed { url, address, kind, seen, mend });
+        let advice = advice::on_failure(kind, seen, &plan);
+        return Err(ProbeError::Failed { url, address, kind, seen: seen.to_owned(), advice });
     }
     if outcome.completed == 0 {
         return Err(ProbeError::NoAnswer { url, address, limit });
@@ -283,34 +287,16 @@ fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     Ok(outcome.negotiated.first().map(|(negotiated, _)| *negotiated))
 }
 
-fn mend(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Refused | ErrorKind::ConnectTimeout => {
-            "is the server running, and is this its port?"
-        }
-        ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
-        ErrorKind::Descriptors => "raise the limit with ulimit -n",
-        ErrorKind::Alert | ErrorKind::Handshake => {
-            "the server may lack this version, suite or group; leave --suite, --group or --tls out"
-        }
-        ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
-        ErrorKind::Authentication => {
-            "give the server's certificate with --ca FILE, or --insecure to accept any"
-        }
-        ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
-        ErrorKind::Status => "give the path of an object that the server has",
-        ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
-            "what the server sends is not what it promises, or not the generated object that a path \
-             below /bytes/ stands for"
-        }
-        ErrorKind::Stall => "is the server busy, or is this not the right port?",
-        ErrorKind::UnverifiableRecord => "try --receive decrypt",
-    }
+fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
+    let connections = plan.connections;
+    Tables::make_room(connections, plan.cpus.len()).map_err(|NoRoom { needed, limit, most }| {
+        EngineError::Descriptors { connections, needed, limit, most }
+    })
 }
 
 fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
     if !plan.url.is_tls() {
         return Ok(None);
     }
-    client(&plan.tls, plan.url.host(), plan.verify).map(Some)
+    client(&plan.tls, plan.url.host(), plan.verify, plan.receive).map(Some)
 }

@@ -3,17 +3,21 @@ use std::fmt;
 /// Why an operation failed. The names are those of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
-    /// No connection: refused, or no way to the address.
+    /// No connection: refused.
     Refused,
-    /// No connection within the time limit.
-    ConnectTimeout,
+    /// There is no way to the address.
+    Unreachable,
     /// No connection: this machine had no port left.
     Ports,
     /// No connection: this process had no file descriptor left.
     Descriptors,
+    /// No connection within the time limit.
+    ConnectTimeout,
+    /// The kernel gave the connection up: the peer acknowledged nothing for too long.
+    TimedOut,
     /// A TLS alert other than close_notify.
     Alert,
-    /// The answer to the ClientHello was not TLS.
+    /// The answer to the ClientHello did not begin with a TLS record.
     NotTls,
     /// TLS, but against its rules or against what was offered.
     Handshake,
@@ -25,9 +29,9 @@ pub enum ErrorKind {
     EarlyClose,
     /// The body ended before the length that the response promised.
     ShortBody,
-    /// More came than the response promised, or than the object has.
+    /// More came than the response promised, than the object has, or than was asked for.
     LongBody,
-    /// No HTTP response, or one without success (2xx).
+    /// No HTTP response, or one with another status than 200.
     Status,
     /// The body was not the object's.
     Content,
@@ -39,11 +43,13 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Refused,
-        Self::ConnectTimeout,
+        Self::Unreachable,
         Self::Ports,
         Self::Descriptors,
+        Self::ConnectTimeout,
+        Self::TimedOut,
         Self::Alert,
         Self::NotTls,
         Self::Handshake,
@@ -63,9 +69,11 @@ impl ErrorKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
-            Self::ConnectTimeout => "connect-timeout",
+            Self::Unreachable => "unreachable",
             Self::Ports => "ports",
             Self::Descriptors => "descriptors",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::TimedOut => "timed-out",
             Self::Alert => "alert",
             Self::NotTls => "not-tls",
             Self::Handshake => "handshake",
@@ -93,12 +101,33 @@ impl fmt::Display for ErrorKind {
 pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) seen: String,
+    /// Whether it was found in a response that was opened whole: in one that is walked, the same
+    /// fault may stay unseen.
+    pub(crate) is_in_whole: bool,
 }
 
 impl Failure {
     pub(crate) fn new(kind: ErrorKind, seen: impl Into<String>) -> Self {
-        Self { kind, seen: seen.into() }
+        Self { kind, seen: seen.into(), is_in_whole: false }
     }
+
+    /// Bytes that came before any request that they could answer.
+    pub(crate) fn unasked() -> Self {
+        Self::new(ErrorKind::LongBody, "data that no request asked for")
+    }
+}
+
+/// The longest text that is kept of a failure, in characters. A peer's words may be in it.
+const LONGEST: usize = 240;
+
+/// The same text as one line of limited length that no terminal takes for commands.
+fn printable(seen: &str) -> String {
+    let mut shown = seen.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let mut text: String = shown.by_ref().take(LONGEST).collect();
+    if shown.next().is_some() {
+        text.push_str("...");
+    }
+    text
 }
 
 /// How many operations failed, by kind, with the first of each kind in words.
@@ -112,7 +141,7 @@ impl Failures {
     pub(crate) fn add(&mut self, failure: Failure) {
         let i = failure.kind as usize;
         self.counts[i] += 1;
-        self.first[i].get_or_insert(failure.seen);
+        self.first[i].get_or_insert_with(|| printable(&failure.seen));
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -153,6 +182,16 @@ mod tests {
         for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, i);
         }
+    }
+
+    #[test]
+    fn what_a_peer_said_is_kept_in_part_and_without_control_characters() {
+        let mut failures = Failures::default();
+        failures.add(Failure::new(ErrorKind::Status, format!("404 {}", "x".repeat(100_000))));
+        failures.add(Failure::new(ErrorKind::Alert, "\x1b[2Jone\ntwo\u{9b}"));
+        let kept: Vec<&str> = failures.iter().map(|(_, _, seen)| seen).collect();
+        let shortened = format!("404 {}...", "x".repeat(LONGEST - 4));
+        assert_eq!(kept, ["\u{fffd}[2Jone\u{fffd}two\u{fffd}", &shortened]);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
 
+mod advice;
 mod arrival;
 mod asks;
 mod coalescing;
@@ -45,4 +46,4 @@ pub use mix::{Mix, Portion};
 pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
 pub use plan::{Close, KeyExchangeMode, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
 pub use share::{OneIn, Percent};
-pub use url::Url;
+pub use url::{AddressError, Url};

@@ -110,6 +110,12 @@ pub struct Verified {
     /// Responses opened whole (or plain ones read whole) whose every byte was compared with the
     /// generated object.
     pub compared: u64,
+    /// Responses opened whole that had wrong content or a record that was not authentic. They are
+    /// not in `opened`.
+    pub wrong: u64,
+    /// Handshakes that did not authenticate the server, warm-up included. They are not in
+    /// `signatures`.
+    pub unauthentic: u64,
 }
 
 impl Default for Latencies {

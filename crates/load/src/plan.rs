@@ -156,6 +156,9 @@ pub struct PlanError(pub(crate) String);
 /// The longest load, a day.
 pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
 
+/// More connections than any machine here has memory and descriptors for.
+const MOST_CONNECTIONS: usize = 1_000_000;
+
 impl Plan {
     /// # Errors
     /// Where parts of the plan contradict each other.
@@ -163,6 +166,12 @@ impl Plan {
         let error = |message: String| Err(PlanError(message));
         if self.connections == 0 {
             return error("0 connections load nothing; give at least 1".into());
+        }
+        if self.connections > MOST_CONNECTIONS {
+            return error(format!(
+                "{} connections are too many; give at most {MOST_CONNECTIONS}",
+                self.connections
+            ));
         }
         if let Stop::After { duration: Nanos(0), .. } = self.stop {
             return error("a window of 0s measures nothing; give a duration such as 10s".into());
@@ -263,7 +272,8 @@ impl TlsPlan {
         self.stack() == Stack::Rustls || is_static_rsa
     }
 
-    fn check_absent(&self, url: &Url) -> Result<(), PlanError> {
+    /// The flags that ask for something of TLS.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &'static str> {
         let asked = [
             (self.version.is_some(), "--tls"),
             (self.suite.is_some(), "--suite"),
@@ -272,8 +282,12 @@ impl TlsPlan {
             (self.encrypt_then_mac.is_some(), "--encrypt-then-mac"),
             (self.resumption > Percent::default(), "--resumption"),
         ];
-        match asked.iter().find(|(is_asked, _)| *is_asked) {
-            Some((_, flag)) => Err(PlanError(format!(
+        asked.into_iter().filter_map(|(is_asked, flag)| is_asked.then_some(flag))
+    }
+
+    fn check_absent(&self, url: &Url) -> Result<(), PlanError> {
+        match self.asked().next() {
+            Some(flag) => Err(PlanError(format!(
                 "{flag} asks for TLS, but {url} is plain HTTP; give an https:// URL or leave {flag} out"
             ))),
             None => Ok(()),
@@ -454,6 +468,11 @@ pub(crate) mod tests {
         assert!(both.check().unwrap_err().to_string().contains("leave the URL's path out"));
         handshakes.operation = Operation::Handshakes;
         assert!(handshakes.check().unwrap_err().to_string().contains("handshakes ask for nothing"));
+        let crowd = |connections| Plan { connections, ..plan(https, any()) };
+        assert!(crowd(MOST_CONNECTIONS).check().is_ok());
+        assert!(
+            crowd(usize::MAX).check().unwrap_err().to_string().contains("give at most 1000000")
+        );
         let mut hasty = plan(https, any());
         hasty.arrival = Arrival::Paced { every: Nanos(0) };
         assert!(

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::failure::Failure;
+use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
 use crate::receive::Completed;
@@ -128,7 +128,9 @@ impl Recorder {
         if let Some(times) = times {
             self.judge_deadline(window, times.intended, Some(now));
         }
+        self.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
         if window.admits_operation(now) {
+            self.verified.wrong += u64::from(failure.is_in_whole);
             self.failures.add(failure);
         } else if let Some(times) = times
             && window.is_past(now)
@@ -219,6 +221,8 @@ impl Recorder {
         self.verified.walked += other.verified.walked;
         self.verified.opened += other.verified.opened;
         self.verified.compared += other.verified.compared;
+        self.verified.wrong += other.verified.wrong;
+        self.verified.unauthentic += other.verified.unauthentic;
     }
 
     /// A thread is gone with all that it recorded.
@@ -268,7 +272,6 @@ fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, cou
 mod tests {
     use super::*;
     use crate::Stop;
-    use crate::failure::ErrorKind;
     use proptest::prelude::*;
     use units::Nanos;
 

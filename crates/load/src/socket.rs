@@ -216,7 +216,7 @@ fn moved(count: isize) -> Result<Moved, Failure> {
             let error = io::Error::last_os_error();
             match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Moved::Blocked),
-                _ => Err(Failure::new(ErrorKind::Reset, error.to_string())),
+                _ => Err(broken(&error)),
             }
         }
     }
@@ -228,8 +228,20 @@ fn is_under_way(error: &io::Error) -> bool {
         || error.kind() == io::ErrorKind::Interrupted
 }
 
+/// What ended a connection that stood.
+fn broken(error: &io::Error) -> Failure {
+    let kind = match error.raw_os_error() {
+        Some(libc::ETIMEDOUT) => ErrorKind::TimedOut,
+        Some(libc::EPIPE) => ErrorKind::EarlyClose,
+        Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => ErrorKind::Unreachable,
+        _ => ErrorKind::Reset,
+    };
+    Failure::new(kind, error.to_string())
+}
+
 fn connect_failure(error: &io::Error) -> Failure {
     let kind = match error.raw_os_error() {
+        Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => ErrorKind::Unreachable,
         Some(libc::EADDRNOTAVAIL) => ErrorKind::Ports,
         Some(libc::EMFILE | libc::ENFILE) => ErrorKind::Descriptors,
         Some(libc::ETIMEDOUT) => ErrorKind::ConnectTimeout,
@@ -365,6 +377,30 @@ mod tests {
             },
         };
         assert_eq!(failure.kind, ErrorKind::Refused);
+    }
+
+    #[test]
+    fn what_ends_a_connection_is_named() {
+        for (code, standing, connecting) in [
+            (libc::ETIMEDOUT, ErrorKind::TimedOut, ErrorKind::ConnectTimeout),
+            (libc::EHOSTUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
+            (libc::ENETUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
+            (libc::ECONNRESET, ErrorKind::Reset, ErrorKind::Reset),
+        ] {
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(broken(&error).kind, standing, "{error}");
+            assert_eq!(connect_failure(&error).kind, connecting, "{error}");
+        }
+        // The broadcast address of 127.0.0.0/8 takes no connections.
+        let nobody = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
+        let failure = Socket::connect(nobody, None, Use::Once, Close::Fin).err().unwrap();
+        assert_eq!(failure.kind, ErrorKind::Unreachable, "{}", failure.seen);
+        // Nothing can be sent behind this side's end.
+        let (listener, address) = listener();
+        let socket = connect(address, Use::Kept);
+        let _peer = listener.accept().unwrap();
+        socket.shutdown_send();
+        assert_eq!(socket.send(b"?").err().unwrap().kind, ErrorKind::EarlyClose);
     }
 
     /// Segments that the other side got up to the first byte, its SYN aside.

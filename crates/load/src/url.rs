@@ -56,15 +56,36 @@ impl Url {
         }
     }
 
-    /// The first address that the host's name resolves to.
+    /// The first address that the host's name resolves to, if toll may load the server.
     ///
     /// # Errors
-    /// The resolver's.
-    pub fn resolve(&self) -> io::Result<SocketAddr> {
-        (self.host.as_str(), self.port)
-            .to_socket_addrs()?
-            .next()
-            .ok_or_else(|| io::Error::other("the name has no address"))
+    /// The resolver's; an address that is not this machine's loopback, unless the user operates it.
+    pub fn address(&self, i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
+        let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
+        choose(&addresses, i_operate_this_host)
+    }
+}
+
+/// Why there is no address to load.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The name has none.
+    #[error("{0}; is the name right?")]
+    Resolve(#[from] io::Error),
+    /// One of them is another host's.
+    #[error("it is at {0}, which is not this machine's loopback")]
+    Foreign(IpAddr),
+}
+
+/// The first address, if all may be loaded: other programs are given the name, and may take any.
+fn choose(addresses: &[SocketAddr], i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
+    let is_foreign = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
+    match addresses.iter().find(is_foreign) {
+        Some(foreign) if !i_operate_this_host => Err(AddressError::Foreign(foreign.ip())),
+        _ => {
+            let first = addresses.first().copied();
+            first.ok_or_else(|| io::Error::other("the name has no address").into())
+        }
     }
 }
 
@@ -124,7 +145,25 @@ mod tests {
         assert_eq!(url.to_string(), "https://localhost:8443/bytes/1MiB?x=1");
         let plain: Url = "http://[::1]".parse().unwrap();
         assert_eq!((plain.authority().as_str(), plain.path()), ("[::1]", "/"));
-        assert_eq!(plain.resolve().unwrap(), "[::1]:80".parse().unwrap());
+        assert_eq!(plain.address(false).unwrap(), "[::1]:80".parse().unwrap());
+    }
+
+    #[test]
+    fn every_address_of_a_name_must_be_one_that_may_be_loaded() {
+        let chosen = |addresses: &[&str], mine| {
+            let addresses: Vec<_> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+            choose(&addresses, mine).map(|address| address.to_string()).map_err(|e| e.to_string())
+        };
+        let here = ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.2]:80"];
+        assert_eq!(chosen(&here, false).as_deref(), Ok("127.0.0.1:80"));
+        for both in [["127.0.0.1:80", "192.0.2.1:80"], ["192.0.2.1:80", "127.0.0.1:80"]] {
+            assert_eq!(
+                chosen(&both, false).unwrap_err(),
+                "it is at 192.0.2.1, which is not this machine's loopback"
+            );
+            assert_eq!(chosen(&both, true).as_deref(), Ok(both[0]));
+        }
+        assert!(chosen(&[], true).unwrap_err().starts_with("the name has no address"));
     }
 
     #[test]

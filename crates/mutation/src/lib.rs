@@ -102,6 +102,9 @@ mod tests {
     #[test]
     fn a_folder_without_seeds_is_an_error() {
         assert!(seeds(Path::new("/nonexistent")).is_err());
-        assert!(!seeds(Path::new(env!("CARGO_MANIFEST_DIR"))).is_ok_and(|seeds| seeds.is_empty()));
+        let empty = tempfile::tempdir().unwrap();
+        assert_eq!(seeds(empty.path()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::write(empty.path().join("seed"), "GET /").unwrap();
+        assert_eq!(seeds(empty.path()).unwrap(), [b"GET /"]);
     }
 }

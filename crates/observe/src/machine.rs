@@ -57,6 +57,12 @@ impl Machine {
         }
     }
 
+    /// How many CPUs are online, where that is known.
+    #[must_use]
+    pub fn cpus(&self) -> Option<usize> {
+        self.processor.online_cpus.known().copied()
+    }
+
     /// How this machine differs from an `earlier` one in what figures depend on: its processor, the
     /// number of its CPUs, its kernel, its OpenSSL. `None` where it does not.
     #[must_use]

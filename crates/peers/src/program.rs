@@ -62,6 +62,7 @@ impl Spoken {
             stdout: its_stdout,
             stderr: its_stderr,
             death_signal: Signal::KILL,
+            secrets: Vec::new(),
         };
         let process = Process::start(launch).map_err(|(program, source)| PeerError::Start {
             program: program.display().to_string(),

@@ -21,9 +21,10 @@ mod terminal;
 mod text;
 mod when;
 
+use journal::TargetRecord;
 use observe::Machine;
 use study::analysis::Analysis;
-use study::{Line, TargetRecord};
+use trial::Line;
 
 pub use cells_csv::cells_csv;
 pub use comparison::comparison;

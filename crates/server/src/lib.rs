@@ -66,8 +66,14 @@ impl Server {
         let identity = settings.certificate.load()?;
         let context = context::build(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
-            std::fs::write(path, &identity.certificate_pem)
-                .map_err(|source| ServerError::WriteCertificate { path: path.clone(), source })?;
+            let is_new = !path.exists();
+            std::fs::write(path, &identity.certificate_pem).map_err(|source| {
+                if is_new {
+                    // A disk that is full is not to keep half a file.
+                    let _ = std::fs::remove_file(path);
+                }
+                ServerError::WriteCertificate { path: path.clone(), source }
+            })?;
         }
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);

@@ -30,14 +30,14 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::journal::Entries;
-use crate::line::Line;
 use crate::primitive;
 use crate::reference::Published;
 use crate::study::{Metric, Study};
-use crate::target_record::TargetRecord;
-use crate::verdict::Limit;
-use crate::warning::Warning;
+use journal::Entries;
+use journal::TargetRecord;
+use trial::Limit;
+use trial::Line;
+use trial::Warning;
 
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};

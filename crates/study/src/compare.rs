@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::Measure;
 use crate::analysis::{Analysis, Invalid};
 use crate::study::Study;
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 
 pub use difference::Difference;
 pub use pair::{Pair, Verdict};

@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use cpus::CpuList;
-use load::Url;
+use load::{AddressError, Url};
 
-use crate::server_cpus::server_cpus;
 use crate::study::Address;
+use trial::server_cpus;
 
 /// A server that toll did not start and does not stop.
 #[derive(Debug)]
@@ -28,17 +28,13 @@ impl Elsewhere {
     /// Its name has no address, the address is not the user's to load, or there is no such process.
     pub(crate) fn find(address: &Address, number: usize) -> Result<Self, String> {
         let Address { url, pid, i_operate_this_host } = address;
-        let resolved = url.resolve().map_err(|error| {
-            format!("target.url = {url}: {} cannot be resolved: {error}", url.host())
+        let resolved = url.address(*i_operate_this_host).map_err(|error| match error {
+            AddressError::Resolve(_) => format!("target.url = {url}: {}: {error}", url.host()),
+            AddressError::Foreign(_) => format!(
+                "target.url = {url}: {error}; if it is yours to load, write \
+                 target.i-operate-this-host = true"
+            ),
         })?;
-        if !resolved.ip().to_canonical().is_loopback() && !i_operate_this_host {
-            return Err(format!(
-                "target.url = {url}: {} is at {}, which is not this machine's loopback; if it is \
-                 yours to load, write target.i-operate-this-host = true",
-                url.host(),
-                resolved.ip()
-            ));
-        }
         let cpus = pid.map(server_cpus).transpose().map_err(|error| {
             format!(
                 "target.pid: {error}; write the number of the server's process, or leave it out"

@@ -8,7 +8,6 @@
 mod answer;
 mod child;
 mod findings;
-mod line;
 mod output;
 mod part;
 mod rule;
@@ -17,14 +16,14 @@ mod run;
 mod tests;
 
 use cpus::CpuList;
+use journal::primitive::Place;
 use primitives::{Algorithm, Cache, Hardware, Unit};
 use units::Bytes;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
 pub use child::Child;
 pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};
-pub use line::{BoundLine, Figure, Line, Outcome, Role};
-pub use part::{Part, Place, What};
+pub use part::{Part, What};
 pub use rule::{Dimension, Rule};
 pub use run::{Event, Failed, Meter, Reading, run};
 

@@ -9,20 +9,20 @@ mod servers;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::evidence::Evidence;
 use crate::forecast::Forecast;
-use crate::journal::{Journal, JournalError};
-use crate::latency_log::latency_log;
-use crate::line::{Line, Place, Role};
 use crate::order::trial_seed;
-use crate::results::{Results, ResultsError};
 use crate::study::{Cell, Study, TargetSpec};
-use crate::target_record::TargetRecord;
-use crate::trial::{Measured, Moment};
-use crate::verdict::Verdict;
 use agenda::{Agenda, Task};
+use journal::TargetRecord;
+use journal::{Journal, JournalError};
+use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
+use trial::Evidence;
+use trial::Verdict;
+use trial::latency_log;
+use trial::{Line, Place, Role};
+use trial::{Measured, Moment};
 
 /// What a run needs of the world: servers, and something that loads them.
 pub trait Bench {
@@ -169,7 +169,9 @@ pub fn run<B: Bench>(
     interrupt: &AtomicBool,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
-    let (journal, lines) = results.journal()?;
+    let (journal, entries) = results.journal()?;
+    let cpus = results.machine()?.and_then(|machine| machine.cpus());
+    let lines = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &lines);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {

@@ -238,6 +238,11 @@ pub enum Metric {
 }
 
 impl Study {
+    /// The names of its cells.
+    pub fn cell_names(&self) -> impl Iterator<Item = &str> {
+        self.cells.iter().map(|cell| cell.name.as_str())
+    }
+
     /// Measures each cell and each table of primitives so often; what changes is told in
     /// [`cut`](Self::cut).
     pub fn measure_so_often(&mut self, times: u32) {

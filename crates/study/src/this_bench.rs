@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use cpus::CpuList;
 use load::{Engine, Plan, Stop, TlsPlan, Trust, Url};
 use peers::{Client, Offer, Peer};
-use targets::{Haproxy, Kind, Objects, Running, Settings, TargetError};
+use targets::{Objects, Running, Settings, TargetError};
 use tls::Version;
 use units::Bytes;
 
 use crate::elsewhere::Elsewhere;
-use crate::machine::{ThisMachine, neighbours};
 use crate::run::{Bench, StartError, by_target};
 use crate::study::{Address, Cell, LoadClient, Only, Protocol, Server, Study, TargetSpec};
-use crate::trial::{Hooks, Measured, Moment, Trial};
-use crate::warning::{Neighbours, Warning};
+use trial::{Hooks, Measured, Moment, Trial};
+use trial::{Neighbours, Warning};
+use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {
@@ -51,8 +51,7 @@ impl ThisBench {
     /// # Errors
     /// There is no room for them, or the system refuses.
     pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
-        let is_started = |cell: &&Cell| !matches!(cell.target.server, Server::Address(_));
-        let cells = study.cells.iter().filter(is_started);
+        let cells = study.cells.iter().filter(|cell| cell.target.server.is_started());
         let sizes: Vec<Bytes> =
             cells.filter_map(|cell| cell.load.object.sizes()).flatten().collect();
         let objects = match sizes.is_empty() {
@@ -105,23 +104,18 @@ impl Bench for ThisBench {
     type Target = ThisTarget;
 
     fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<ThisTarget, StartError> {
-        let settings = Settings { connections, ..settings(spec) };
-        let kind = match &spec.server {
-            Server::Address(address) => return self.find(address),
-            Server::Haproxy => Kind::Haproxy(Haproxy {
-                backend_cpus: Some(self.backend_cpus.clone()),
-                ..Haproxy::default()
-            }),
-            server => match kind(server) {
-                Some(kind) => kind,
-                None => return Err(StartError::Failed(format!("toll does not start {server}"))),
-            },
+        if let Server::Address(address) = &spec.server {
+            return self.find(address);
+        }
+        let failed = |what| StartError::Failed(format!("{} {what}", spec.server));
+        let server = spec.server.registered().ok_or_else(|| failed("is no server of toll"))?;
+        let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
+        let settings = Settings {
+            connections,
+            backend_cpus: Some(self.backend_cpus.clone()),
+            ..settings(spec)
         };
-        let objects = self
-            .objects
-            .as_ref()
-            .ok_or_else(|| StartError::Failed(format!("{kind} has no objects to serve")))?;
-        targets::start(&kind, &settings, objects, &self.folder)
+        targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget(Life::Started(Box::new(running))))
             .map_err(|error| match error {
                 TargetError::Missing { .. } => StartError::Missing(error.to_string()),
@@ -272,34 +266,37 @@ fn client(peer: Peer, plan: &Plan, offer: Offer) -> Result<Client, String> {
 pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut command = |spec: &TargetSpec| {
-        let Some(kind) = kind(&spec.server) else {
+        let Some(server) = spec.server.registered().filter(|_| spec.server.is_started()) else {
             return format!("none for {}: it runs already", spec.server);
         };
-        let number = names.iter().filter(|name| *name == kind.name()).count() + 1;
-        names.push(kind.name().to_owned());
+        let settings = settings(spec);
+        let number = names.iter().filter(|name| *name == server.name()).count() + 1;
+        names.push(server.name().to_owned());
         let name = match number {
-            1 => kind.name().to_owned(),
-            _ => format!("{}-{number}", kind.name()),
+            1 => server.name().to_owned(),
+            _ => format!("{server}-{number}"),
         };
-        match targets::find(&kind) {
-            Some(_) => {
-                targets::command(&kind, &settings(spec), objects.as_ref(), folder.as_ref(), &name)
-            }
-            None => format!("{kind}: not installed"),
-        }
+        server
+            .find(&settings)
+            .and_then(|_| {
+                targets::command(server, &settings, objects.as_ref(), folder.as_ref(), &name)
+            })
+            .unwrap_or_else(|| format!("{server}: not installed"))
     };
     by_target(study).into_iter().map(|(spec, _)| command(spec)).collect()
 }
 
-/// What `targets` starts for a server; `None` where nothing is started.
-fn kind(server: &Server) -> Option<Kind> {
-    Some(match server {
-        Server::Embedded => Kind::Embedded(targets::Embedded::default()),
-        Server::Nginx => Kind::Nginx(targets::Nginx::default()),
-        Server::Haproxy => Kind::Haproxy(Haproxy::default()),
-        Server::Command(line) => Kind::Command(line.clone()),
-        Server::Address(_) => return None,
-    })
+impl Server {
+    /// What toll knows of it.
+    fn registered(&self) -> Option<&'static dyn targets::Server> {
+        targets::by_name(self.name())
+    }
+
+    /// Whether toll starts it; otherwise it runs already.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.registered().is_some_and(|server| server.program().is_some())
+    }
 }
 
 /// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
@@ -316,6 +313,10 @@ fn settings(spec: &TargetSpec) -> Settings {
         encrypt_then_mac: spec.encrypt_then_mac,
         library_path: spec.library_path.clone(),
         environment: spec.environment.clone(),
+        command: match &spec.server {
+            Server::Command(line) => Some(line.clone()),
+            _ => None,
+        },
         ..Settings::new(spec.cpus.clone())
     }
 }

@@ -11,15 +11,15 @@ pub enum TargetError {
     /// The server's program is not installed; a caller may leave the target out.
     #[error(
         "{program} is not installed (looked for {program} in {looked}); \
-         {mend}, or leave this target out"
+         install it, e.g. apt-get install {package}, or leave this target out"
     )]
     Missing {
         /// The program's name.
         program: &'static str,
         /// The folders that were searched.
         looked: String,
-        /// How to get it.
-        mend: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
     },
     /// The request makes no sense, or cannot be carried out here.
     #[error("{0}")]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::TargetError;
 
 /// OpenSSL's two libraries, the one that has a version in it first.
-const NAMES: [&str; 2] = ["libcrypto.so", "libssl.so"];
+pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
 /// What stands before the number in the version that a library carries.
 const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
 
@@ -28,7 +28,7 @@ impl Library {
     pub fn is_from(&self, folder: &Path) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        NAMES
+        OPENSSL
             .iter()
             .any(|known| name.starts_with(known) && is_of(&self.path, folder, &real(folder), known))
     }
@@ -44,15 +44,14 @@ impl fmt::Display for Library {
     }
 }
 
-/// The libcrypto and libssl that a process or, where it has none, a descendant of it has mapped, in
-/// this order: a command may be a shell that starts the server. None where they are linked
+/// The libraries of these names that a process or, where it has none, a descendant of it has mapped: a command may be a shell that starts the server. None where they are linked
 /// statically, where the server runs on something else, and where it is another user's.
-pub(crate) fn mapped_by_tree(pid: u32) -> Vec<Library> {
-    let of_process = mapped(pid).unwrap_or_default();
+pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<Library> {
+    let of_process = mapped(pid, names).unwrap_or_default();
     if !of_process.is_empty() {
         return of_process;
     }
-    let of_children = children(pid).into_iter().map(mapped_by_tree);
+    let of_children = children(pid).into_iter().map(|child| mapped_by_tree(child, names));
     of_children.into_iter().find(|libraries| !libraries.is_empty()).unwrap_or_default()
 }
 
@@ -68,9 +67,9 @@ fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-fn mapped(pid: u32) -> io::Result<Vec<Library>> {
+fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<Library>> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
-    let paths = NAMES.iter().filter_map(|name| path_in(&maps, name));
+    let paths = names.iter().filter_map(|name| path_in(&maps, name));
     Ok(paths.map(|path| Library { version: version_of(&path), path }).collect())
 }
 
@@ -103,7 +102,7 @@ fn version_in(content: &[u8], family: &str) -> Option<String> {
 
 /// Whether a folder has a library to run a server on.
 pub(crate) fn check_folder(folder: &Path) -> Result<(), TargetError> {
-    if NAMES.iter().any(|name| has(folder, name)) {
+    if OPENSSL.iter().any(|name| has(folder, name)) {
         return Ok(());
     }
     Err(TargetError::Settings(format!(
@@ -126,7 +125,7 @@ pub(crate) fn check_mapped(
 ) -> Result<(), TargetError> {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder_and_files = |name: &str| (real(folder), has(folder, name));
-    for name in NAMES {
+    for name in OPENSSL {
         let (inside, is_wanted) = folder_and_files(name);
         let of_name = |library: &&Library| {
             library.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tls::Identity;
 
+use crate::secret::Secret;
 use crate::{Settings, TargetError};
 
 /// Servers of one kind in one result folder before something must be wrong.
@@ -52,11 +53,12 @@ impl Place {
         )))
     }
 
-    /// Makes a fresh key and its certificate there; their paths, the certificate's first.
-    pub(crate) fn identity(&self, settings: &Settings) -> Result<(PathBuf, PathBuf), TargetError> {
-        let (certificate, key) = (self.folder.join(CERTIFICATE), self.folder.join(KEY));
-        Identity::generate(settings.certificate_key)?.write(&certificate, &key)?;
-        Ok((certificate, key))
+    /// Makes a fresh key and its certificate there, and takes care of the key.
+    pub(crate) fn identity(&self, settings: &Settings) -> Result<Secret, TargetError> {
+        let key = Secret::at(self.folder.join(KEY));
+        Identity::generate(settings.certificate_key)?
+            .write(&self.folder.join(CERTIFICATE), key.path())?;
+        Ok(key)
     }
 
     /// A new file for what the server prints, and its path.

@@ -4,7 +4,8 @@
 //! of the group. The kernel sends the server its death signal when toll is gone. And a guard, a
 //! shell that leads the group and waits for toll's end of a pipe to close, which the kernel does
 //! even after `kill -9`, ends the rest of the group: processes that a server started by itself, as
-//! nginx does its workers, have no death signal, and a server may be too young to handle its own.
+//! nginx does its workers, have no death signal, and a server may be too young to handle its own. The
+//! guard removes the private keys too.
 //! While the guard is there, the group's number cannot pass to strangers.
 //!
 //! The group also keeps a terminal's Ctrl-C from the server: toll takes its last figures first.
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use rustix::process::{self, Pid, Signal};
 
+use crate::secret::Secret;
 use crate::spawner;
 
 /// The time that a server has between SIGTERM and SIGKILL.
@@ -29,8 +31,10 @@ const REAPING: Duration = Duration::from_secs(2);
 /// Between two looks at a process.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// Ends its process group when its standard input ends: asks first, kills a second later.
-const GUARD: &str = "trap '' TERM INT HUP; read -r _; kill -TERM 0; sleep 1; kill -KILL 0";
+/// Removes the files that it is given and ends its process group when its standard input ends: asks
+/// first, kills a second later.
+const GUARD: &str =
+    "trap '' TERM INT HUP; read -r _; rm -f -- \"$@\"; kill -TERM 0; sleep 1; kill -KILL 0";
 
 /// How a server ended that was told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,8 @@ pub struct Launch<'a> {
     /// What the kernel sends to the server when toll is gone: SIGKILL, or SIGTERM where the server
     /// has processes of its own to end.
     pub death_signal: Signal,
+    /// Files that are removed when it has ended.
+    pub secrets: Vec<Secret>,
 }
 
 /// A running server; dropping it stops it.
@@ -67,6 +73,7 @@ pub struct Process {
     server: Child,
     guard: Child,
     stopped: Option<Stopped>,
+    _secrets: Vec<Secret>,
 }
 
 impl Process {
@@ -74,11 +81,12 @@ impl Process {
     ///
     /// # Errors
     /// The system's, with the program that it concerns.
-    pub fn start(launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
-        let mut guard = start_guard().map_err(|e| (PathBuf::from("/bin/sh"), e))?;
+    pub fn start(mut launch: Launch<'_>) -> Result<Self, (PathBuf, io::Error)> {
+        let secrets = std::mem::take(&mut launch.secrets);
+        let mut guard = start_guard(&secrets).map_err(|e| (PathBuf::from("/bin/sh"), e))?;
         let program = launch.program.clone();
         match start_server(launch, Pid::from_child(&guard)) {
-            Ok(server) => Ok(Self { server, guard, stopped: None }),
+            Ok(server) => Ok(Self { server, guard, stopped: None, _secrets: secrets }),
             Err(error) => {
                 kill_group(&guard);
                 wait_for(&mut guard, REAPING);
@@ -126,9 +134,10 @@ impl Drop for Process {
     }
 }
 
-fn start_guard() -> io::Result<Child> {
+fn start_guard(secrets: &[Secret]) -> io::Result<Child> {
     Command::new("/bin/sh")
-        .args(["-c", GUARD])
+        .args(["-c", GUARD, "sh"])
+        .args(secrets.iter().map(Secret::path))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -183,8 +192,13 @@ pub(crate) fn wait_for(child: &mut Child, limit: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn shell(script: &str) -> Process {
+        shell_with(script, Vec::new())
+    }
+
+    fn shell_with(script: &str, secrets: Vec<Secret>) -> Process {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         Process::start(Launch {
             program: "/bin/sh".into(),
@@ -194,6 +208,7 @@ mod tests {
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,
+            secrets,
         })
         .unwrap()
     }
@@ -266,6 +281,25 @@ mod tests {
     }
 
     #[test]
+    fn secrets_go_with_the_server_and_when_toll_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a key");
+        let start = || {
+            let secret = Secret::write(path.clone(), b"secret").unwrap();
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            shell_with("sleep 1000", vec![secret])
+        };
+        let process = start();
+        assert!(path.exists());
+        drop(process);
+        assert!(!path.exists());
+
+        let mut process = start();
+        drop(process.guard.stdin.take());
+        assert!(becomes_empty(process.guard.id()) && !path.exists());
+    }
+
+    #[test]
     fn a_server_outlives_the_thread_that_asked_for_it() {
         let mut process = std::thread::spawn(|| shell("sleep 1000")).join().unwrap();
         std::thread::sleep(Duration::from_millis(100));
@@ -290,6 +324,7 @@ mod tests {
             stdout: null(),
             stderr: null(),
             death_signal: Signal::KILL,
+            secrets: Vec::new(),
         })
         .unwrap_err();
         assert_eq!(program, PathBuf::from("/nowhere/server"));

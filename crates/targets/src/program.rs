@@ -12,6 +12,22 @@ use crate::{Settings, TargetError};
 /// Folders that hold servers and are often not in a user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
+/// Which file a server is.
+#[derive(Debug, Clone, Copy)]
+pub enum Binary {
+    /// toll itself, or the one that the settings name.
+    Toll,
+    /// One that every system has, at this path.
+    Path(&'static str),
+    /// One that is looked for.
+    Installed {
+        /// The file's name.
+        name: &'static str,
+        /// The Debian package to install where it is missing.
+        package: &'static str,
+    },
+}
+
 /// The folders of `PATH`, then `/usr/sbin` and `/usr/local/sbin`.
 pub(crate) fn usual_folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -24,28 +40,49 @@ pub(crate) fn usual_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The program of this name in the first of these folders that has it; `mend` says how to get it.
-pub(crate) fn find(
+impl Binary {
+    /// How a person would write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Toll => "toll",
+            Self::Path(path) => path,
+            Self::Installed { name, .. } => name,
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn find(self, settings: &Settings) -> Result<PathBuf, TargetError> {
+        match self {
+            Self::Toll => match &settings.toll {
+                Some(path) => Ok(path.clone()),
+                None => {
+                    std::env::current_exe().map_err(TargetError::file(Path::new("/proc/self/exe")))
+                }
+            },
+            Self::Path(path) => Ok(path.into()),
+            Self::Installed { name, package } => find(name, package, &settings.program_folders),
+        }
+    }
+}
+
+/// The program of this name in the first of these folders that has it.
+fn find(
     program: &'static str,
+    package: &'static str,
     folders: &[PathBuf],
-    mend: &'static str,
 ) -> Result<PathBuf, TargetError> {
     let found = folders.iter().map(|folder| folder.join(program)).find(|path| {
         rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
     });
-    found.ok_or_else(|| TargetError::Missing {
-        program,
-        looked: folders
-            .iter()
-            .map(|folder| folder.display().to_string())
-            .collect::<Vec<_>>()
-            .join(", "),
-        mend,
+    found.ok_or_else(|| {
+        let looked: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        TargetError::Missing { program, looked: looked.join(", "), package }
     })
 }
 
-/// Runs a program, with the libraries and the environment of the server, for an answer that it
-/// gives at once and ends. The answer is what it writes to `stdout` and `stderr`, at most what a
+/// Runs a program, with these variables beside those of toll, for an answer that it gives at
+/// once and ends. The answer is what it writes to `stdout` and `stderr`, at most what a
 /// pipe holds of each.
 pub(crate) fn ask(
     program: &Path,
@@ -71,15 +108,6 @@ pub(crate) fn ask(
     answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
 }
 
-/// As [`ask`], with what the settings say of the environment.
-pub(crate) fn ask_with(
-    program: &Path,
-    arguments: &[OsString],
-    settings: &Settings,
-) -> Result<Output, TargetError> {
-    ask(program, arguments, settings.variables())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,12 +117,12 @@ mod tests {
         let empty = tempfile::tempdir().unwrap();
         std::fs::write(empty.path().join("nginx"), "not executable").unwrap();
         let folders = [empty.path().to_owned(), "/nowhere".into()];
-        let error = find("nginx", &folders, "install it, e.g. apt-get install nginx").unwrap_err();
+        let error = find("nginx", "nginx-core", &folders).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
                 "nginx is not installed (looked for nginx in {}, /nowhere); install it, \
-                 e.g. apt-get install nginx, or leave this target out",
+                 e.g. apt-get install nginx-core, or leave this target out",
                 empty.path().display()
             )
         );

@@ -14,7 +14,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Why a server is not ready.
 #[derive(Debug)]
-pub(crate) enum Unready {
+pub enum Unready {
     /// It may be in a moment.
     NotYet(String),
     /// It answers, and wrongly; waiting will not mend that.

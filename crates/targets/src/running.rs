@@ -8,9 +8,9 @@ use cpus::CpuList;
 
 use crate::library::{self, Library};
 use crate::log::{LogWatch, last_words};
-use crate::place::Place;
+use crate::place::{CERTIFICATE, Place};
 use crate::process::{Process, Stopped};
-use crate::ready::{self, Unready};
+use crate::ready::Unready;
 use crate::{Objects, Settings, TargetError};
 
 /// The time that a server has from its start until it answers.
@@ -39,9 +39,9 @@ pub struct Running {
     _objects: Arc<Objects>,
 }
 
-/// What a server told of itself at its start.
+/// A server that answers: what it is, and where.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub struct Started {
     pub(crate) version: String,
     pub(crate) https: SocketAddr,
     pub(crate) http: SocketAddr,
@@ -51,7 +51,6 @@ pub(crate) struct Started {
 pub(crate) struct Starting {
     pub(crate) place: Place,
     pub(crate) process: Process,
-    pub(crate) certificate: PathBuf,
     /// The files that it logs to, the most telling last.
     pub(crate) log_files: Vec<PathBuf>,
     /// Lines in a log that tell of the loss of a process that the server itself replaces.
@@ -63,26 +62,59 @@ pub(crate) struct Starting {
 }
 
 impl Starting {
-    /// Calls `attempt` until it gives something; an error as soon as the server has ended, gives a
-    /// wrong answer, or the time is over.
-    pub(crate) fn poll<T>(
+    /// Waits until `ready` says that it answers. An error as soon as the server has ended, gives a
+    /// wrong answer, runs on another TLS library than it was told, or the time is over.
+    pub(crate) fn finish(
+        mut self,
+        settings: &Settings,
+        objects: &Arc<Objects>,
+        libraries: &[&str],
+        ready: impl FnMut(Instant) -> Result<Started, Unready>,
+    ) -> Result<Running, TargetError> {
+        let started = self.poll(ready)?;
+        // Another program might have answered in its stead.
+        self.check_alive()?;
+        // Whose memory may not be looked at has not proven anything either.
+        let libraries = library::mapped_by_tree(self.process.pid(), libraries);
+        if let Some(folder) = settings.library_path.folder() {
+            library::check_mapped(&self.place.name, folder, &libraries)?;
+        }
+        Ok(Running {
+            process: self.process,
+            started,
+            cpus: settings.cpus.clone(),
+            certificate: self.place.folder.join(CERTIFICATE),
+            place: self.place,
+            log_files: self.log_files,
+            incidents: self.incidents,
+            libraries,
+            backend: self.backend,
+            _objects: Arc::clone(objects),
+        })
+    }
+
+    fn poll(
         &mut self,
-        mut attempt: impl FnMut(Instant) -> Result<T, Unready>,
-    ) -> Result<T, TargetError> {
+        mut ready: impl FnMut(Instant) -> Result<Started, Unready>,
+    ) -> Result<Started, TargetError> {
         loop {
-            let outcome = attempt(self.deadline);
-            let why = match outcome {
-                Ok(value) => return Ok(value),
+            let why = match ready(self.deadline) {
+                Ok(started) => return Ok(started),
                 Err(Unready::Wrong(why)) => return Err(self.not_ready(why)),
                 Err(Unready::NotYet(why)) => why,
             };
-            if let Some(status) = self.process.exited() {
-                return Err(TargetError::exited(&self.place.name, status, &self.log_files));
-            }
+            self.check_alive()?;
             if Instant::now() >= self.deadline {
                 return Err(self.not_ready(why));
             }
             thread::sleep(GLANCE);
+        }
+    }
+
+    fn check_alive(&mut self) -> Result<(), TargetError> {
+        match self.process.exited() {
+            Some(status) => Err(TargetError::exited(&self.place.name, status, &self.log_files)),
+            None => Ok(()),
         }
     }
 
@@ -94,62 +126,10 @@ impl Starting {
             log: last_words(&self.log_files),
         }
     }
-
-    /// Waits until both ports answer.
-    pub(crate) fn finish(
-        self,
-        settings: &Settings,
-        objects: &Arc<Objects>,
-        started: Started,
-    ) -> Result<Running, TargetError> {
-        let size = objects.smallest();
-        let (http, https) = (started.http, started.https);
-        self.finish_when(settings, objects, started, |deadline| {
-            ready::attempt(http, https, size, deadline)
-        })
-    }
-
-    /// Waits until `is_ready` says so.
-    pub(crate) fn finish_when(
-        mut self,
-        settings: &Settings,
-        objects: &Arc<Objects>,
-        started: Started,
-        is_ready: impl FnMut(Instant) -> Result<(), Unready>,
-    ) -> Result<Running, TargetError> {
-        self.poll(is_ready)?;
-        // Another program might have answered in its stead.
-        if let Some(status) = self.process.exited() {
-            return Err(TargetError::exited(&self.place.name, status, &self.log_files));
-        }
-        let libraries = self.libraries(settings)?;
-        Ok(Running {
-            process: self.process,
-            started,
-            cpus: settings.cpus.clone(),
-            certificate: self.certificate,
-            place: self.place,
-            log_files: self.log_files,
-            incidents: self.incidents,
-            libraries,
-            backend: self.backend,
-            _objects: Arc::clone(objects),
-        })
-    }
-
-    /// The TLS library that the server runs on, which must be the one that it was told.
-    fn libraries(&self, settings: &Settings) -> Result<Vec<Library>, TargetError> {
-        // Whose memory may not be looked at has not proven anything either.
-        let libraries = library::mapped_by_tree(self.process.pid());
-        if let Some(folder) = settings.library_path.folder() {
-            library::check_mapped(&self.place.name, folder, &libraries)?;
-        }
-        Ok(libraries)
-    }
 }
 
 impl Running {
-    /// The kind's name, with a number from the second one in a result folder on: `nginx-2`.
+    /// The server's name, with a number from the second one in a result folder on: `nginx-2`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.place.name

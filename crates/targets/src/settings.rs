@@ -1,9 +1,10 @@
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
-use crate::{Environment, LibraryPath, TargetError, library};
+use crate::{CommandLine, Environment, LibraryPath, TargetError, library, program};
 
 /// What a server under test is told; the same for every kind of server.
 #[derive(Debug, Clone)]
@@ -32,11 +33,21 @@ pub struct Settings {
     pub library_path: LibraryPath,
     /// Variables that it gets beside those of toll.
     pub environment: Environment,
+    /// How it is started, where that is the user's to say (`command`).
+    pub command: Option<CommandLine>,
+    /// The CPUs of the server behind it, where there is one. Where none are given, those that toll
+    /// may use and the server does not; where there are no such, the server's.
+    pub backend_cpus: Option<CpuList>,
+    /// The folders in which its program is looked for, in this order.
+    pub program_folders: Vec<PathBuf>,
+    /// The toll whose `serve` is the embedded server; the running program where none is given.
+    pub toll: Option<PathBuf>,
 }
 
 impl Settings {
     /// The settings of a server that is told nothing: both versions, its own suites and groups, an
-    /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC.
+    /// RSA-2048 key, tickets, a session cache, encrypt-then-MAC. Its program is looked for in the
+    /// folders of `PATH`, `/usr/sbin` and `/usr/local/sbin`.
     #[must_use]
     pub fn new(cpus: CpuList) -> Self {
         Self {
@@ -51,6 +62,10 @@ impl Settings {
             encrypt_then_mac: true,
             library_path: LibraryPath::System,
             environment: Environment::default(),
+            command: None,
+            backend_cpus: None,
+            program_folders: program::usual_folders(),
+            toll: None,
         }
     }
 

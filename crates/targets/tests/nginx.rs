@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use rustix::process::{Pid, Signal};
-use targets::{Kind, Nginx, Objects, Running, Settings, Stopped, TargetError};
+use targets::{Objects, Running, Server, Settings, Stopped, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
@@ -16,6 +16,10 @@ use units::Bytes;
 const LIMIT: Duration = Duration::from_secs(10);
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TARGETS_TEST_FOLDER";
+
+fn nginx() -> &'static dyn Server {
+    targets::by_name("nginx").unwrap()
+}
 
 fn objects(folder: &TempDir) -> Arc<Objects> {
     Arc::new(Objects::make(&[Bytes(1 << 20), Bytes(1000)], folder.path()).unwrap())
@@ -30,8 +34,7 @@ fn suites(names: &[&str]) -> Vec<&'static Suite> {
 }
 
 fn start(settings: &Settings, folder: &TempDir) -> Running {
-    let kind = Kind::Nginx(Nginx::default());
-    targets::start(&kind, settings, &objects(folder), folder.path()).unwrap()
+    targets::start(nginx(), settings, &objects(folder), folder.path()).unwrap()
 }
 
 /// What curl prints, body and `-v` lines together, of an object.
@@ -263,9 +266,8 @@ fn a_worker_that_dies_is_told_though_the_master_replaces_it() {
 fn a_refused_configuration_is_quoted_and_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     let shim = folder.path().join("bin");
-    let settings = settings();
     // An nginx whose OpenSSL lacks what is asked for, as a build without it would.
-    let real = targets::find(&Kind::Nginx(Nginx::default())).unwrap();
+    let real = nginx().find(&settings()).unwrap();
     std::fs::create_dir(&shim).unwrap();
     let script = format!(
         "#!/bin/sh\nfor last; do :; done\n[ \"$1\" = -V ] || sed -i 's/X25519/unknown/' \"$last\"\n\
@@ -273,9 +275,9 @@ fn a_refused_configuration_is_quoted_and_nothing_runs() {
         real.display()
     );
     write_program(&shim.join("nginx"), &script);
-    let kind = Kind::Nginx(Nginx { folders: vec![shim] });
-    let settings = Settings { groups: vec![Group::X25519], ..settings };
-    let error = targets::start(&kind, &settings, &objects(&folder), folder.path()).unwrap_err();
+    let settings =
+        Settings { groups: vec![Group::X25519], program_folders: vec![shim], ..settings() };
+    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
     assert!(message.starts_with("nginx refuses its configuration "), "{message}");
@@ -295,8 +297,8 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
          *) echo 'no more memory' >&2; exit 3 ;;\n\
          esac\n";
     write_program(&shim.join("nginx"), script);
-    let kind = Kind::Nginx(Nginx { folders: vec![shim] });
-    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
+    let settings = Settings { program_folders: vec![shim], ..settings() };
+    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("nginx died (exit status: 3); "), "{message}");
     assert!(message.ends_with("output.log ends with: no more memory"), "{message}");
@@ -305,9 +307,9 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
 #[test]
 fn where_it_is_missing_it_can_be_left_out() {
     let folder = tempfile::tempdir().unwrap();
-    let kind = Kind::Nginx(Nginx { folders: vec![folder.path().to_owned()] });
-    assert_eq!(targets::find(&kind), None);
-    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
+    let settings = Settings { program_folders: vec![folder.path().to_owned()], ..settings() };
+    assert_eq!(nginx().find(&settings), None);
+    let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Missing { program: "nginx", .. }), "{error}");
     assert!(!folder.path().join("targets").exists());
 }
@@ -342,8 +344,7 @@ fn it_goes_when_its_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let kind = Kind::Nginx(Nginx::default());
-    let server = targets::start(&kind, &settings(), &objects, &path).unwrap();
+    let server = targets::start(nginx(), &settings(), &objects, &path).unwrap();
     std::fs::write(path.join("https"), server.https().to_string()).unwrap();
     std::fs::write(path.join("pid"), format!("{}\n", server.pid())).unwrap();
     std::thread::sleep(Duration::from_secs(60));

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use targets::{Embedded, Kind, Objects, Settings, TargetError};
+use targets::{Objects, Settings, TargetError};
 use units::Bytes;
 
 /// The error of a start whose program is this shell script.
@@ -23,9 +23,9 @@ fn start(script: &str) -> TargetError {
 fn start_program(program: PathBuf) -> TargetError {
     let folder = tempfile::tempdir().unwrap();
     let objects = Arc::new(Objects::make(&[Bytes(10)], folder.path()).unwrap());
-    let settings = Settings::new(CpuList::allowed().unwrap());
-    let kind = Kind::Embedded(Embedded { program: Some(program), ..Embedded::default() });
-    targets::start(&kind, &settings, &objects, folder.path()).unwrap_err()
+    let settings = Settings { toll: Some(program), ..Settings::new(CpuList::allowed().unwrap()) };
+    let embedded = targets::by_name("embedded").unwrap();
+    targets::start(embedded, &settings, &objects, folder.path()).unwrap_err()
 }
 
 #[test]

@@ -225,13 +225,14 @@ fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
 }
 
 fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError> {
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
-        .and_then(|mut file| file.write_all(content))
-        .map_err(|source| IdentityError::File { path: path.display().to_string(), source })
+    let failed = |source| IdentityError::File { path: path.display().to_string(), source };
+    let options = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).clone();
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(content).map_err(|source| {
+        // A disk that is full is not to keep half a file.
+        let _ = std::fs::remove_file(path);
+        failed(source)
+    })
 }
 
 #[cfg(test)]

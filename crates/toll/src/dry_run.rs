@@ -132,8 +132,7 @@ fn load(cell: &Cell) -> String {
         )),
         None => words.push(format!("{} connections", load.connections)),
     }
-    let is_started = !matches!(cell.target.server, Server::Address(_));
-    if is_started && load.operation != ::load::Operation::Handshakes {
+    if cell.target.server.is_started() && load.operation != ::load::Operation::Handshakes {
         words.push(format!("{} objects", load.object));
     }
     match &load.protocol {

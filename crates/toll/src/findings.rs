@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 
 use cpus::CpuList;
+use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
+use study::Study;
 use study::analysis::Analysis;
-use study::{Line, Results, Study, TargetRecord};
+use trial::Line;
 
 use crate::{Failure, screen};
 
@@ -23,9 +25,14 @@ impl Findings {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
         let study = study(results)?;
-        let entries = results.entries().map_err(Failure::request)?;
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
+        let entries = results.entries().map_err(Failure::request)?;
+        let entries =
+            entries.of_cells(study.cell_names(), machine.as_ref().and_then(Machine::cpus));
+        for sentence in entries.left_out.sentences() {
+            eprintln!("toll: warning: {}: {sentence}", results.folder().display());
+        }
         let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
         Ok(Self { analysis, lines: entries.trials, machine, targets })
     }

@@ -1,6 +1,6 @@
 //! How far a trial is that was asked for alone.
 
-use study::Moment;
+use trial::Moment;
 use units::Nanos;
 
 use crate::progress::{self, Progress};

@@ -4,15 +4,15 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::load::{
-    Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive, Stop,
-    TlsPlan, Trust, Url,
+    AddressError, Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan,
+    Receive, Stop, TlsPlan, Trust, Url,
 };
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use tls::{Group, Suite, Version};
+use trial::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
 use crate::live::LiveLine;
@@ -192,7 +192,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     /// The trial that is asked for, checked as far as that goes without sending anything.
     fn trial(&self) -> Result<Trial, Failure> {
-        let server_cpus = self.server_pid.map(study::server_cpus).transpose().map_err(|error| {
+        let server_cpus = self.server_pid.map(trial::server_cpus).transpose().map_err(|error| {
             Failure::request(format!("--server-pid: {error}; give a process that runs here"))
         })?;
         let plan = Plan {
@@ -229,7 +229,7 @@ impl Arguments {
         self.check_listener(plan.address)?;
         let neighbours = server_cpus
             .as_ref()
-            .map_or(Neighbours::Apart, |server| study::neighbours(server, &plan.cpus));
+            .map_or(Neighbours::Apart, |server| trial::neighbours(server, &plan.cpus));
         Ok(Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
     }
 
@@ -254,22 +254,17 @@ impl Arguments {
 
     /// Where the server is, if it may be loaded.
     fn address(&self) -> Result<SocketAddr, Failure> {
-        let address = self.url.resolve().map_err(|error| {
-            Failure::request(format!(
-                "{}: {}: {error}; is the name right?",
-                self.url,
-                self.url.host()
-            ))
-        })?;
-        if address.ip().to_canonical().is_loopback() || self.i_operate_this_host {
-            return Ok(address);
-        }
-        Err(Failure::request(format!(
-            "{} is at {}, which is not this machine's loopback; if it is yours to load, say so \
-             with --i-operate-this-host",
-            self.url,
-            address.ip()
-        )))
+        self.url.address(self.i_operate_this_host).map_err(|error| {
+            Failure::request(match error {
+                AddressError::Resolve(_) => {
+                    format!("{}: {}: {error}", self.url, self.url.host())
+                }
+                AddressError::Foreign(_) => format!(
+                    "{}: {error}; if it is yours to load, say so with --i-operate-this-host",
+                    self.url
+                ),
+            })
+        })
     }
 
     fn warmup(&self) -> Nanos {

@@ -4,7 +4,7 @@
 //! wakes up beside what is measured.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use study::Moment;
+use trial::Moment;
 use units::{BitsPerSecond, PerSecond, thousands};
 
 /// How often it changes: a person cannot read faster.

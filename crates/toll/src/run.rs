@@ -4,9 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
+use journal::Results;
 use observe::Machine;
 use peers::Peer;
-use study::{Ended, Event, LeftOut, Line, Results, RunError, Study, ThisBench};
+use study::{Ended, Event, LeftOut, RunError, Study, ThisBench};
+use trial::Line;
 
 use crate::findings::{self, Findings};
 use crate::run_primitives::{self, Shown};
@@ -87,8 +89,8 @@ Examples:
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
 study.toml (all that the study left open filled in), machine.json, targets.json, logs/ of the
-servers, and targets/ with their configurations and private keys. toll report DIR makes the report
-again.";
+servers, and targets/ with their configurations and certificates; their private keys are removed with
+them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -120,14 +122,22 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .map_err(Failure::request)?,
     };
     let _lock = results.lock().map_err(Failure::request)?;
-    if is_new {
-        results.write_study(&study.resolved()).map_err(Failure::request)?;
-    }
+    let written = match is_new {
+        true => results.write_study(&study.resolved()).map_err(RunError::from),
+        false => Ok(()),
+    };
     let mut ran = 0;
-    let ended = arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran);
+    let ended = written
+        .and_then(|()| arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran));
     match ended {
         // Nothing was done, so nothing that was measured before is to be told again.
-        Err(error) if ran == 0 => Err(Failure::request(error)),
+        Err(error) if ran == 0 => {
+            let message = error.to_string();
+            if is_new {
+                results.remove_unless_log_named(&message);
+            }
+            Err(Failure::request(message))
+        }
         ended => arguments.present(&study, &results, ended),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use journal::Results;
+use journal::primitive::Outcome;
 use serde::Serialize;
-use study::primitive::{Child, Event, Meter, Outcome, Part, Primitives, Reading, run};
-use study::{Ended, Results, RunError};
+use study::primitive::{Child, Event, Meter, Part, Primitives, Reading, run};
+use study::{Ended, RunError};
 use units::Nanos;
 
 use crate::progress::Progress;

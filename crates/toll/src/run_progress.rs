@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use study::find::Over;
-use study::{Cell, Forecast, Moment, Role};
+use study::{Cell, Forecast};
+use trial::{Moment, Role};
 
 use crate::dry_run;
 use crate::progress::{self, Progress};

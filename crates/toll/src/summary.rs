@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use study::{Arrivals, Limit, Line, Obtained, WarningKind};
+use trial::{Arrivals, Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;

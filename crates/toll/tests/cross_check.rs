@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use study::Line;
 use tempfile::TempDir;
+use trial::Line;
 
 /// Three cells, a trial each.
 const STUDY: &str = r#"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cpus::CpuList;
 use load::{Close, Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
-use targets::{Embedded, Kind, Nginx, Objects, Running, Settings};
+use targets::{Objects, Running, Server, Settings};
 use tempfile::TempDir;
 use tls::{CertificateKey, Suite, Version};
 use units::{Bytes, Nanos};
@@ -15,12 +15,11 @@ const OPERATIONS: u64 = 40;
 const SUITES: [&str; 4] =
     ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "AES128-GCM-SHA256", "AES128-SHA"];
 
-fn kinds() -> [Kind; 2] {
-    let program = Some(env!("CARGO_BIN_EXE_toll").into());
-    [Kind::Embedded(Embedded { program, ..Embedded::default() }), Kind::Nginx(Nginx::default())]
+fn kinds() -> [&'static dyn Server; 2] {
+    ["embedded", "nginx"].map(|name| targets::by_name(name).unwrap())
 }
 
-fn start(kind: &Kind, key: CertificateKey, folder: &TempDir) -> Running {
+fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
         certificate_key: key,
@@ -28,6 +27,7 @@ fn start(kind: &Kind, key: CertificateKey, folder: &TempDir) -> Running {
         encrypt_then_mac: false,
         tickets: false,
         session_cache: false,
+        toll: Some(env!("CARGO_BIN_EXE_toll").into()),
         ..Settings::new(CpuList::allowed().unwrap())
     };
     targets::start(kind, &settings, &objects, folder.path()).unwrap()
@@ -66,7 +66,7 @@ fn run(plan: Plan) -> Outcome {
 fn both_servers_are_loaded_in_every_way() {
     let folder = tempfile::tempdir().unwrap();
     for kind in kinds() {
-        let server = start(&kind, CertificateKey::Rsa(2048), &folder);
+        let server = start(kind, CertificateKey::Rsa(2048), &folder);
         let ways = SUITES.map(Some).into_iter().chain([None]).flat_map(|suite| {
             [Operation::Requests, Operation::OneRequestPerConnection].into_iter().flat_map(
                 move |operation| {
@@ -102,9 +102,12 @@ fn handshakes_are_full_with_every_kind_of_key() {
         let folder = tempfile::tempdir().unwrap();
         let [embedded, _] = kinds();
         let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
-        let settings =
-            Settings { certificate_key: key, ..Settings::new(CpuList::allowed().unwrap()) };
-        let server = targets::start(&embedded, &settings, &objects, folder.path()).unwrap();
+        let settings = Settings {
+            certificate_key: key,
+            toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+            ..Settings::new(CpuList::allowed().unwrap())
+        };
+        let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
             let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
             plan.tls = TlsPlan { version: Some(version), trust: Trust::Anyone, ..TlsPlan::any() };

@@ -1,10 +1,11 @@
-//! `toll run` on a disk that becomes full: what was measured stays, and can be gone on with.
+//! A disk that becomes full: what `toll run` measured stays, and can be gone on with; nothing is left
+//! that holds nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use study::Journal;
+use journal::Journal;
 
 const TOLL: &str = env!("CARGO_BIN_EXE_toll");
 
@@ -27,6 +28,13 @@ name = "other"
 load.connections = 4
 "#;
 
+/// Runs a script as root of its own namespaces, with these arguments.
+fn run_script(script: &str, arguments: &[&Path]) -> Output {
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh", TOLL]);
+    command.args(arguments).output().unwrap()
+}
+
 /// Runs the study into a file system of 64 KiB, whose files are then copied to `saved`.
 fn run_on_a_small_disk(study: &Path, saved: &Path) -> Output {
     const SCRIPT: &str = r#"
@@ -37,9 +45,7 @@ fn run_on_a_small_disk(study: &Path, saved: &Path) -> Output {
         cp -r /mnt/. "$3" || exit 98
         exit $code
     "#;
-    let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh", TOLL]);
-    command.arg(study).arg(saved).output().unwrap()
+    run_script(SCRIPT, &[study, saved])
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -79,4 +85,27 @@ fn a_full_disk_ends_the_run_with_what_was_measured() {
         .collect();
     assert_eq!(made.len(), 12, "{made:?}");
     assert!(folder.join("report.html").is_file());
+}
+
+#[test]
+fn a_full_disk_keeps_no_empty_file_or_folder() {
+    let desk = tempfile::tempdir().unwrap();
+    let study = desk.path().join("small.toml");
+    std::fs::write(&study, STUDY).unwrap();
+    const SCRIPT: &str = r#"
+        mount -t tmpfs -o size=64k none /mnt || exit 99
+        head -c 65536 /dev/zero >/mnt/full
+        "$1" serve --listen 127.0.0.1:0 --certificate-key ecdsa:p256 \
+            --write-certificate /mnt/cert.pem; echo $?
+        "$1" run "$2" --out /mnt; echo $?
+        head -c 20480 /dev/zero >/mnt/full
+        "$1" run "$2" --out /mnt >/dev/null
+        head -c 65536 /dev/zero >>/mnt/full
+        "$1" run --quiet --continue /mnt/*-small; echo $?
+        find /mnt -name '*.pem' -o -name 'server.*' -size 0 -o -name '*.new'
+        ls /mnt | wc -l
+    "#;
+    let ended = run_script(SCRIPT, &[&study]);
+    // Beside the file that fills the disk there is the folder of the one run that could begin.
+    assert_eq!(text(&ended.stdout), "2\n2\n2\n2\n", "{}", text(&ended.stderr));
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use study::{Journal, LatencyNs};
+use journal::Journal;
+use trial::LatencyNs;
 
 const STUDY: &str = r#"
 schema = 1

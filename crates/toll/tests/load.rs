@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::{Limit, Line};
 use tempfile::TempDir;
+use trial::{Limit, Line};
 use units::Bytes;
 
 /// No test waits longer for anything.
@@ -186,6 +186,7 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         (&[&https, "--timeout", "5"], "--timeout: `5` has no unit"),
         (&[&https, "-d", "0s"], "a window of 0s measures nothing"),
         (&[&https, "-c", "0"], "0 connections load nothing"),
+        (&[&https, "-c", "18446744073709551615"], "are too many; give at most 1000000"),
         (&[&https, "--suite", "AES128-GCM-SHA265"], "did you mean AES128-GCM-SHA256?"),
         (&[&https, "--operation", "walk"], "write one of: handshakes, one-request"),
         (&[&https, "--tls", "1.3", "--suite", "AES128-SHA"], "change --tls or --suite"),
@@ -211,6 +212,33 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         assert_eq!(stdout(&output), "", "{arguments:?}");
         assert!(said.starts_with("toll: ") && said.contains(expected), "{arguments:?}: {said}");
         assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+/// Without the privilege to raise the limit, which a superuser has.
+#[test]
+fn too_few_descriptors_for_the_load_that_is_asked_for_are_an_error_before_it_is_tried() {
+    let drops = "setpriv --bounding-set -sys_resource";
+    let is_dropped = Command::new("sh").args(["-c", &format!("{drops} true")]).output();
+    let drops = if is_dropped.unwrap().status.success() { drops } else { "" };
+    for (limit, expected) in [
+        (
+            50,
+            "--connections 500 needs 564 file descriptors, but this process may have 50; raise the limit",
+        ),
+        (
+            65,
+            "--connections 500 needs 564 file descriptors, but this process may have 65; give at most 16,",
+        ),
+    ] {
+        let toll = env!("CARGO_BIN_EXE_toll");
+        let script = format!(
+            "ulimit -n {limit} && exec {drops} {toll} load https://127.0.0.1:1/ -c 500 --cpus 0"
+        );
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }
 }
 
@@ -490,7 +518,7 @@ fn kept_connections_that_the_server_closes_are_told() {
     command.args(["load", &format!("http://{address}/"), "-c", "2", "-d", "300ms"]);
     let line = line(&mut command);
     assert!(line.valid && line.operations.completed > 4);
-    assert!(line.warnings.iter().any(|w| w.kind == study::WarningKind::ConnectionsNotKept));
+    assert!(line.warnings.iter().any(|w| w.kind == trial::WarningKind::ConnectionsNotKept));
 }
 
 /// `openssl req -x509` marks its certificates as those of an authority.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::{Line, WarningKind};
 use tempfile::TempDir;
+use trial::{Line, WarningKind};
 
 /// No test waits longer for anything.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use study::{Journal, Line};
+use journal::Journal;
 use tempfile::TempDir;
+use trial::Line;
 
 /// No test waits longer for anything.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -105,6 +106,14 @@ impl Desk {
         toll(&["run", "--continue"]).arg(self.results()).output().unwrap()
     }
 
+    /// The servers' private keys went with them, their certificates are there.
+    fn assert_no_keys(&self) {
+        let targets = std::fs::read_dir(self.results().join("targets")).unwrap().flatten();
+        for target in targets.map(|target| target.path()) {
+            assert!(target.join("server.crt").exists() && !target.join("server.key").exists());
+        }
+    }
+
     /// Every cell of the study has two valid trials, of two rounds.
     fn assert_complete(&self) {
         let lines = self.lines();
@@ -165,10 +174,8 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
     let desk = Desk::new(STUDY);
     let output = desk.run(&["--json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let printed: Vec<Line> =
-        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let lines = desk.lines();
-    assert_eq!(lines, printed);
+    assert_eq!(text(&output.stdout), read(desk.results().join("journal.jsonl")));
     desk.assert_complete();
     for line in &lines {
         let place = line.place.as_ref().unwrap();
@@ -194,6 +201,7 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
         assert!(results.join("logs").join(name).is_dir(), "{name}");
     }
     assert_eq!(processes_of(desk.folder.path()), []);
+    desk.assert_no_keys();
 }
 
 #[test]
@@ -251,6 +259,7 @@ fn an_interrupted_run_keeps_what_was_measured_and_goes_on() {
     let before = desk.lines();
     assert!((2..16).contains(&before.len()));
     assert_eq!(processes_of(desk.folder.path()), []);
+    desk.assert_no_keys();
 
     let output = desk.go_on();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -270,6 +279,7 @@ fn a_killed_run_loses_the_trial_under_way_only_and_goes_on() {
         assert!(Instant::now() < deadline, "{:?}", processes_of(desk.folder.path()));
         sleep(Duration::from_millis(20));
     }
+    desk.assert_no_keys();
     assert!(desk.lines().len() >= 2);
     let output = desk.go_on();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -292,6 +302,7 @@ fn a_server_that_dies_ends_the_run_with_what_was_measured() {
     assert!(said.contains(desk.results().to_str().unwrap()), "{said}");
     assert!(desk.lines().len() >= 2 && desk.results().join("report.html").exists());
     assert_eq!(processes_of(desk.folder.path()), []);
+    desk.assert_no_keys();
     let output = desk.go_on();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     desk.assert_complete();

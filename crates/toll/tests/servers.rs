@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::{Line, WarningKind};
 use tempfile::TempDir;
+use trial::{Line, WarningKind};
 
 const TOLL: &str = env!("CARGO_BIN_EXE_toll");
 const LIMIT: Duration = Duration::from_secs(120);
@@ -122,7 +122,14 @@ fn haproxy_is_measured_without_its_backend() {
         let warned = line.warnings.iter().any(|warning| warning.kind == WarningKind::SharedBackend);
         assert_eq!(warned, CpuList::allowed().unwrap().len() < 3, "{:?}", line.warnings);
     }
-    let logs = ran.folder.unwrap().join("logs");
+    let results = ran.folder.unwrap();
+    for target in ["haproxy", "backend"] {
+        let files = fs::read_dir(results.join("targets").join(target)).unwrap().flatten();
+        let names: Vec<_> = files.map(|file| file.file_name().into_string().unwrap()).collect();
+        assert!(names.iter().any(|name| name == "server.crt"), "{names:?}");
+        assert!(!names.iter().any(|name| name.ends_with("key") || name.ends_with("pem")));
+    }
+    let logs = results.join("logs");
     assert!(logs.join("haproxy/output.log").is_file() && logs.join("backend").is_dir());
 }
 
@@ -161,7 +168,7 @@ fn an_address_that_is_not_trusted_not_there_or_not_mine_is_refused() {
     let refusal = |target: &str, case: &str| {
         let folder = tempfile::tempdir().unwrap();
         let ran = run(&folder, target, case);
-        assert_eq!((ran.code, ran.lines.len()), (Some(2), 0), "{}", ran.stderr);
+        assert_eq!((ran.code, ran.folder), (Some(2), None), "{}", ran.stderr);
         ran.stderr
     };
     let message = refusal(&server.target(), "");

@@ -2,15 +2,14 @@
 //! holds for the others. What only nginx does is tested in its own crate.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use targets::{
-    CommandLine, Embedded, Haproxy, Kind, Nginx, Objects, Running, Settings, Stopped, TargetError,
-};
+use targets::{Objects, Running, Server, Settings, Stopped, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
@@ -19,16 +18,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TOLL_TEST_FOLDER";
 
-fn embedded() -> Embedded {
-    Embedded { program: Some(env!("CARGO_BIN_EXE_toll").into()), ..Embedded::default() }
+fn server(name: &str) -> &'static dyn Server {
+    targets::by_name(name).unwrap()
 }
 
-fn haproxy() -> Haproxy {
-    Haproxy { backend: embedded(), ..Haproxy::default() }
-}
-
-fn kinds() -> [Kind; 3] {
-    [Kind::Embedded(embedded()), Kind::Nginx(Nginx::default()), Kind::Haproxy(haproxy())]
+/// Those whose negotiation toll configures.
+fn kinds() -> impl Iterator<Item = &'static dyn Server> {
+    targets::SERVERS.iter().copied().filter(|server| server.is_configured())
 }
 
 fn objects(folder: &TempDir) -> Arc<Objects> {
@@ -36,10 +32,11 @@ fn objects(folder: &TempDir) -> Arc<Objects> {
 }
 
 fn settings() -> Settings {
-    Settings::new(CpuList::allowed().unwrap())
+    let toll = Some(env!("CARGO_BIN_EXE_toll").into());
+    Settings { toll, ..Settings::new(CpuList::allowed().unwrap()) }
 }
 
-fn start(kind: &Kind, settings: &Settings, folder: &TempDir) -> Running {
+fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
     targets::start(kind, settings, &objects(folder), folder.path()).unwrap()
 }
 
@@ -136,12 +133,26 @@ fn cpus_of_threads(pid: u32) -> Vec<String> {
         .collect()
 }
 
+/// The modes of the files with private keys in the result folder.
+fn key_modes(folder: &TempDir) -> Vec<u32> {
+    let targets = std::fs::read_dir(folder.path().join("targets")).unwrap().flatten();
+    let files = targets.flat_map(|target| std::fs::read_dir(target.path()).unwrap().flatten());
+    files
+        .filter(|file| {
+            // One that goes meanwhile is gone.
+            let content = std::fs::read(file.path()).unwrap_or_default();
+            String::from_utf8_lossy(&content).contains("PRIVATE KEY")
+        })
+        .map(|file| file.metadata().unwrap().permissions().mode() & 0o777)
+        .collect()
+}
+
 #[test]
 fn each_sends_the_same_objects_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
-        let mut server = start(&kind, &settings, &folder);
+        let mut server = start(kind, &settings, &folder);
         let (_, body) = curl(&server, "1MiB", &[]);
         assert_eq!(body.len(), 1 << 20);
         assert!(objects::matches(0, &body));
@@ -149,8 +160,11 @@ fn each_sends_the_same_objects_and_stops() {
         server.check_alive().unwrap();
         let processes = tree(server.pid());
         assert!(!processes.is_empty());
+        let modes = key_modes(&folder);
+        assert!(!modes.is_empty() && modes.iter().all(|mode| *mode == 0o600), "{kind}: {modes:?}");
         assert_eq!(server.stop(), Stopped::InTime, "{kind}");
         assert_gone(&processes, &kind.to_string());
+        assert!(key_modes(&folder).is_empty(), "{kind}");
     }
 }
 
@@ -171,14 +185,14 @@ fn each_negotiates_what_it_was_told() {
         ..settings()
     };
     for kind in kinds() {
-        let server = start(&kind, &modern, &folder);
+        let server = start(kind, &modern, &folder);
         let (said, _) = curl(&server, "1000B", &[]);
         assert!(said.contains("SSL connection using TLSv1.3 / TLS_AES_256_GCM_SHA384"), "{said}");
         let said = s_client(&server, &[]);
         assert!(said.contains("Server Temp Key: ECDH, secp384r1, 384 bits"), "{kind}: {said}");
         assert!(s_client(&server, &["-tls1_2"]).contains("Cipher is (NONE)"), "{kind}");
 
-        let server = start(&kind, &legacy, &folder);
+        let server = start(kind, &legacy, &folder);
         let (said, _) = curl(&server, "1000B", &["--ciphers", "DEFAULT:@SECLEVEL=0"]);
         assert!(said.contains("SSL connection using TLSv1.2 / AES128-SHA"), "{kind}: {said}");
     }
@@ -191,7 +205,7 @@ fn each_leaves_out_what_is_off() {
         let settings =
             Settings { tickets: on, session_cache: on, encrypt_then_mac: on, ..settings() };
         for kind in kinds() {
-            let server = start(&kind, &settings, &folder);
+            let server = start(kind, &settings, &folder);
             let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
             assert!(said.contains("Cipher is AES128-SHA"), "{kind}: {said}");
             let extension = "TLS server extension \"encrypt-then-mac\"";
@@ -212,7 +226,7 @@ fn each_runs_on_the_cpus_that_it_was_given() {
     let last = CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap());
     let settings = Settings { cpus: last.clone(), ..settings() };
     for kind in kinds() {
-        let server = start(&kind, &settings, &folder);
+        let server = start(kind, &settings, &folder);
         for pid in tree(server.pid()) {
             for cpus in cpus_of_threads(pid) {
                 assert_eq!(cpus, last.to_string(), "{kind}");
@@ -226,7 +240,7 @@ fn each_is_stopped_by_a_drop_in_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
-        let server = start(&kind, &settings, &folder);
+        let server = start(kind, &settings, &folder);
         let processes = tree(server.pid());
         let outcome = std::thread::spawn(move || {
             let _server = server;
@@ -235,6 +249,7 @@ fn each_is_stopped_by_a_drop_in_a_panic() {
         .join();
         assert!(outcome.is_err());
         assert_gone(&processes, &kind.to_string());
+        assert!(key_modes(&folder).is_empty(), "{kind}");
     }
 }
 
@@ -243,7 +258,7 @@ fn each_is_missed_when_it_dies() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings();
     for kind in kinds() {
-        let mut server = start(&kind, &settings, &folder);
+        let mut server = start(kind, &settings, &folder);
         let killed = Command::new("kill").args(["-9", &server.pid().to_string()]).status();
         assert!(killed.unwrap().success());
         assert!(within_limit(|| server.check_alive().is_err()), "{kind}");
@@ -257,7 +272,7 @@ fn each_is_missed_when_it_dies() {
 #[test]
 fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let server = start(&Kind::Haproxy(haproxy()), &settings(), &folder);
+    let server = start(server("haproxy"), &settings(), &folder);
     let mut pinned = cpus_of_threads(server.pid());
     let mut expected: Vec<_> = settings().cpus.as_slice().iter().map(ToString::to_string).collect();
     pinned.sort_unstable();
@@ -272,7 +287,7 @@ fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
 #[test]
 fn haproxy_is_lost_with_its_backend() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = start(&Kind::Haproxy(haproxy()), &settings(), &folder);
+    let mut server = start(server("haproxy"), &settings(), &folder);
     let backend = server.backend().unwrap().pid();
     let killed = Command::new("kill").args(["-9", &backend.to_string()]).status();
     assert!(killed.unwrap().success());
@@ -284,13 +299,13 @@ fn haproxy_is_lost_with_its_backend() {
 #[test]
 fn haproxy_says_what_it_does_not_take() {
     let folder = tempfile::tempdir().unwrap();
-    let nowhere = Haproxy { folders: vec![folder.path().to_owned()], ..haproxy() };
-    let kind = Kind::Haproxy(nowhere);
-    assert_eq!(targets::find(&kind), None);
-    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
+    let kind = server("haproxy");
+    let real = kind.find(&settings()).unwrap();
+    let settings = Settings { program_folders: vec![folder.path().to_owned()], ..settings() };
+    assert_eq!(kind.find(&settings), None);
+    let error = targets::start(kind, &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Missing { program: "haproxy", .. }), "{error}");
     // A haproxy whose OpenSSL lacks what is asked for, as a build without it would.
-    let real = targets::find(&Kind::Haproxy(haproxy())).unwrap();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = -vv ] || sed -i 's/curves X25519/curves unknown/' \"$3\"\n\
          exec {} \"$@\"\n",
@@ -301,13 +316,14 @@ fn haproxy_says_what_it_does_not_take() {
     // Another process writes the program: see the embedded server's tests.
     let installed = Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
     assert!(installed.unwrap().success());
-    let settings = Settings { groups: vec![Group::X25519], ..settings() };
-    let error = targets::start(&kind, &settings, &objects(&folder), folder.path()).unwrap_err();
+    let settings = Settings { groups: vec![Group::X25519], ..settings };
+    let error = targets::start(kind, &settings, &objects(&folder), folder.path()).unwrap_err();
     assert!(matches!(error, TargetError::Configuration { .. }), "{error}");
     let message = error.to_string();
     assert!(message.starts_with("haproxy refuses its configuration "), "{message}");
     assert!(message.contains("curves"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(key_modes(&folder).is_empty());
 }
 
 /// A copy of the TLS library that the server runs on by itself.
@@ -325,12 +341,12 @@ fn library_copy(server: &Running, folder: &TempDir) -> PathBuf {
 fn each_runs_on_the_library_that_it_was_given() {
     for kind in kinds() {
         let folder = tempfile::tempdir().unwrap();
-        let server = start(&kind, &settings(), &folder);
+        let server = start(kind, &settings(), &folder);
         let version = server.libraries()[0].version.clone().unwrap();
         assert!(server.version().contains(&version), "{} {version}", server.version());
         let copy = library_copy(&server, &folder);
         let library_path = copy.display().to_string().parse().unwrap();
-        let server = start(&kind, &Settings { library_path, ..settings() }, &folder);
+        let server = start(kind, &Settings { library_path, ..settings() }, &folder);
         let real = std::fs::canonicalize(&copy).unwrap();
         for library in server.libraries() {
             assert!(library.path.starts_with(&real), "{kind}: {library}");
@@ -350,7 +366,7 @@ fn a_library_path_that_gives_no_library_is_refused() {
     let with_path = Settings { library_path, ..settings() };
     for kind in kinds() {
         let refusal =
-            || targets::start(&kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
+            || targets::start(kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
         assert!(refusal().to_string().contains("holds no libssl.so"), "{kind}: {}", refusal());
         // Another ABI, which the linker passes over.
         std::fs::write(empty.join("libcrypto.so.1.1"), "").unwrap();
@@ -366,8 +382,9 @@ fn each_has_the_environment_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let environment = "TOLL_A=1 TOLL_B=x=y".parse().unwrap();
     let settings = Settings { environment, ..settings() };
-    for kind in [Kind::Embedded(embedded()), Kind::Haproxy(haproxy())] {
-        let server = start(&kind, &settings, &folder);
+    // nginx writes its title over its own.
+    for kind in kinds().filter(|kind| kind.name() != "nginx") {
+        let server = start(kind, &settings, &folder);
         let given = std::fs::read(format!("/proc/{}/environ", server.pid())).unwrap();
         let given = String::from_utf8_lossy(&given).into_owned();
         for variable in ["TOLL_A=1", "TOLL_B=x=y"] {
@@ -376,8 +393,8 @@ fn each_has_the_environment_that_it_was_given() {
     }
 }
 
-fn command(line: &str) -> Kind {
-    Kind::Command(line.parse::<CommandLine>().unwrap())
+fn with_command(line: &str) -> Settings {
+    Settings { command: Some(line.parse().unwrap()), ..settings() }
 }
 
 #[test]
@@ -388,7 +405,7 @@ fn a_command_is_a_server() {
          --certificate {{cert}} --key {{key}} --root {{root}} --cpus {{cpus}}",
         env!("CARGO_BIN_EXE_toll")
     );
-    let mut server = start(&command(&line), &settings(), &folder);
+    let mut server = start(server("command"), &with_command(&line), &folder);
     let (_, body) = curl(&server, "1000B", &[]);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();
@@ -402,7 +419,8 @@ fn a_command_is_a_server() {
 fn a_command_that_fails_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |line: &str| {
-        targets::start(&command(line), &settings(), &objects(&folder), folder.path())
+        let settings = with_command(line);
+        targets::start(server("command"), &settings, &objects(&folder), folder.path())
             .unwrap_err()
             .to_string()
     };
@@ -413,16 +431,6 @@ fn a_command_that_fails_is_quoted() {
     assert!(message.contains("died (exit status: 127); "), "{message}");
     let message = refusal("sleep 1000; # {port}");
     assert!(message.contains("does not serve within "), "{message}");
-}
-
-#[test]
-fn the_embedded_server_explains_what_it_refuses() {
-    let folder = tempfile::tempdir().unwrap();
-    let kind = Kind::Embedded(Embedded { record_size: Some(Bytes(1)), ..embedded() });
-    let error = targets::start(&kind, &settings(), &objects(&folder), folder.path()).unwrap_err();
-    let message = error.to_string();
-    assert!(message.starts_with("embedded died (exit status: 2); "), "{message}");
-    assert!(message.contains("--record-size"), "{message}");
 }
 
 #[test]
@@ -446,6 +454,7 @@ fn all_go_when_their_starter_is_killed() {
     helper.kill().unwrap();
     helper.wait().unwrap();
     assert_gone(&processes, "the server");
+    assert!(within_limit(|| key_modes(&folder).is_empty()));
 }
 
 #[test]
@@ -453,7 +462,8 @@ fn all_go_when_their_starter_is_killed() {
 fn helper_that_is_killed() {
     let Some(path) = std::env::var_os(HELPER_FOLDER).map(PathBuf::from) else { return };
     let objects = Arc::new(Objects::make(&[Bytes(1000)], &path).unwrap());
-    let servers = kinds().map(|kind| targets::start(&kind, &settings(), &objects, &path).unwrap());
+    let servers: Vec<_> =
+        kinds().map(|kind| targets::start(kind, &settings(), &objects, &path).unwrap()).collect();
     let backends = servers.iter().filter_map(Running::backend);
     let pids: Vec<_> =
         servers.iter().chain(backends).map(|server| server.pid().to_string()).collect();

@@ -34,18 +34,22 @@ impl Open {
         context: &mut Context<'_>,
         times: Times,
     ) -> Result<Next, Failure> {
-        if context.is_next_sampled() || !self.received.is_empty() {
-            // What has come unasked is a ticket, a close, or too much. To look costs a system call,
-            // so without bytes in hand it is done for the sampled responses only.
-            self.readable = Readable::Unknown;
-            let next = self.receive(context)?;
-            if next != Next::Wait {
-                return Ok(next);
-            }
+        let next = self.take_unasked(context)?;
+        if next == Next::Wait {
+            self.operation = Some(times);
+            self.request(context, times.start)?;
         }
-        self.operation = Some(times);
-        self.request(context, times.start)?;
-        Ok(Next::Wait)
+        Ok(next)
+    }
+
+    /// Takes what has come before a request: a ticket, a close, or too much. To look costs a system
+    /// call, so without bytes in hand it is done for the sampled responses only.
+    pub(super) fn take_unasked(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
+        if !context.is_next_sampled() && self.received.is_empty() {
+            return Ok(Next::Wait);
+        }
+        self.readable = Readable::Unknown;
+        self.receive(context)
     }
 
     /// Sends a request and expects its response, which is opened whole where it is sampled.
@@ -59,12 +63,18 @@ impl Open {
         let ask = &context.asks[object];
         match sealer {
             None => self.unsent.extend_from_slice(&ask.request),
-            Some(sealer) => sealer
-                .seal(content_type::APPLICATION_DATA, &ask.request, &mut self.unsent)
+            Some(sealer) => reception
+                .answer_key_update(sealer, &mut self.unsent)
+                .and_then(|()| {
+                    sealer.seal(content_type::APPLICATION_DATA, &ask.request, &mut self.unsent)
+                })
                 .ok_or_else(unsealed)?,
         }
         let expectation = ask.expectation;
         reception.expect(expectation, is_whole);
+        if !self.received.is_empty() {
+            reception.has_early_bytes();
+        }
         self.counted = Counted::default();
         self.progress = now;
         let mark = match context.mark_of_whole(expectation, reception) {

@@ -151,7 +151,7 @@ impl Open {
             self.received = Vec::new();
         }
         let mut reception = Reception::tls(established.opener, context.lengths.clone())
-            .with_tickets(established.tickets);
+            .with_post_handshake(established.post_handshake);
         if context.plan.receive == Receive::Walk {
             reception = reception.trusting_content();
         }
@@ -178,21 +178,19 @@ impl Open {
 
     /// Requests can be sent: sends that of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
-        let next = match self.operation {
-            Some(_) => {
-                self.request(context, now)?;
-                Next::Wait
+        if self.operation.is_some() {
+            if self.take_unasked(context)? != Next::Wait {
+                return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));
             }
-            None => {
-                self.flush(context)?;
-                Next::Keep
-            }
-        };
+            self.request(context, now)?;
+            return Ok(Next::Wait);
+        }
+        self.flush(context)?;
         if self.received.is_empty() {
-            return Ok(next);
+            return Ok(Next::Keep);
         }
         match self.receive(context)? {
-            Next::Wait => Ok(next),
+            Next::Wait => Ok(Next::Keep),
             other => Ok(other),
         }
     }

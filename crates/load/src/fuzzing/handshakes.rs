@@ -7,7 +7,7 @@ use tls::{CertificateKey, Suite, Version};
 
 use super::input::Input;
 use crate::handshake::{Client, Puppet, client, sniffed};
-use crate::{KeyExchangeMode, OneIn, TlsPlan, Trust};
+use crate::{KeyExchangeMode, OneIn, Receive, TlsPlan, Trust};
 
 /// A client has no more than this to say in a handshake.
 const MOST_TO_SAY: usize = 64 << 10;
@@ -83,7 +83,8 @@ fn clients() -> [Box<dyn Client>; 5] {
         TlsPlan { suite: Suite::parse("AES128-SHA").ok(), ..any },
     ];
     let seldom = OneIn(NonZeroU32::MAX);
-    plans.map(|plan| client(&plan, "localhost", seldom).expect("a client is made"))
+    plans
+        .map(|plan| client(&plan, "localhost", seldom, Receive::Decrypt).expect("a client is made"))
 }
 
 /// The input: the size of the pieces in which the rest arrives, and the rest, a server's flight.

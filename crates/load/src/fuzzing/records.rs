@@ -27,6 +27,7 @@ pub fn records(input: &[u8]) {
     let layer = layers[usize::from(input.byte()) % layers.len()];
     let choices = input.byte();
     let (is_object, has_learned) = (choices & 1 != 0, choices & 2 != 0);
+    let follows_updates = choices & 4 != 0;
     let size = input.short() % 40_000;
     let expectation =
         if is_object { Expectation::Object(size as u64) } else { Expectation::Anything };
@@ -38,6 +39,8 @@ pub fn records(input: &[u8]) {
             true => layer.reception_that_learned(REGULAR),
             false => layer.reception(),
         };
+        let kept = layer.post_handshake().filter(|_| follows_updates);
+        let reception = reception.with_post_handshake(kept);
         receive(reception, whole, expectation, &pieces, wire)
     };
     let (opened, walked) = (run(true, &story.wire), run(false, &story.wire));

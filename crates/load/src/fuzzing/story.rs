@@ -110,7 +110,7 @@ impl Story {
 
 impl Teller {
     fn step(&mut self, input: &mut Input<'_>, size: usize) {
-        match input.byte() % 14 {
+        match input.byte() % 15 {
             0 => self.head(&head(size)),
             1 => {
                 let promised = input.short();
@@ -156,7 +156,7 @@ impl Teller {
                 self.sealed += 1;
                 drop(self.peer.data(counted(input)));
             }
-            _ => {
+            13 => {
                 let last = self.sent.last().map_or(0, |sent| sent.start);
                 let at = last + input.short();
                 let bit = input.byte() % 8;
@@ -164,6 +164,8 @@ impl Teller {
                     *byte ^= 1 << bit;
                 }
             }
+            // A KeyUpdate, in one of three malformed.
+            _ => self.record(content_type::HANDSHAKE, &[24, 0, 0, 1, input.byte() % 3]),
         }
     }
 

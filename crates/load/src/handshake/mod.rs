@@ -21,11 +21,12 @@ use ::tls::{CertificateKey, Group, Suite, Version};
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use tls13::puppet::Puppet;
+pub(crate) use wire::message_length;
 
-use crate::OneIn;
 use crate::failure::Failure;
 use crate::plan::{PlanError, Stack, TlsPlan};
-use crate::record::{Opener, Sealer};
+use crate::record::{Opener, Protection, Sealer};
+use crate::{OneIn, Receive};
 
 /// What a handshake agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,14 +54,25 @@ pub(crate) struct Established {
     pub(crate) negotiated: Negotiated,
     /// Whether the server's signature was verified.
     pub(crate) is_signature_verified: bool,
-    /// Who takes the tickets that come after the handshake (TLS 1.3), where they are wanted.
-    pub(crate) tickets: Option<Box<dyn Tickets>>,
+    /// Takes the messages that come after a handshake of TLS 1.3, where they are wanted.
+    pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
 }
 
-/// Keeps tickets for later handshakes.
-pub(crate) trait Tickets: Send {
-    /// Takes the body of a NewSessionTicket message (RFC 8446, section 4.6.1).
-    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure>;
+/// What is kept of a handshake for the messages after it (RFC 8446, section 4.6).
+pub(crate) trait PostHandshake: Send {
+    /// Takes the body of a NewSessionTicket message.
+    fn take_ticket(&mut self, ticket: &[u8]) -> Result<(), Failure>;
+
+    /// What protects the records of this side after its next KeyUpdate (section 7.2); `None` where
+    /// KeyUpdates are not followed.
+    fn next_protection(&mut self, side: Side) -> Option<Protection>;
+}
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
 }
 
 /// One handshake under way. It does no input or output itself.
@@ -81,15 +93,16 @@ pub(crate) trait Client: Send {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure>;
 }
 
-/// A maker of handshakes for a load thread. Each thread has one of its own, so that none waits
+/// A maker of handshakes for a load thread. Where bodies are decrypted, KeyUpdates are followed. Each thread has one of its own, so that none waits
 /// for another.
 pub(crate) fn client(
     plan: &TlsPlan,
     host: &str,
     verify: OneIn,
+    receive: Receive,
 ) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, host, verify)?,
+        Stack::Rustls => rustls::client(plan, host, verify, receive)?,
         Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
     })
 }

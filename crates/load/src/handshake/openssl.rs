@@ -23,12 +23,14 @@ use openssl::x509::{X509, X509VerifyResult};
 use tls::{CertificateKey, Group, Suite, Version};
 
 use super::dial::Dial;
+use super::refusal::Refusal;
 use super::server_flight::Sniffer;
 use super::static_rsa::StaticRsaClient;
+use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
-use crate::record::{Opener, Sealer, tls12_keys};
+use crate::record::{HEADER, Opener, Sealer, tls12_keys};
 
 pub(super) struct OpenSslClient {
     /// Makes full handshakes where the key exchange is fixed.
@@ -196,6 +198,7 @@ impl Client for OpenSslClient {
         Ok(Box::new(OpenSslHandshake {
             stream,
             sniffer: Sniffer::default(),
+            beginning: Vec::new(),
             is_anyone_trusted: self.is_anyone_trusted,
             kept: resumes.then(|| self.session.clone()),
             seen: self.seen.clone(),
@@ -236,6 +239,8 @@ impl Write for Wire {
 struct OpenSslHandshake {
     stream: SslStream<Wire>,
     sniffer: Sniffer,
+    /// What would be the header of the server's first record.
+    beginning: Vec<u8>,
     is_anyone_trusted: bool,
     /// Where the session is kept, if a later handshake is to resume it.
     kept: Option<Arc<Mutex<Option<SslSession>>>>,
@@ -248,6 +253,8 @@ impl Handshake for OpenSslHandshake {
         received: &mut Vec<u8>,
         to_send: &mut Vec<u8>,
     ) -> Result<Option<Established>, Failure> {
+        let missing = HEADER.saturating_sub(self.beginning.len());
+        self.beginning.extend_from_slice(&received[..missing.min(received.len())]);
         self.sniffer.take(received);
         self.stream.get_mut().incoming.append(received);
         let result = self.stream.connect();
@@ -308,7 +315,7 @@ impl OpenSslHandshake {
                 resumed: ssl.session_reused(),
             },
             is_signature_verified: flight.key_exchange.is_some(),
-            tickets: None,
+            post_handshake: None,
         })
     }
 
@@ -333,12 +340,10 @@ impl OpenSslHandshake {
         if let Ok(description) = u8::try_from(reason - 1000) {
             return Failure::new(ErrorKind::Alert, format!("alert {}", alert_name(description)));
         }
+        if !begins_with_record(&self.beginning) {
+            return Refusal::not_tls().failure;
+        }
         let kind = match reason {
-            WRONG_VERSION_NUMBER
-            | HTTP_REQUEST
-            | PACKET_LENGTH_TOO_LONG
-            | BAD_RECORD_TYPE
-            | UNEXPECTED_RECORD => ErrorKind::NotTls,
             BAD_SIGNATURE | DECRYPTION_FAILED_OR_BAD_RECORD_MAC | DIGEST_CHECK_FAILED => {
                 ErrorKind::Authentication
             }
@@ -352,8 +357,3 @@ impl OpenSslHandshake {
 const DECRYPTION_FAILED_OR_BAD_RECORD_MAC: i32 = 281;
 const BAD_SIGNATURE: i32 = 123;
 const DIGEST_CHECK_FAILED: i32 = 149;
-const HTTP_REQUEST: i32 = 156;
-const PACKET_LENGTH_TOO_LONG: i32 = 198;
-const UNEXPECTED_RECORD: i32 = 245;
-const WRONG_VERSION_NUMBER: i32 = 267;
-const BAD_RECORD_TYPE: i32 = 443;

@@ -18,15 +18,17 @@ use tls::{Cipher, Group, Suite, Version};
 
 use super::dial::Dial;
 use super::fixed_group::fixed;
+use super::refusal::Refusal;
 use super::sessions::Sessions;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
-use super::{Client, Established, Handshake, Negotiated, Tickets, alert_name};
+use super::wire::begins_with_record;
+use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side, alert_name};
 use crate::failure::{ErrorKind, Failure};
 use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
 use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
-use crate::{OneIn, Percent};
+use crate::{OneIn, Percent, Receive};
 
 struct RustlsClient {
     /// Resumes nothing.
@@ -36,6 +38,7 @@ struct RustlsClient {
     dial: Dial,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
+    receive: Receive,
 }
 
 /// The client for a plan: toll's own where that suffices, which costs less, and rustls's otherwise.
@@ -43,14 +46,15 @@ pub(super) fn client(
     plan: &TlsPlan,
     host: &str,
     verify: OneIn,
+    receive: Receive,
 ) -> Result<Box<dyn Client>, PlanError> {
-    let client = RustlsClient::new(plan, host, verify)?;
+    let client = RustlsClient::new(plan, host, verify, receive)?;
     let is_simple = plan.only_version() == Some(Version::Tls13)
         && plan.effective_key_exchange() == KeyExchangeMode::Fixed
         && plan.resumption == Percent::default();
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), verify.0)
+        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), verify.0, receive)
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -59,7 +63,7 @@ pub(super) fn client(
 }
 
 impl RustlsClient {
-    fn new(plan: &TlsPlan, host: &str, verify: OneIn) -> Result<Self, PlanError> {
+    fn new(plan: &TlsPlan, host: &str, verify: OneIn, receive: Receive) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| PlanError(format!("`{host}` is no server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
@@ -81,7 +85,7 @@ impl RustlsClient {
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
         let (full, dial) = (Arc::new(config), Dial::new(plan.resumption));
-        Ok(Self { full, resuming, dial, verifier, name })
+        Ok(Self { full, resuming, dial, verifier, name, receive })
     }
 }
 
@@ -93,7 +97,8 @@ impl Client for RustlsClient {
             .map_err(|error| failure(&error))?;
         Ok(Box::new(RustlsHandshake {
             connection: Some(connection),
-            keeps_tickets,
+            begins: false,
+            keeps: Keeps { tickets: keeps_tickets, keys: self.receive == Receive::Decrypt },
             verifier: self.verifier.clone(),
             noted: None,
         }))
@@ -181,9 +186,20 @@ fn trusted(trust: &Trust) -> Result<Trusted, PlanError> {
 struct RustlsHandshake {
     /// `None` once the handshake has ended.
     connection: Option<UnbufferedClientConnection>,
-    keeps_tickets: bool,
+    /// Whether the server's first record has been taken.
+    begins: bool,
+    keeps: Keeps,
     verifier: Arc<SamplingVerifier>,
     noted: Option<Noted>,
+}
+
+/// What is kept of a handshake for what comes after it.
+#[derive(Debug, Clone, Copy)]
+struct Keeps {
+    /// Tickets, for later handshakes.
+    tickets: bool,
+    /// Secrets, to follow KeyUpdates.
+    keys: bool,
 }
 
 impl Handshake for RustlsHandshake {
@@ -215,6 +231,7 @@ impl Handshake for RustlsHandshake {
                         "close_notify within the handshake",
                     ));
                 }
+                Ok(ConnectionState::ReadTraffic(_)) => return Err(Failure::unasked()),
                 Ok(_) => {
                     return Err(Failure::new(
                         ErrorKind::Handshake,
@@ -222,13 +239,17 @@ impl Handshake for RustlsHandshake {
                     ));
                 }
                 Err(error) => {
-                    let failed = failure(&error);
+                    let failed = match self.begins || begins_with_record(received) {
+                        true => failure(&error),
+                        false => Refusal::not_tls().failure,
+                    };
                     received.drain(..discard);
                     send_alert(connection, received, to_send);
                     return Err(failed);
                 }
             };
             received.drain(..discard);
+            self.begins |= discard > 0;
             match next {
                 Next::Again => {}
                 Next::Wait => return Ok(None),
@@ -236,7 +257,7 @@ impl Handshake for RustlsHandshake {
             }
         }
         let Some(connection) = self.connection.take() else { return Err(over()) };
-        established(connection, self.noted.take(), self.keeps_tickets).map(Some)
+        established(connection, self.noted.take(), self.keeps).map(Some)
     }
 }
 
@@ -292,7 +313,7 @@ fn send_alert(
 fn established(
     connection: UnbufferedClientConnection,
     noted: Option<Noted>,
-    keeps_tickets: bool,
+    keeps: Keeps,
 ) -> Result<Established, Failure> {
     let unknown = |what: &str| {
         Failure::new(ErrorKind::Handshake, format!("{what} that toll has no name for"))
@@ -325,17 +346,35 @@ fn established(
             resumed,
         },
         is_signature_verified: noted.is_some_and(|noted| noted.is_signature_verified),
-        tickets: (keeps_tickets && version == Version::Tls13)
-            .then(|| Box::new(KernelTickets(rest)) as Box<dyn Tickets>),
+        post_handshake: ((keeps.tickets || keeps.keys) && version == Version::Tls13)
+            .then(|| Box::new(Kernel { rest, keeps }) as Box<dyn PostHandshake>),
     })
 }
 
-/// What rustls needs to make sessions of tickets, once the keys are out.
-struct KernelTickets(KernelConnection<ClientConnectionData>);
+/// What rustls needs to make sessions of tickets and keys of KeyUpdates, once the keys are out.
+struct Kernel {
+    rest: KernelConnection<ClientConnectionData>,
+    keeps: Keeps,
+}
 
-impl Tickets for KernelTickets {
-    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure> {
-        self.0.handle_new_session_ticket(ticket).map_err(|error| failure(&error))
+impl PostHandshake for Kernel {
+    fn take_ticket(&mut self, ticket: &[u8]) -> Result<(), Failure> {
+        if !self.keeps.tickets {
+            return Ok(());
+        }
+        self.rest.handle_new_session_ticket(ticket).map_err(|error| failure(&error))
+    }
+
+    fn next_protection(&mut self, side: Side) -> Option<Protection> {
+        if !self.keeps.keys {
+            return None;
+        }
+        let (_, secrets) = match side {
+            Side::Client => self.rest.update_tx_secret(),
+            Side::Server => self.rest.update_rx_secret(),
+        }
+        .ok()?;
+        protection(Version::Tls13, secrets).ok()
     }
 }
 
@@ -368,7 +407,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         Error::AlertReceived(description) => {
             return Failure::new(ErrorKind::Alert, format!("alert {}", alert(*description)));
         }
-        Error::InvalidMessage(_) => ErrorKind::NotTls,
         Error::InvalidCertificate(_) | Error::DecryptError | Error::NoCertificatesPresented => {
             ErrorKind::Authentication
         }

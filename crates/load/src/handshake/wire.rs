@@ -105,7 +105,10 @@ pub(super) fn next_record<'r>(
 ) -> Result<Option<(Header, &'r mut [u8])>, Refusal> {
     let start = *used + HEADER;
     let Some(header) = received.get(*used..start) else { return Ok(None) };
-    let header = parse(header).ok_or_else(Refusal::not_tls)?;
+    let header = parse(header).ok_or_else(|| match taken {
+        0 => Refusal::not_tls(),
+        _ => Refusal::malformed("record"),
+    })?;
     let end = start + header.length;
     let Some(body) = received.get_mut(start..end) else { return Ok(None) };
     *used = end;
@@ -123,8 +126,13 @@ pub(super) fn header_of(bytes: &[u8]) -> Option<Header> {
     is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
 }
 
+/// Whether what a server sends begins with a record of TLS.
+pub(super) fn begins_with_record(bytes: &[u8]) -> bool {
+    bytes.get(..HEADER).and_then(header_of).is_some()
+}
+
 /// How many bytes the message has that begins here, if it is whole.
-pub(super) fn message_length(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn message_length(bytes: &[u8]) -> Option<usize> {
     let [_, high, middle, low, ..] = *bytes else { return None };
     let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
     (length <= bytes.len()).then_some(length)

@@ -132,7 +132,10 @@ mod tests {
     fn lies_about_the_size_are_errors() {
         assert!(decode(&[b"3\r\nWiki\r\n"]).is_err());
         assert!(decode(&[b"x\r\n"]).is_err());
-        assert!(decode(&[b"\r\n"]).is_err());
+        for size in ["", "+4", "-4", " 4", "0x4", "4 4", "4_", "10000000000000000"] {
+            let text = format!("{size}\r\nWiki\r\n0\r\n\r\n");
+            assert!(decode(&[text.as_bytes()]).is_err(), "`{size}`");
+        }
         assert!(decode(&[&[b'1'; 5000]]).is_err());
     }
 

@@ -5,6 +5,7 @@ use objects::slice;
 use tls::{Cipher, Suite};
 
 use crate::failure::Failure;
+use crate::handshake::{PostHandshake, Side};
 use crate::receive::stride::{Dropped, LEARNED_FROM, Middle};
 use crate::receive::{Completed, Given, Lengths, Reception, Want};
 use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, content_type, tls12_keys};
@@ -40,9 +41,12 @@ impl Layer {
         Self::ALL.into_iter().filter(|layer| *layer != Self::Plain)
     }
 
-    fn protection(self) -> Protection {
+    /// What protects records after so many KeyUpdates, of either side.
+    fn protection(self, updates: u32) -> Protection {
         let tls13 = |cipher, length| {
-            Protection::Tls13(AeadKey::new(cipher, &vec![7; length], &[3; 12]).unwrap())
+            let mut key = vec![7; length];
+            key[..4].copy_from_slice(&updates.to_be_bytes());
+            Protection::Tls13(AeadKey::new(cipher, &key, &[3; 12]).unwrap())
         };
         let tls12 = |name, encrypt_then_mac| {
             let suite = Suite::parse(name).unwrap();
@@ -81,28 +85,77 @@ impl Layer {
     }
 
     pub(crate) fn opener(self) -> Opener {
-        Opener::new(self.protection(), FIRST_SEQUENCE)
+        Opener::new(self.protection(0), FIRST_SEQUENCE)
+    }
+
+    /// The same after so many KeyUpdates.
+    #[cfg(test)]
+    pub(crate) fn opener_after(self, updates: u32) -> Opener {
+        Opener::new(self.protection(updates), 0)
+    }
+
+    /// The client's side of sending.
+    #[cfg(test)]
+    pub(crate) fn sealer(self) -> Sealer {
+        Sealer::new(self.protection(0), FIRST_SEQUENCE)
     }
 
     pub(crate) fn peer(self) -> Peer {
-        let sealer = (self != Self::Plain).then(|| Sealer::new(self.protection(), FIRST_SEQUENCE));
-        Peer { sealer }
+        let sealer = (self != Self::Plain).then(|| Sealer::new(self.protection(0), FIRST_SEQUENCE));
+        Peer { layer: self, updates: 0, sealer }
+    }
+
+    /// What is kept of a handshake, for KeyUpdates to be followed; only TLS 1.3 has them.
+    pub(crate) fn post_handshake(self) -> Option<Box<dyn PostHandshake>> {
+        let has_updates = self != Self::Plain && !self.is_tls12();
+        has_updates.then(|| Box::new(Updates { layer: self, client: 0, server: 0 }) as _)
+    }
+}
+
+/// How many KeyUpdates each side has sent.
+struct Updates {
+    layer: Layer,
+    client: u32,
+    server: u32,
+}
+
+impl PostHandshake for Updates {
+    fn take_ticket(&mut self, _: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn next_protection(&mut self, side: Side) -> Option<Protection> {
+        let updates = match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        *updates += 1;
+        Some(self.layer.protection(*updates))
     }
 }
 
 /// The server's side of a line.
 pub(crate) struct Peer {
+    layer: Layer,
+    /// KeyUpdates that it has sent.
+    updates: u32,
     sealer: Option<Sealer>,
 }
 
 impl Peer {
-    /// One record of this type; over plain HTTP its content as it is.
+    /// One record of this type; over plain HTTP its content as it is. Behind a KeyUpdate of TLS 1.3
+    /// the next one has another key.
     pub(crate) fn record(&mut self, content_type: u8, content: &[u8]) -> Vec<u8> {
         match &mut self.sealer {
             None => content.to_vec(),
             Some(sealer) => {
                 let mut record = Vec::new();
                 sealer.seal(content_type, content, &mut record).unwrap();
+                let is_update = matches!(content, [24, 0, 0, 1, 0 | 1]) && !self.layer.is_tls12();
+                if content_type == content_type::HANDSHAKE && is_update {
+                    self.updates += 1;
+                    *sealer = Sealer::new(self.layer.protection(self.updates), 0);
+                }
                 record
             }
         }
@@ -162,6 +215,12 @@ impl<'a> Line<'a> {
 
     pub(crate) fn honest(self) -> Self {
         Self { is_honest: true, ..self }
+    }
+
+    /// The same line, on which this comes behind what is in hand.
+    #[cfg(test)]
+    pub(crate) fn then(self, coming: &'a [u8]) -> Self {
+        Self { coming, ..self }
     }
 
     /// Bytes that the reception left in hand or on the line.

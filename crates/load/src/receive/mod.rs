@@ -33,8 +33,8 @@ pub(crate) use stride::LEARNED_FROM;
 pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};
-use crate::handshake::Tickets;
-use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, content_type};
+use crate::handshake::{PostHandshake, Side, message_length};
+use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
 use heads::Heads;
 use response::Response;
 use step::{Ahead, Step, peek_length};
@@ -47,6 +47,16 @@ pub(crate) const READ_AHEAD: usize = 64 << 10;
 /// What is read ahead while a head is awaited, when a long body is to be dropped behind it: one
 /// full record with its header.
 const ONE_RECORD: usize = (16 << 10) + 256 + HEADER;
+
+/// Types of handshake messages (RFC 8446, section 4).
+const NEW_SESSION_TICKET: u8 = 4;
+const KEY_UPDATE: u8 = 24;
+
+/// The longest part of a handshake message that is kept: more than any ticket has.
+const MOST_OF_A_MESSAGE: usize = 128 << 10;
+
+/// KeyUpdates without data between them that are followed, as many as OpenSSL follows.
+const MOST_KEY_UPDATES: u32 = 32;
 
 /// What a reception needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +102,16 @@ pub(crate) struct Reception {
     peeked: u64,
     /// Whether the head was read of a record that was not opened.
     has_peeked: bool,
-    /// Who takes tickets; they are passed over where nobody does.
-    tickets: Option<Box<dyn Tickets>>,
+    /// Whether the record under way began before the response was asked for.
+    is_early: bool,
+    /// What is kept of a handshake of TLS 1.3 for the messages after it.
+    post_handshake: Option<Box<dyn PostHandshake>>,
+    /// A handshake message of which a part has come.
+    partial: Vec<u8>,
+    /// KeyUpdates since there was data.
+    key_updates: u32,
+    /// Whether the peer has asked for a KeyUpdate.
+    owes_key_update: bool,
 }
 
 enum Framing {
@@ -135,7 +153,11 @@ impl Reception {
             has_strided: false,
             peeked: 0,
             has_peeked: false,
-            tickets: None,
+            is_early: false,
+            post_handshake: None,
+            partial: Vec::new(),
+            key_updates: 0,
+            owes_key_update: false,
         }
     }
 
@@ -145,20 +167,43 @@ impl Reception {
         Self { trusts_content: true, ..self }
     }
 
-    /// The same, with tickets given to this.
-    pub(crate) fn with_tickets(self, tickets: Option<Box<dyn Tickets>>) -> Self {
-        Self { tickets, ..self }
+    /// The same, with the messages after a handshake given to this. Without it tickets are passed
+    /// over, and a KeyUpdate is an error.
+    pub(crate) fn with_post_handshake(self, to: Option<Box<dyn PostHandshake>>) -> Self {
+        Self { post_handshake: to, ..self }
     }
 
     /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body.
     pub(crate) fn expect(&mut self, expectation: Expectation, whole: bool) {
         self.response = Some(Response::new(expectation));
         self.whole = whole;
+        self.is_early = matches!(&self.framing, Framing::Tls { step: Step::Open(_), .. });
         self.wire = 0;
         self.dropped = 0;
         self.middle = Middle::Empty;
         self.has_strided = false;
         self.has_peeked = false;
+    }
+
+    /// The next record had begun when the response was asked for, so it holds none of it.
+    pub(crate) fn has_early_bytes(&mut self) {
+        self.is_early = true;
+    }
+
+    /// Where the peer has asked for a KeyUpdate, appends it and gives `sealer` its new key, as must
+    /// be done before more data is sent (RFC 8446, section 4.6.3).
+    pub(crate) fn answer_key_update(
+        &mut self,
+        sealer: &mut Sealer,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        if !std::mem::take(&mut self.owes_key_update) {
+            return Some(());
+        }
+        let next = self.post_handshake.as_mut()?.next_protection(Side::Client)?;
+        sealer.seal(content_type::HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], out)?;
+        *sealer = Sealer::new(next, 0);
+        Some(())
     }
 
     /// Body bytes of the response under way that have arrived.
@@ -169,6 +214,12 @@ impl Reception {
     /// Those of [`Self::body`] that were opened or read.
     pub(crate) fn opened(&self) -> u64 {
         self.body() - self.dropped
+    }
+
+    /// Whether nothing of the response under way is dropped: it was asked for whole, or its end has
+    /// come with its first record.
+    fn is_opened_whole(&self) -> bool {
+        self.whole || (self.dropped == 0 && self.body_left() == Some(0))
     }
 
     /// Whether the response under way has begun to arrive.
@@ -300,7 +351,11 @@ impl Reception {
     /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
     /// is left over belongs to what comes next.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        let (used, given) = self.take(bytes)?;
+        let (used, given) = self.take(bytes).map_err(|failure| Failure {
+            is_in_whole: self.is_opened_whole()
+                && matches!(failure.kind, ErrorKind::Content | ErrorKind::UnverifiableRecord),
+            ..failure
+        })?;
         self.wire += used as u64;
         if let (Given::Complete(completed), Framing::Tls { lengths, .. }) = (given, &self.framing) {
             lengths.totals.learn(completed.body, self.wire);
@@ -331,6 +386,7 @@ impl Reception {
             }
             Step::Open(header) => {
                 *step = Step::Header;
+                let is_early = std::mem::take(&mut self.is_early);
                 let body = &mut bytes[..header.length];
                 let trusts_content = self.trusts_content
                     && self.proof != Proof::Asked
@@ -349,6 +405,9 @@ impl Reception {
                     return Err(too_full());
                 }
                 let given = match opened.content_type {
+                    content_type::APPLICATION_DATA if is_early && !plaintext.is_empty() => {
+                        return Err(Failure::unasked());
+                    }
                     content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
                     content_type::HANDSHAKE => self.post_handshake(plaintext)?,
                     content_type::ALERT => {
@@ -420,6 +479,7 @@ impl Reception {
         }
         if header.content_type != content_type::APPLICATION_DATA
             || self.whole
+            || self.is_early
             || self.proof == Proof::Asked
         {
             return Ok(Step::Open(header));
@@ -482,8 +542,9 @@ impl Reception {
             return Ok(Given::More);
         }
         let Some(response) = &mut self.response else {
-            return Err(Failure::new(ErrorKind::LongBody, "data after the end of a response"));
+            return Err(Failure::unasked());
         };
+        self.key_updates = 0;
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
         response.take(content).map_err(|failure| match failure.kind {
@@ -506,23 +567,53 @@ impl Reception {
     }
 
     /// Tickets are kept where somebody takes them; a HelloRequest is passed over, which RFC 5246
-    /// lets a client do. After a KeyUpdate this client has no keys any more, so it says so at once.
-    fn post_handshake(&mut self, mut messages: &[u8]) -> Result<Given, Failure> {
-        const NEW_SESSION_TICKET: u8 = 4;
-        const KEY_UPDATE: u8 = 24;
-        while let [kind, high, middle, low, rest @ ..] = messages {
-            let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
-            match (*kind, rest.get(..length), &mut self.tickets) {
-                (KEY_UPDATE, Some([_]), _) => {
-                    return Err(lost("a KeyUpdate, which toll does not follow"));
-                }
-                (NEW_SESSION_TICKET, Some(ticket), Some(tickets)) => tickets.take(ticket)?,
+    /// lets a client do.
+    fn post_handshake(&mut self, content: &[u8]) -> Result<Given, Failure> {
+        let joined = if self.partial.is_empty() {
+            None
+        } else {
+            self.partial.extend_from_slice(content);
+            Some(std::mem::take(&mut self.partial))
+        };
+        let mut messages = joined.as_deref().unwrap_or(content);
+        while let Some(length) = message_length(messages) {
+            let (message, rest) = messages.split_at(length);
+            messages = rest;
+            match (message[0], &mut self.post_handshake) {
+                (KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty())?,
+                (NEW_SESSION_TICKET, Some(to)) => to.take_ticket(&message[4..])?,
                 _ => {}
             }
-            // A message that goes on in the next record is a ticket that is not kept.
-            messages = rest.get(length..).unwrap_or_default();
         }
+        if messages.len() > MOST_OF_A_MESSAGE {
+            return Err(lost("a handshake message of more than 128 KiB"));
+        }
+        self.partial = messages.to_vec();
         Ok(Given::More)
+    }
+
+    /// The peer's next records have another key (RFC 8446, section 4.6.3).
+    fn update_key(&mut self, request: &[u8], is_last: bool) -> Result<(), Failure> {
+        let is_requested = match request {
+            [0] => false,
+            [1] => true,
+            _ => return Err(lost("a malformed KeyUpdate")),
+        };
+        if !is_last {
+            return Err(lost("more in a record than may be where keys change"));
+        }
+        self.key_updates += 1;
+        if self.key_updates > MOST_KEY_UPDATES {
+            return Err(lost("more than 32 KeyUpdates in a row"));
+        }
+        let to = self.post_handshake.as_mut();
+        let next = to.and_then(|to| to.next_protection(Side::Server));
+        let (Framing::Tls { opener, .. }, Some(next)) = (&mut self.framing, next) else {
+            return Err(lost("a KeyUpdate, which is followed only where all is decrypted"));
+        };
+        *opener = Opener::new(next, 0);
+        self.owes_key_update |= is_requested;
+        Ok(())
     }
 
     fn complete_if_done(&mut self) -> Result<Given, Failure> {

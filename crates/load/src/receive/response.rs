@@ -143,7 +143,7 @@ impl Response {
             }
         }
         if self.head.len() > LONGEST_HEAD {
-            return Err(status("a head of more than 64 KiB"));
+            return Err(head_too_long());
         }
         Ok(())
     }
@@ -192,29 +192,33 @@ impl Response {
                 Err(error) => return Err(status(&format!("no HTTP response: {error}"))),
             };
             start += length;
+            if start > LONGEST_HEAD {
+                return Err(head_too_long());
+            }
             let code = head.code.unwrap_or(0);
             match code {
                 101 => return Err(status("101 Switching Protocols, unasked")),
                 100..=199 => continue,
-                200..=299 => {}
+                // No request asks for a part of an object, or for none of it.
+                200 => {}
                 _ => return Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
             }
             self.closes = head.version == Some(0);
-            self.begin_body(code, head.headers)?;
+            self.begin_body(head.headers)?;
             self.head_length = start;
             return Ok(Some(start));
         }
     }
 
     /// The body's length (RFC 9112, section 6.3).
-    fn begin_body(&mut self, code: u16, fields: &[httparse::Header<'_>]) -> Result<(), Failure> {
+    fn begin_body(&mut self, fields: &[httparse::Header<'_>]) -> Result<(), Failure> {
         let mut length = None;
         let mut chunked = false;
         for field in fields {
-            let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
+            let value = std::str::from_utf8(field.value.trim_ascii()).unwrap_or_default();
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);
             if is("content-length") {
-                let Ok(promised) = value.parse::<u64>() else {
+                let Some(promised) = content_length(value) else {
                     return Err(status(&format!("a Content-Length of `{value}`")));
                 };
                 if length.is_some_and(|other| other != promised) {
@@ -235,9 +239,6 @@ impl Response {
                     }
                 }
             }
-        }
-        if code == 204 {
-            return self.finish();
         }
         if chunked {
             self.phase = Phase::Chunked(Chunks::new());
@@ -327,6 +328,15 @@ impl Response {
             std::cmp::Ordering::Greater => Err(Failure::new(ErrorKind::LongBody, seen())),
         }
     }
+}
+
+/// Digits and nothing else (RFC 9110, section 8.6); the parser of numbers would take a sign too.
+fn content_length(value: &str) -> Option<u64> {
+    value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
+}
+
+fn head_too_long() -> Failure {
+    status("a head of more than 64 KiB")
 }
 
 fn status(seen: &str) -> Failure {

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod heads;
+mod key_updates;
 mod known;
 mod properties;
 mod refused;

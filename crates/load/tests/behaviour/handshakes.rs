@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::{ErrorKind, Operation, Plan, TlsPlan, Trust};
+use load::{ErrorKind, KeyExchangeMode, Operation, Plan, TlsPlan, Trust};
 use rustls::version::{TLS12, TLS13};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
     Legacy, Secure, Server, Session, config, config_of, ecdsa, finish, forged, legacy_acceptor,
-    read_record, rsa, silence,
+    long_chain, read_record, rsa, silence,
 };
 use crate::{MILLISECOND, assert_completes, assert_fails, https, kinds, one_in, run};
 
@@ -68,6 +68,29 @@ fn something_else_than_tls() {
         assert_fails(https(server.address(), "/"), ErrorKind::NotTls);
         assert_both_fail(&server, ErrorKind::NotTls);
     }
+}
+
+#[test]
+fn tls_against_its_rules_is_tls() {
+    // Longer than rustls takes.
+    for (version, asked) in [(&TLS13, Version::Tls13), (&TLS12, Version::Tls12)] {
+        let config = long_chain(version, 200);
+        let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
+        let mut plan = https(server.address(), "/");
+        plan.tls.version = Some(asked);
+        plan.tls.key_exchange = Some(KeyExchangeMode::Fresh);
+        assert_fails(plan, ErrorKind::Handshake);
+    }
+    // Behind a record comes what is none, through rustls, OpenSSL and toll's own static RSA.
+    for (suite, name) in [(0xc02f, SUITES[0]), (0xc013, SUITES[1]), (0x002f, "AES128-SHA")] {
+        let hello = server_hello(suite, &[], &[0xff, 1, 0, 1, 0]);
+        let server = answering([&hello[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"].concat());
+        assert_fails(with_suite(https(server.address(), "/"), name), ErrorKind::Handshake);
+    }
+    // A ServerHello that breaks its own grammar.
+    let server = answering(record(22, &[2, 0, 0, 3, 3, 3, 9]));
+    assert_both_fail(&server, ErrorKind::Handshake);
+    assert_fails(https(server.address(), "/"), ErrorKind::Handshake);
 }
 
 #[test]
@@ -199,6 +222,7 @@ fn signatures_over_something_else() {
         let outcome = run(plan);
         assert_eq!(kinds(&outcome), [(ErrorKind::Authentication, 2)]);
         assert_eq!((outcome.completed, outcome.verified.signatures), (2, 0));
+        assert_eq!(outcome.verified.unauthentic, 2);
     }
 }
 

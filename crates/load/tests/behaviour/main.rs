@@ -2,6 +2,7 @@
 //! counts, what is not ends as its kind of error, and all of it ends.
 
 mod closing;
+mod early;
 mod habits;
 mod handshakes;
 mod honest;

@@ -88,6 +88,9 @@ fn statuses_without_success() {
         "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 503 Service Unavailable\r\n\r\n",
         "HTTP/1.1 301 Moved Permanently\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4\r\n\r\npart",
+        "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nab",
         "HTTP/2 200\r\n\r\n",
         "220 mail ESMTP ready\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
@@ -97,12 +100,28 @@ fn statuses_without_success() {
 }
 
 #[test]
+fn what_a_server_says_is_shown_in_one_short_line() {
+    let reason = format!("Not \x01 {}", "found ".repeat(20_000));
+    for text in [
+        format!("HTTP/1.1 404 {}\r\nContent-Length: 0\r\n\r\n", "lost ".repeat(10_000)),
+        format!("HTTP/1.1 404 {reason}\r\nContent-Length: 0\r\n\r\n"),
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\u{9b}2J\u{85}\r\n\r\n".to_owned(),
+    ] {
+        for (_server, plan) in keeping("/", text) {
+            let error = load::probe(&plan).unwrap_err().to_string();
+            assert!(error.chars().count() < 500, "{error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+            assert!(error.contains(" status: "), "{error}");
+        }
+    }
+}
+
+#[test]
 fn bodies_of_every_framing() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n0\r\n\r\n";
     assert_both_complete(keeping("/", chunked), 4);
     let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     assert_both_complete(keeping("/", interim), 2);
-    assert_both_complete(keeping("/", "HTTP/1.1 204 No Content\r\n\r\n"), 0);
     assert_both_complete(keeping("/", head(0)), 0);
     assert_both_complete(closing("/", "HTTP/1.0 200 OK\r\n\r\nuntil the close"), 15);
     assert_both_complete(keeping(OBJECT_PATH, response(OBJECT, OBJECT)), OBJECT);

@@ -26,6 +26,16 @@ fn a_port_without_a_server_refuses() {
 }
 
 #[test]
+fn an_address_without_a_way_to_it_is_unreachable() {
+    // The broadcast address of 127.0.0.0/8, to which the kernel connects nobody.
+    let address = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
+    assert_fails(https(address, "/"), ErrorKind::Unreachable);
+    assert_fails(http(address, "/"), ErrorKind::Unreachable);
+    let error = probe(&http(address, "/")).unwrap_err().to_string();
+    assert!(error.contains("unreachable: ") && error.contains("a route to it?"), "{error}");
+}
+
+#[test]
 fn a_full_backlog_times_out() {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     listener.bind(&std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();

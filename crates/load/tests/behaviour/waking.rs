@@ -4,11 +4,12 @@
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use load::{ErrorKind, Operation, Plan, Stop};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config_of, finish, rsa, silence};
 use crate::{assert_fails, http, https, kinds, run, told};
@@ -28,13 +29,19 @@ fn one_request(plan: Plan, operations: u64) -> Plan {
     Plan { operation, stop: Stop::Operations(operations), ..plan }
 }
 
-/// An option of a socket, a plain structure of the kernel's; `None` where the descriptor is none.
-fn option<T: Copy>(socket: RawFd, level: libc::c_int, name: libc::c_int) -> Option<T> {
+/// An option of a socket, a plain structure of the kernel's.
+fn option<T: Copy>(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> Option<T> {
     let mut value = MaybeUninit::<T>::zeroed();
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes into `value`.
     let rc = unsafe {
-        libc::getsockopt(socket, level, name, value.as_mut_ptr().cast(), &raw mut length)
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
     };
     // SAFETY: all zeros and whatever the kernel writes is such a number or structure.
     (rc == 0).then(|| unsafe { value.assume_init() })
@@ -44,13 +51,15 @@ fn option<T: Copy>(socket: RawFd, level: libc::c_int, name: libc::c_int) -> Opti
 fn mark(stream: &TcpStream) -> Option<libc::c_int> {
     let client = stream.peer_addr().ok()?;
     let descriptors = std::fs::read_dir("/proc/self/fd").ok()?;
+    let this = pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok()?;
     let socket = descriptors.flatten().find_map(|entry| {
-        let descriptor: RawFd = entry.file_name().to_str()?.parse().ok()?;
-        // SAFETY: it is asked for its name alone; where another thread has closed it, in vain.
-        let name = rustix::net::getsockname(unsafe { BorrowedFd::borrow_raw(descriptor) }).ok()?;
-        (SocketAddr::try_from(name).ok()? == client).then_some(descriptor)
+        // A duplicate, since another thread owns the socket and may close it at any time.
+        let descriptor = entry.file_name().to_str()?.parse().ok()?;
+        let socket = pidfd_getfd(&this, descriptor, PidfdGetfdFlags::empty()).ok()?;
+        let name = rustix::net::getsockname(&socket).ok()?;
+        (SocketAddr::try_from(name).ok()? == client).then_some(socket)
     })?;
-    option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT)
+    option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT)
 }
 
 /// Waits until only the server's end wakes the client.
@@ -166,8 +175,9 @@ fn an_end_that_is_there_is_answered_before_what_came_with_it_is_read() {
                 https.stream().write_all(half)?;
             }
             finish(https.stream())?;
-            let socket = https.stream().as_raw_fd();
-            let info: Option<libc::tcp_info> = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
+            let stream = https.stream();
+            let info: Option<libc::tcp_info> =
+                option(stream.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO);
             segments.lock().unwrap().extend(info.map(|info| info.tcpi_segs_in));
             Ok(())
         }

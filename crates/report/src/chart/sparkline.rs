@@ -1,7 +1,7 @@
 //! What a CPU did over a trial's window, as a small stepped area.
 
 use serde::Serialize;
-use study::CoreSeries;
+use trial::CoreSeries;
 use units::percent;
 
 /// The drawing is so wide and high, in its own units.

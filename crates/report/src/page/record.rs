@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use study::{Evidence, Receipt};
+use trial::{Evidence, Receipt};
 use units::{percent, thousands};
 
 /// One line of a receipt.

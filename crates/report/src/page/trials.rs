@@ -1,7 +1,7 @@
 //! Every trial with its receipt and its verdict, by cell.
 
 use serde::Serialize;
-use study::{Line, Role};
+use trial::{Line, Role};
 use units::{Hertz, Nanos};
 
 use super::record::{Entry, receipt, shares_and_counts};

@@ -1,7 +1,7 @@
 //! The journal's lines.
 
 use serde_json::{Value, json};
-use study::{Limit, Line};
+use trial::{Limit, Line};
 
 use super::{GCM128, HOSTILE, INVALID, PLAIN, Spec, siblings};
 

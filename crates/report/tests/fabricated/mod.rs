@@ -9,11 +9,12 @@ mod machine;
 
 use std::collections::BTreeMap;
 
+use journal::TargetRecord;
 use observe::Machine;
 use report::Run;
 use stats::Estimate;
 use study::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
-use study::{Limit, Line, TargetRecord, Warning, WarningKind};
+use trial::{Limit, Line, Warning, WarningKind};
 
 use answers::answers;
 use line::line;

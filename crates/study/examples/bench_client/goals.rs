@@ -80,7 +80,7 @@ impl Goal {
     }
 }
 
-type Of = fn(&Row, &study::Line) -> Option<f64>;
+type Of = fn(&Row, &trial::Line) -> Option<f64>;
 
 /// The quotients of two clients' figures, from trials of the same round that were valid.
 pub(crate) fn paired(

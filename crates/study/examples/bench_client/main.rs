@@ -22,8 +22,8 @@ use cpus::CpuList;
 use load::Engine;
 use peers::{Client, Offer, PeerError};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use study::{Hooks, Line, Neighbours, ThisMachine, Trial};
-use targets::{Kind, Nginx, Objects, Running};
+use targets::{Objects, Running};
+use trial::{Hooks, Line, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
 use rows::{Maker, Row};
@@ -80,10 +80,10 @@ impl Bench {
         let folder = tempfile::tempdir()?;
         let sizes: Vec<_> = rows.iter().map(|row| row.object).collect();
         let objects = Arc::new(Objects::make(&sizes, folder.path())?);
-        let neighbours = study::neighbours(&server_cpus, &client_cpus);
+        let neighbours = trial::neighbours(&server_cpus, &client_cpus);
+        let nginx = targets::by_name("nginx").ok_or("nginx is no server of toll")?;
         let start = |kind: rows::Kind| {
-            let nginx = Kind::Nginx(Nginx::default());
-            targets::start(&nginx, &kind.settings(server_cpus.clone()), &objects, folder.path())
+            targets::start(nginx, &kind.settings(server_cpus.clone()), &objects, folder.path())
         };
         let servers = rows::Kind::ALL.into_iter().map(start).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { rows, servers, client_cpus, neighbours, _folder: folder })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use study::Line;
+use trial::Line;
 use units::{BitsPerSecond, PerSecond, percent, thousands};
 
 use crate::Sample;

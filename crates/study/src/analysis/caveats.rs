@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::study::{LoadClient, Metric};
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::label::label;
 use crate::study::{LoadClient, Metric};
-use crate::verdict::Limit;
-use crate::warning::WarningKind;
+use trial::Limit;
+use trial::WarningKind;
 
 use super::Figure;
 use super::limits::{in_words, of_trials};

@@ -4,7 +4,7 @@ use observe::Machine;
 use observe::check::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 use tls::{Cipher, Suite};
 
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 
 use super::compared::Compared;
 

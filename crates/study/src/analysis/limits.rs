@@ -1,6 +1,6 @@
 //! What limited trials, in words.
 
-use crate::verdict::Limit;
+use trial::Limit;
 
 /// What limited a trial, in a clause.
 pub(super) fn in_words(limit: Limit) -> &'static str {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use stats::{LEAST_COUNTS, Scaling, ScalingError};
 
 use crate::label::label;
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::Figure;
 use super::compared::Compared;

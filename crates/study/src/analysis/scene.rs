@@ -4,12 +4,12 @@ use load::Operation;
 use tls::Suite;
 use units::Bytes;
 
-use crate::line::tests::example;
-use crate::line::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
 use crate::study::{AnswerRule, Cell, Metric, Protocol, Server, Study};
-use crate::target_record::TargetRecord;
 use crate::testing::cell;
-use crate::verdict::Limit;
+use journal::TargetRecord;
+use trial::Limit;
+use trial::testing::example;
+use trial::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
 
 use super::{Analysis, Answer};
 

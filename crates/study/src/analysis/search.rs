@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::find::{Find, Maximize, Next, Seen};
-use crate::line::{Line, Role};
 use crate::study::Cell;
+use trial::{Line, Role};
 
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use load::{Operation, Percent};
 
 use crate::label::cpus;
 use crate::study::{AnswerRule, Metric, Protocol};
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::Figure;
 use super::compared::{Compared, Entry};

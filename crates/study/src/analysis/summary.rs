@@ -1,8 +1,8 @@
 //! What the trials of one cell say together.
 
 use crate::label::label;
-use crate::line::Line;
 use crate::study::{Cell, Metric};
+use trial::Line;
 
 use super::trials::CellTrials;
 use super::{CellSummary, Figure};

@@ -7,7 +7,7 @@ mod properties;
 mod sentences;
 
 use crate::study::{Metric, Server};
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use load::Operation;
 
-use crate::line::{Line, Role};
 use crate::study::{Cell, Metric, Study};
-use crate::target_record::TargetRecord;
-use crate::verdict::Limit;
+use journal::TargetRecord;
+use trial::Limit;
+use trial::{Line, Role};
 
 use super::{Figure, Mark, Search, TrialCounts};
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use crate::study::Server;
-use crate::verdict::Limit;
+use trial::Limit;
 
 fn bulk(figures: &[f64]) -> Scene {
     let mut scene = Scene::suites(&[Server::Nginx], &[GCM, CHACHA, CBC]);

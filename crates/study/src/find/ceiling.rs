@@ -8,7 +8,7 @@ use load::Latencies;
 use units::Nanos;
 
 use crate::file::{Time, did_you_mean};
-use crate::trial::Measured;
+use trial::Measured;
 
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,6 @@ use units::Nanos;
 
 pub use ceiling::{Ceiling, Watched};
 pub(crate) use search::{Bounds, Next, Seen};
-pub use sought::Sought;
 
 use crate::study::{Cell, LoadSpec};
 

@@ -5,10 +5,10 @@ use primitives::{Cache, CycleSource, Hardware};
 use serde::Deserialize;
 
 use super::Table;
-use super::line::{BoundLine, Figure, Line, Outcome, Role};
-use super::part::{Part, Place, What};
+use super::part::{Part, What};
 use super::run::Reading;
-use crate::line::SCHEMA;
+use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
+use trial::SCHEMA;
 
 #[derive(Deserialize)]
 struct Bench {

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use crate::find::{Find, Next, Seen};
 use crate::forecast::Forecast;
-use crate::line::{Line, Role};
 use crate::order::interleaved;
 use crate::study::Study;
+use trial::{Line, Role};
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The servers of a run: started once, with a record of each.
 
 use super::{Bench, Event, RunError, StartError};
-use crate::results::Results;
 use crate::study::{IfMissing, Server, Study, TargetSpec};
-use crate::target_record::TargetRecord;
+use journal::Results;
+use journal::TargetRecord;
 
 /// The servers that run, and which cell is whose.
 pub(super) struct Servers<T> {

@@ -7,10 +7,10 @@ use load::Latencies;
 mod search;
 
 use super::*;
-use crate::line::tests::example;
 use crate::order::interleaved;
 use crate::study::{AnswerRule, IfMissing, Server};
 use crate::testing::cell;
+use trial::testing::example;
 
 /// Two cells of each server, three trials of each cell.
 fn study() -> Study {

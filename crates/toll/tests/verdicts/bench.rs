@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use study::Line;
+use trial::Line;
 
 /// No test waits longer for anything.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
-use study::Limit;
+use trial::Limit;
 
 use crate::bench::{Server, interrupt, line, machine, open_files, run, spawn, toll, until};
 use crate::namespaces::Namespace;

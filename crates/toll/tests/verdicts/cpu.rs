@@ -4,11 +4,11 @@ use std::process::Command;
 
 use cpus::CpuList;
 use observe::{InterruptTime, interrupt_time, softirq_threads};
-use study::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, Verdict, WarningKind};
+use trial::{CLIENT_WAITING, Limit, Line, NOISE, SERVER_BUSY, Verdict, WarningKind};
 
 use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run, until};
 
-/// That a limit other than the one that is meant is there for the sake of other work.
+/// Whether other work on the machine limited the trial.
 fn is_disturbed(verdict: &Verdict) -> bool {
     let evidence = &verdict.evidence;
     match verdict.limit {
@@ -18,19 +18,27 @@ fn is_disturbed(verdict: &Verdict) -> bool {
     }
 }
 
+/// The first trial of five that no other work limited.
+fn undisturbed(mut trial: impl FnMut() -> Line) -> Line {
+    let lines = (0..5).map(|_| trial());
+    lines
+        .into_iter()
+        .find(|line| !is_disturbed(&line.verdict))
+        .expect("other work limited all trials")
+}
+
 #[test]
 fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
     if !has_two_cpus() {
         return;
     }
     let server = Server::start(&["--certificate-key", "rsa:3072"]);
-    let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
+    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
+    let line = undisturbed(|| line(server.load("").args(handshakes)));
     let verdict = &line.verdict;
-    assert!(verdict.limit == Limit::ServerCpu || is_disturbed(verdict), "{verdict:?}");
-    // Whoever else runs here: it used its CPU, or waited for it.
+    assert_eq!(verdict.limit, Limit::ServerCpu, "{verdict:?}");
     let evidence = &verdict.evidence;
-    let wanted = evidence.server_busy.unwrap() + evidence.server_waiting.unwrap_or_default();
-    assert!(wanted > 0.8, "{evidence:?}");
+    assert!(evidence.server_busy >= Some(SERVER_BUSY), "{evidence:?}");
     let busiest = evidence.server_busiest_thread.unwrap();
     assert!((busiest - evidence.server_busy.unwrap()).abs() < 0.1, "{evidence:?}");
 }
@@ -47,18 +55,19 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     let allowed = CpuList::allowed().unwrap();
     let two: Vec<String> = allowed.as_slice()[..2].iter().map(ToString::to_string).collect();
     run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
-    let line = line(server.load("").args(["--operation", "handshakes", "-c", "32", "-d", "3s"]));
+    let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
+    let line = undisturbed(|| line(server.load("").args(handshakes)));
     let evidence = &line.verdict.evidence;
     let (busy, busiest) = (evidence.server_busy.unwrap(), evidence.server_busiest_thread.unwrap());
     // All that the server used of its two CPUs, one thread used.
     assert!((2.0 * busy - busiest).abs() < 0.1, "{evidence:?}");
-    let is_told = line.warnings.iter().any(|warning| warning.kind == WarningKind::FewWorkers);
-    assert_eq!(is_told, evidence.has_few_workers(), "{line:?}");
-    // Where other work left it no whole CPU, that was the limit.
-    assert_eq!(is_told, busiest >= SERVER_BUSY, "{evidence:?}");
-    if is_told && line.verdict.limit == Limit::ServerCpu {
-        assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
-    }
+    assert!(busiest >= SERVER_BUSY, "{evidence:?}");
+    assert!(
+        line.warnings.iter().any(|warning| warning.kind == WarningKind::FewWorkers),
+        "{line:?}"
+    );
+    assert_eq!(line.verdict.limit, Limit::ServerCpu, "{:?}", line.verdict);
+    assert!(line.verdict.remedy().contains("give it more workers"), "{:?}", line.verdict);
 }
 
 /// Whether a thread of the process may run on that CPU alone.

@@ -1,18 +1,18 @@
 //! The network between two namespaces, with and without a token-bucket filter.
 
-use study::{Limit, NetworkEvidence};
+use trial::{Limit, NetworkEvidence};
 
 use crate::bench::{Server, line, run};
 use crate::namespaces::{Namespace, SERVER, pair};
 
 /// What a load between the two tells.
-fn load(client: &Namespace, server: &Namespace) -> study::Line {
+fn load(client: &Namespace, server: &Namespace) -> trial::Line {
     let served = Server::start_by(server.toll(), SERVER, &[]);
     let mut load = served.load_by(client.toll(), &format!("https://{}/bytes/512KiB", served.tls));
     line(load.args(["--i-operate-this-host", "-c", "16", "-d", "5s", "--timeout", "60s"]))
 }
 
-fn network(line: &study::Line) -> NetworkEvidence {
+fn network(line: &trial::Line) -> NetworkEvidence {
     line.verdict.evidence.network.clone().unwrap_or_else(|| panic!("{:?}", line.verdict))
 }
 

@@ -41,7 +41,7 @@ impl Agreed {
             negotiated: self.negotiated,
             // The server signs nothing: that it has the key shows in its Finished.
             is_signature_verified: false,
-            tickets: None,
+            post_handshake: None,
         }
     }
 }

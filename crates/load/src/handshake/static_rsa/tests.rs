@@ -19,7 +19,7 @@ use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::client;
 use crate::handshake::openssl::Wire;
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, TlsPlan};
+use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan};
 
 /// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
 const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
@@ -46,7 +46,7 @@ fn plan(suite: &'static Suite) -> TlsPlan {
 }
 
 fn client_of(plan: &TlsPlan) -> Box<dyn Client> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN)).unwrap()
+    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap()
 }
 
 fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
@@ -238,7 +238,7 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
             key_exchange: Some(mode),
             ..plan(suite("AES128-SHA"))
         };
-        let client = client(&plan, host, OneIn(NonZeroU32::MIN)).unwrap();
+        let client = client(&plan, host, OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
         let mut server = openssl_server(identity(), |_| {});
         let mut handshake = client.start().unwrap();
         let result = with_openssl(&mut *handshake, &mut server, 1000);

@@ -18,6 +18,7 @@ mod protected;
 pub(crate) mod puppet;
 mod schedule;
 mod server;
+mod updates;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
 use super::wire::{header_of, message_length, next_record, put_records};
 use super::{Client, Established, Handshake};
+use crate::Receive;
 use crate::failure::Failure;
 use crate::record::{Header, MOST_PLAINTEXT, content_type};
 use asked::Asked;
@@ -52,6 +54,7 @@ struct Offer {
     groups: Vec<Group>,
     schemes: Vec<u16>,
     server: Server,
+    receive: Receive,
 }
 
 impl Tls13Client {
@@ -62,6 +65,7 @@ impl Tls13Client {
         name: ServerName<'static>,
         verifier: Arc<SamplingVerifier>,
         one_in: NonZeroU32,
+        receive: Receive,
     ) -> Option<Self> {
         let provider = config.crypto_provider();
         let suites = provider.cipher_suites.iter().filter_map(|suite| suite.tls13());
@@ -78,7 +82,7 @@ impl Tls13Client {
         let schemes = schemes.into_iter().map(u16::from).collect();
         let server = Server::new(verifier, name.clone(), one_in);
         let hello = Hello::of_rustls(config, name)?;
-        Some(Self(Arc::new(Offer { hello, suites, groups, schemes, server })))
+        Some(Self(Arc::new(Offer { hello, suites, groups, schemes, server, receive })))
     }
 }
 

@@ -8,11 +8,13 @@ use super::flight::{self, kind};
 use super::hello::Hello;
 use super::schedule::{self, Secret};
 use super::server::Accepted;
+use super::updates::Updates;
 use super::{CHANGE_CIPHER_SPEC, Offer, no_keys};
+use crate::Receive;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{put_message, put_records};
-use crate::handshake::{Established, Negotiated};
+use crate::handshake::{Established, Negotiated, PostHandshake};
 use crate::record::{Opener, Sealer, content_type};
 
 /// What the server has chosen, and what it has proven so far.
@@ -113,7 +115,7 @@ impl Protected {
                     return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
                 }
                 self.transcript.add(message);
-                return self.finish(to_send).map(Some);
+                return self.finish(offer.receive, to_send).map(Some);
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         }
@@ -122,7 +124,7 @@ impl Protected {
     }
 
     /// The client's Finished, and the keys of what follows.
-    fn finish(&mut self, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
+    fn finish(&mut self, receive: Receive, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
         let Awaits::Finished(signed) = &self.awaits else {
             return Err(Refusal::internal("nothing was signed"));
         };
@@ -156,7 +158,8 @@ impl Protected {
                 resumed: false,
             },
             is_signature_verified: signed.is_verified,
-            tickets: None,
+            post_handshake: (receive == Receive::Decrypt)
+                .then(|| Box::new(Updates { suite, client, server }) as Box<dyn PostHandshake>),
         })
     }
 }

@@ -54,6 +54,16 @@ impl Secret {
         AeadKey::new(suite.cipher, key.as_ref(), iv).map(Protection::Tls13)
     }
 
+    /// The secret that follows this one after a KeyUpdate (RFC 8446, section 7.2).
+    pub(super) fn next(&self) -> Self {
+        let hash = self.0.hash();
+        let length = match hash {
+            PrfHash::Sha256 => 32,
+            PrfHash::Sha384 => 48,
+        };
+        Self(MacKey::new(hash, &self.expand(b"traffic upd", &[], length)))
+    }
+
     /// The content of a Finished message (RFC 8446, section 4.4.4).
     pub(super) fn finished(&self, transcript: &Hashed) -> Hashed {
         let key = self.expand(b"finished", &[], transcript.length());

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use ::tls::{CertificateKey, Identity, SUITES, Version};
+use foreign_types::ForeignTypeRef;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
 use openssl::ssl::{
@@ -16,8 +17,10 @@ use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
 use crate::handshake::{Negotiated, client, wire};
+use crate::receive::line::{End, Line};
+use crate::receive::{Expectation, Lengths, Reception};
 use crate::record::HEADER;
-use crate::{OneIn, Percent, TlsPlan, Trust};
+use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {
     static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
@@ -55,7 +58,7 @@ fn plan() -> TlsPlan {
 }
 
 fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN)).unwrap().start().unwrap()
+    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap().start().unwrap()
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
@@ -84,6 +87,50 @@ fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
         assert_eq!((version, resumed), (Version::Tls13, false));
         assert!(established.is_signature_verified);
         assert_keys_agree(established, &mut server);
+    }
+}
+
+/// What OpenSSL's server sends, with a KeyUpdate before it.
+fn updated(server: &mut SslStream<Wire>, is_requested: bool, content: &[u8]) -> Vec<u8> {
+    unsafe extern "C" {
+        fn SSL_key_update(ssl: *mut std::ffi::c_void, kind: std::ffi::c_int) -> std::ffi::c_int;
+    }
+    // SAFETY: the connection is there while it is borrowed, and its handshake is over.
+    let rc = unsafe { SSL_key_update(server.ssl().as_ptr().cast(), is_requested.into()) };
+    assert_eq!(rc, 1);
+    server.get_mut().outgoing.clear();
+    server.ssl_write(content).unwrap();
+    std::mem::take(&mut server.get_mut().outgoing)
+}
+
+/// Own handshakes and rustls's, with every suite.
+#[test]
+fn openssl_s_key_updates_are_followed_and_answered() {
+    const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong";
+    let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
+    let modes = [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh];
+    for (suite, mode) in suites.flat_map(|suite| modes.map(|mode| (suite, mode))) {
+        let plan = TlsPlan { suite: Some(suite), key_exchange: Some(mode), ..plan() };
+        let client = client(&plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Decrypt).unwrap();
+        let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
+        let mut handshake = client.start().unwrap();
+        let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
+        let Established { opener, mut sealer, post_handshake, .. } = established;
+        let mut reception =
+            Reception::tls(opener, Lengths::default()).with_post_handshake(post_handshake);
+        for is_requested in [true, false, true, true] {
+            let mut request = Vec::new();
+            reception.answer_key_update(&mut sealer, &mut request).unwrap();
+            sealer.seal(content_type::APPLICATION_DATA, b"ping", &mut request).unwrap();
+            server.get_mut().incoming.append(&mut request);
+            let mut read = [0; 10];
+            assert_eq!(server.ssl_read(&mut read).unwrap(), 4, "{suite} {mode}");
+            assert_eq!(&read[..4], b"ping");
+            reception.expect(Expectation::Anything, true);
+            let bytes = updated(&mut server, is_requested, RESPONSE);
+            let end = Line::new(&bytes, &[usize::MAX]).run(&mut reception);
+            assert!(matches!(end, Ok(End::Complete(_))), "{suite} {mode} {end:?}");
+        }
     }
 }
 
@@ -126,7 +173,8 @@ fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
 
 #[test]
 fn signatures_are_verified_in_one_handshake_in_k() {
-    let client = client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap())).unwrap();
+    let client =
+        client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap()), Receive::Walk).unwrap();
     let verified: Vec<bool> = (0..7)
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
@@ -143,7 +191,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         // Not the first handshake of its client, so its signature is not looked at: the Finished
         // covers all that was said.
-        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX)).unwrap();
+        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX), Receive::Walk).unwrap();
         let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
         let mut handshake = client.start().unwrap();
@@ -163,7 +211,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
 
 #[test]
 fn client_hellos_differ_in_their_random_and_session_identifier_alone() {
-    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN)).unwrap();
+    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
     let hello = || {
         let (mut received, mut to_send) = (Vec::new(), Vec::new());
         let mut handshake = client.start().unwrap();
@@ -269,6 +317,9 @@ fn server_hellos_that_no_honest_server_sends() {
     assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
     assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
     assert_refused(ErrorKind::NotTls, "no TLS record", |_| b"HTTP/1.1 400".to_vec());
+    assert_refused(Handshake, "a malformed record", |client| {
+        [in_record(&puppet::server_hello(client)), b"HTTP/1.1 400".to_vec()].concat()
+    });
     assert_refused(ErrorKind::Alert, "handshake_failure", |_| vec![21, 3, 3, 0, 2, 2, 40]);
     assert_refused(ErrorKind::EarlyClose, "close_notify", |_| vec![21, 3, 3, 0, 2, 1, 0]);
 }

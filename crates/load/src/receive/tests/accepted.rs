@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::record::Protection;
 
 #[test]
 fn an_object_is_walked_or_opened_whole() {
@@ -22,9 +23,8 @@ fn an_object_is_walked_or_opened_whole() {
 
 #[test]
 fn bodies_of_every_framing() {
-    let texts: [(&[&[u8]], u64); 7] = [
+    let texts: [(&[&[u8]], u64); 6] = [
         (&[b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"], 0),
-        (&[b"HTTP/1.1 204 No Content\r\n\r\n"], 0),
         (&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"], 3),
         (&[b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\nContent-Length: 3\r\n\r\n", b"", b"abc"], 3),
         (
@@ -105,27 +105,35 @@ fn tickets_are_given_to_who_takes_them() {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let mut peer = Layer::Tls13Gcm.peer();
     let mut bytes = Vec::new();
-    // Two in a record, one behind something else, and one that goes on in the next record.
-    for messages in
-        [&[4, 0, 0, 1, 9, 4, 0, 0, 2, 7, 8][..], &[0, 0, 0, 0, 4, 0, 0, 0], &[4, 0, 0, 9, 1]]
-    {
+    // Two in a record, one behind something else, and one in three records.
+    for messages in [
+        &[4, 0, 0, 1, 9, 4, 0, 0, 2, 7, 8][..],
+        &[0, 0, 0, 0, 4, 0, 0, 0],
+        &[4, 0],
+        &[0, 3, 24, 0],
+        &[0],
+    ] {
         bytes.extend(peer.record(content_type::HANDSHAKE, messages));
     }
     bytes.extend(peer.data(&head(0)));
     let taker = Box::new(Taker(taken.clone()));
-    let mut reception = Layer::Tls13Gcm.reception().with_tickets(Some(taker));
+    let mut reception = Layer::Tls13Gcm.reception().with_post_handshake(Some(taker));
     reception.expect(Expectation::Anything, true);
     assert!(matches!(Line::new(&bytes, AT_ONCE).run(&mut reception), Ok(End::Complete(_))));
-    assert_eq!(*taken.lock().unwrap(), [vec![9], vec![7, 8], vec![]]);
+    assert_eq!(*taken.lock().unwrap(), [vec![9], vec![7, 8], vec![], vec![24, 0, 0]]);
 }
 
 /// Notes the tickets that it is given.
 struct Taker(Arc<Mutex<Vec<Vec<u8>>>>);
 
-impl Tickets for Taker {
-    fn take(&mut self, ticket: &[u8]) -> Result<(), Failure> {
+impl PostHandshake for Taker {
+    fn take_ticket(&mut self, ticket: &[u8]) -> Result<(), Failure> {
         self.0.lock().unwrap().push(ticket.to_vec());
         Ok(())
+    }
+
+    fn next_protection(&mut self, _: Side) -> Option<Protection> {
+        None
     }
 }
 

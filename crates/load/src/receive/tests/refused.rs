@@ -279,7 +279,11 @@ fn records_that_hold_too_much() {
 
 #[test]
 fn heads_that_are_no_success() {
-    let heads: [&[u8]; 9] = [
+    let heads: [&[u8]; 13] = [
+        b"HTTP/1.1 206 Partial Content\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 500 Oops\r\n\r\n",
         b"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n",
@@ -301,6 +305,10 @@ fn heads_that_are_no_success() {
         let end = sent(layer, whole, Expectation::Anything, &texts);
         assert_eq!(end, Err(ErrorKind::Status), "{layer:?} an endless head");
     });
+    // In one piece too, as it may be over plain HTTP.
+    let long = format!("HTTP/1.1 200 {}\r\nContent-Length: 0\r\n\r\n", "a".repeat(64 << 10));
+    let end = sent(Layer::Plain, true, Expectation::Anything, &[long.as_bytes()]);
+    assert_eq!(end, Err(ErrorKind::Status));
 }
 
 #[test]
@@ -311,4 +319,38 @@ fn an_end_before_the_response() {
             assert_eq!(end, Err(ErrorKind::EarlyClose), "{layer:?} {text:?}");
         }
     });
+}
+
+#[test]
+fn data_that_began_before_it_was_asked_for_is_no_response() {
+    for layer in Layer::protected() {
+        for whole in [false, true] {
+            let bytes = layer.peer().data(&[&head(9)[..], &object(9)].concat());
+            for cut in [1, HEADER, HEADER + 1, bytes.len() - 1] {
+                let mut reception = layer.reception();
+                let (before, after) = bytes.split_at(cut);
+                let mut line = Line::new(before, AT_ONCE);
+                assert_eq!(line.run(&mut reception), Ok(End::Starved));
+                reception.expect(Expectation::Object(9), whole);
+                if line.left_over() > 0 {
+                    reception.has_early_bytes();
+                }
+                let failure = line.then(after).run(&mut reception).unwrap_err();
+                assert_eq!(failure.kind, ErrorKind::LongBody, "{layer:?} {whole} {cut}");
+            }
+            // A ticket or a request for a handshake may have begun.
+            let beside: &[u8] = if layer.is_tls12() { &[0; 4] } else { &[4, 0, 0, 0] };
+            let mut peer = layer.peer();
+            let ticket = peer.record(content_type::HANDSHAKE, beside);
+            let mut reception = layer.reception();
+            let mut line = Line::new(&ticket[..HEADER + 1], AT_ONCE);
+            assert_eq!(line.run(&mut reception), Ok(End::Starved));
+            reception.expect(Expectation::Object(9), whole);
+            reception.has_early_bytes();
+            let rest = [&ticket[HEADER + 1..], &peer.data(&head(9)), &peer.data(&object(9))];
+            let rest = rest.concat();
+            let end = line.then(&rest).run(&mut reception);
+            assert!(matches!(end, Ok(End::Complete(_))), "{layer:?} {whole} {end:?}");
+        }
+    }
 }

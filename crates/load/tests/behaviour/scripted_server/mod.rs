@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub use craft::{ALERT, Craft, DATA, HANDSHAKE};
 pub use legacy::{Gives, Legacy, legacy_acceptor, resuming_acceptor};
-pub use secure::{Secure, config, config_of, ecdsa, forged, rsa};
+pub use secure::{Secure, config, config_of, ecdsa, forged, long_chain, rsa};
 pub use stacks::{Accept, stacks};
 
 /// No read or write of a script takes longer, so that none outlives its test for long.

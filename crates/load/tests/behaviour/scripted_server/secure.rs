@@ -48,6 +48,13 @@ pub fn forged(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
     Arc::new(with_key(&[version], key))
 }
 
+/// A configuration whose chain has the same certificate so many times.
+pub fn long_chain(version: &'static SupportedProtocolVersion, length: usize) -> Arc<ServerConfig> {
+    let mut key = certified(ecdsa(), |key| key);
+    key.cert = vec![key.cert[0].clone(); length];
+    Arc::new(with_key(&[version], key))
+}
+
 fn with_key(versions: &[&'static SupportedProtocolVersion], key: CertifiedKey) -> ServerConfig {
     let mut provider = default_provider();
     provider.kx_groups.push(rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768);

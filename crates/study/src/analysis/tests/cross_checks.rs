@@ -5,7 +5,7 @@ use peers::Peer;
 use super::*;
 use crate::analysis::{Agreement, CrossCheck};
 use crate::study::LoadClient;
-use crate::warning::{Neighbours, Warning};
+use trial::{Neighbours, Warning};
 
 /// toll and wrk at nginx, seven trials each: `rate` times toll's, at the cost of `cost` times the
 /// server's CPU time an operation. The server is the limit with both.

@@ -2,10 +2,10 @@
 
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::analysis::{Mark, TrialCounts};
-use crate::line::Role;
 use crate::study::{Metric, Server};
-use crate::verdict::Limit;
-use crate::warning::{Warning, WarningKind};
+use trial::Limit;
+use trial::Role;
+use trial::{Warning, WarningKind};
 
 use super::{NONE, SUITE, bulk, limit};
 
@@ -56,7 +56,7 @@ fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
 
 #[test]
 fn what_was_not_received_alike_is_not_compared() {
-    let received = |how: &str, of: fn(&mut crate::Receipt, &str)| {
+    let received = |how: &str, of: fn(&mut trial::Receipt, &str)| {
         let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
         for line in &mut scene.lines {
             line.receipt.asked.receive = Some("walk".to_owned());
@@ -107,7 +107,7 @@ fn a_trial_that_was_made_again_is_one_trial() {
 fn a_server_that_was_there_once_was_not_left_out() {
     let mut scene = Scene::handshakes();
     scene.keep(|cell, round| cell == 0 || round < 3);
-    let record = |skipped: Option<&str>| crate::TargetRecord {
+    let record = |skipped: Option<&str>| journal::TargetRecord {
         name: "nginx".to_owned(),
         server: "nginx".to_owned(),
         settings: String::new(),

@@ -6,7 +6,7 @@ use crate::analysis::Analysis;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::reference::Reference;
 use crate::study::{Cell, Metric, Server};
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::{SUITE, limit};
 

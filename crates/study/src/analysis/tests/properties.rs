@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::analysis::scene::{CBC, GCM, RSA, Scene};
 use crate::analysis::{Analysis, Mark, TrialCounts};
 use crate::study::Metric;
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::{NONE, SUITE, bulk};
 
@@ -67,7 +67,7 @@ proptest! {
             }
             for cell in &analysis.cells {
                 let TrialCounts { done, valid, .. } = cell.trials;
-                let of_cell = |line: &&crate::Line| {
+                let of_cell = |line: &&trial::Line| {
                     line.place.as_ref().is_some_and(|place| place.cell == cell.cell)
                 };
                 let lines = scene.lines.iter().filter(of_cell);

@@ -2,7 +2,7 @@
 
 use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, SPREAD, Scene};
 use crate::study::{Metric, Server};
-use crate::verdict::Limit;
+use trial::Limit;
 
 use super::{NONE, SUITE, bulk, limit};
 

@@ -8,10 +8,10 @@ use load::Latencies;
 use super::*;
 use crate::analysis::{Analysis, Mark, SearchEnd};
 use crate::find::{Ceiling, Find, Maximize, Over};
-use crate::line::tests::example;
 use crate::study::Server;
 use crate::testing::cell;
-use crate::verdict::Limit;
+use trial::Limit;
+use trial::testing::example;
 use units::Nanos;
 
 /// Each connection brings 1 Mb/s; the first byte takes a millisecond for each connection.
@@ -74,7 +74,9 @@ impl Bench for Hill {
         let number = self.trials;
         self.trials += 1;
         let mut line = example();
-        line.goodput_bps = connections as u64 * 1_000_000;
+        // 1 Mb/s each, in a window of 600 ms.
+        line.bytes.body = connections as u64 * 75_000;
+        let mut line = line.with_rates();
         line.verdict = Verdict {
             limit: Limit::Unknown,
             evidence: Evidence { completed: 9, server_busy: Some(0.5), ..Evidence::default() },

@@ -1,0 +1,280 @@
+//! The journal file: a line a trial, on disk before the next trial begins.
+//!
+//! A crash or `kill -9` can leave half a line at the end, nowhere else. So a torn last line is
+//! discarded when the file is read. Any other line that is damaged is left out too, but named.
+//!
+//! Rates are in the lines for other programs; toll computes them from counts and times again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::left_out::LeftOutLines;
+use crate::primitive;
+use crate::results::sync_folder_of;
+use trial::{Line, SCHEMA};
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// All lines of a journal, by what they are of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entries {
+    pub trials: Vec<Line>,
+    /// Rows of the tables of primitives.
+    pub primitives: Vec<primitive::Line>,
+    /// What the instructions of the processor allow.
+    pub bounds: Vec<primitive::BoundLine>,
+    /// Lines that are in none of these.
+    pub left_out: LeftOutLines,
+}
+
+/// Why a journal could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The system's refusal.
+    #[error("{path}: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A line of a form that this version does not know.
+    #[error(
+        "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; take the toll that wrote it"
+    )]
+    Schema {
+        /// Which file.
+        path: String,
+        /// Which line, from 1.
+        number: usize,
+        /// What the line says.
+        schema: u64,
+    },
+}
+
+impl Journal {
+    /// Opens a journal file, a new one or that of an earlier run, with the lines that it has. A
+    /// torn last line is removed, so that the next trial begins a line of its own.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn open(path: &Path) -> Result<(Self, Entries), JournalError> {
+        let failed = |source| JournalError::file(path, source);
+        let file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        sync_folder_of(path).map_err(failed)?;
+        let bytes = std::fs::read(path).map_err(failed)?;
+        let whole = whole_lines(&bytes);
+        let entries = parse_lines(path, whole)?;
+        file.set_len(whole.len() as u64).map_err(failed)?;
+        Ok((Self { file, path: path.to_owned() }, entries))
+    }
+
+    /// Appends a trial and waits until it is on disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn append(&mut self, line: &Line) -> Result<(), JournalError> {
+        self.append_all(std::slice::from_ref(line))
+    }
+
+    /// Appends lines that belong together and waits until all are on disk; nothing of none.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn append_all<T: Serialize>(&mut self, lines: &[T]) -> Result<(), JournalError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for line in lines {
+            text += &serde_json::to_string(line)
+                .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
+            text.push('\n');
+        }
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .map_err(|source| JournalError::file(&self.path, source))
+    }
+
+    /// Reads all trials of a journal; a torn last line is left out.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
+        Self::entries(path).map(|entries| entries.trials)
+    }
+
+    /// Reads all lines of a journal; a torn last line is left out.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn entries(path: &Path) -> Result<Entries, JournalError> {
+        let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
+        parse_lines(path, whole_lines(&bytes))
+    }
+}
+
+/// What follows the last newline is a torn line, or nothing.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
+}
+
+fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
+    let mut entries = Entries::default();
+    for (place, text) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let number = place + 1;
+        let value = serde_json::from_slice::<Value>(text).map_err(|error| in_words(&error));
+        let schema = value.as_ref().ok().and_then(|value| value.get("schema")?.as_u64());
+        if let Some(schema) = schema.filter(|schema| *schema != u64::from(SCHEMA)) {
+            let path = path.display().to_string();
+            return Err(JournalError::Schema { path, number, schema });
+        }
+        if let Err(why) = value.and_then(|value| entries.add(value)) {
+            entries.left_out.add_damaged(format!("line {number} ({why})"));
+        }
+    }
+    Ok(entries)
+}
+
+impl Entries {
+    /// Adds a line, or says why it is none.
+    fn add(&mut self, value: Value) -> Result<(), String> {
+        match value.get("role").and_then(Value::as_str) {
+            Some("primitive") => self.primitives.push(typed(value)?),
+            Some("bound") => self.bounds.push(typed(value)?),
+            _ => {
+                let line: Line = typed(value)?;
+                if let Some(why) = line.contradiction() {
+                    return Err(why.to_owned());
+                }
+                self.trials.push(line.with_rates());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| in_words(&error))
+}
+
+/// Without serde's "at line 1 column 7": the line is named already.
+fn in_words(error: &serde_json::Error) -> String {
+    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+impl JournalError {
+    fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.display().to_string(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trial::testing::example;
+
+    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let (mut journal, before) = Journal::open(&path).unwrap();
+        assert_eq!(before, Entries::default());
+        let mut lines = Vec::new();
+        for order in 0..trials {
+            let mut line = example();
+            line.place.as_mut().unwrap().order = order;
+            journal.append(&line).unwrap();
+            lines.push(line);
+        }
+        (folder, path, lines)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (_folder, path, lines) = journal_of(3);
+        assert_eq!(Journal::read(&path).unwrap(), lines);
+    }
+
+    #[test]
+    fn a_line_torn_anywhere_is_left_out_and_nothing_else() {
+        let (_folder, path, lines) = journal_of(2);
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for end in first..whole.len() {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            assert_eq!(Journal::read(&path).unwrap(), lines[..1], "torn at {end}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_is_named_and_left_out() {
+        for (what, damaged, why) in [
+            ("\"order\":1", "\"order\":x", "expected value"),
+            ("\"completed\":39", "\"completed\":-5", "invalid value: integer `-5`, expected u64"),
+            ("600000000,\"op", "0,\"op", "a window of 0 ns that was not interrupted"),
+        ] {
+            let (_folder, path, mut lines) = journal_of(3);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut texts: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            assert!(texts[1].contains(what), "{what}");
+            texts[1] = texts[1].replacen(what, damaged, 1);
+            std::fs::write(&path, texts.concat() + "torn").unwrap();
+            let entries = Journal::entries(&path).unwrap();
+            lines.remove(1);
+            assert_eq!(entries.trials, lines);
+            let named: Vec<_> = entries.left_out.sentences().collect();
+            assert_eq!(named, [format!("1 line is left out as damaged: line 2 ({why})")]);
+            // A run that goes on leaves it where it is.
+            assert_eq!(Journal::open(&path).unwrap().1, entries);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), texts.concat());
+        }
+    }
+
+    #[test]
+    fn rates_follow_from_counts_and_the_window() {
+        let (_folder, path, lines) = journal_of(2);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let changed = text.replacen("\"rate_per_s\":65.0", "\"rate_per_s\":-5", 1).replacen(
+            "\"goodput_bps\":8724152320",
+            "\"goodput_bps\":87241523200",
+            1,
+        );
+        assert_ne!(changed, text);
+        std::fs::write(&path, changed).unwrap();
+        assert_eq!(Journal::read(&path).unwrap(), lines);
+    }
+
+    #[test]
+    fn another_schema_is_not_guessed_at() {
+        let (_folder, path, _) = journal_of(1);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen("\"schema\":1", "\"schema\":2", 1)).unwrap();
+        let message = Journal::read(&path).unwrap_err().to_string();
+        assert!(message.contains("line 1: schema 2, but this toll reads 1"), "{message}");
+    }
+
+    #[test]
+    fn an_earlier_run_goes_on_behind_its_last_whole_line() {
+        let (_folder, path, mut lines) = journal_of(2);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        let (mut journal, before) = Journal::open(&path).unwrap();
+        assert_eq!(before.trials, lines[..1]);
+        let again = lines.pop().unwrap();
+        journal.append(&again).unwrap();
+        lines.push(again);
+        assert_eq!(Journal::read(&path).unwrap(), lines);
+    }
+}

@@ -1,0 +1,399 @@
+//! The result folder of a run: `study.toml`, `machine.json`, `targets.json`, `journal.jsonl`,
+//! `latency/`, `logs/`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use rustix::fs::FlockOperation;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::TargetRecord;
+use crate::journal::{Entries, Journal, JournalError};
+use trial::Line;
+
+const STUDY: &str = "study.toml";
+const MACHINE: &str = "machine.json";
+const TARGETS: &str = "targets.json";
+const JOURNAL: &str = "journal.jsonl";
+const LATENCY: &str = "latency";
+
+/// A result folder.
+#[derive(Debug)]
+pub struct Results {
+    folder: PathBuf,
+}
+
+/// The right to write a result folder, which one process has at a time. It ends with the process.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// Why a result folder or a file in it could not be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The system's refusal to write.
+    #[error("{path}: {source}; give a folder that can be written with --out")]
+    Write {
+        /// Which file.
+        path: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A file that belongs to a result folder cannot be read.
+    #[error(
+        "{path}: {source}; give the folder of a run, such as results/2026-11-21T20-51-34Z-quick"
+    )]
+    Read {
+        /// Which file.
+        path: String,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A file that is not what toll wrote.
+    #[error("{path}: {why}; restore the file from a copy")]
+    Damaged {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Another process writes there.
+    #[error("{path} is being written by another toll; wait for its end")]
+    Busy {
+        /// The folder.
+        path: String,
+    },
+}
+
+impl Results {
+    /// Makes `parent/<time>-<study>/`; with a number behind it where that is there already.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
+        std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
+        let name = format!("{}-{study}", utc(now));
+        let mut folder = parent.join(&name);
+        for number in 2.. {
+            match std::fs::create_dir(&folder) {
+                Ok(()) => break,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    folder = parent.join(format!("{name}-{number}"));
+                }
+                Err(source) => return Err(ResultsError::write(&folder, source)),
+            }
+        }
+        Ok(Self { folder })
+    }
+
+    /// The folder of an earlier run.
+    ///
+    /// # Errors
+    /// It holds no study.
+    pub fn open(folder: &Path) -> Result<Self, ResultsError> {
+        let study = folder.join(STUDY);
+        match study.metadata() {
+            Ok(_) => Ok(Self { folder: folder.to_owned() }),
+            Err(source) => Err(ResultsError::read(&study, source)),
+        }
+    }
+
+    /// Removes the folder of a run that did not begin, unless the message about it names a log there,
+    /// which is to be read.
+    pub fn remove_unless_log_named(self, message: &str) {
+        let name = self.folder.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| !message.contains(&format!("{name}/logs/"))) {
+            // What cannot be removed stays; the run is refused anyway.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The name of the study, from the folder's name.
+    #[must_use]
+    pub fn study_name(&self) -> String {
+        let path = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        // `<time>Z-<study>`, and `-2` behind it where two runs began in the same second.
+        name.split_once("Z-").map_or(name.as_str(), |(_, study)| study).to_owned()
+    }
+
+    /// Takes the right to write.
+    ///
+    /// # Errors
+    /// Another process has it, or the system refuses.
+    pub fn lock(&self) -> Result<Lock, ResultsError> {
+        let file =
+            File::open(&self.folder).map_err(|source| ResultsError::read(&self.folder, source))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(ResultsError::Busy { path: self.folder.display().to_string() })
+            }
+            Err(error) => Err(ResultsError::write(&self.folder, error.into())),
+        }
+    }
+
+    /// Opens the journal, a new one or that of an earlier run, with the lines that it has. A torn
+    /// last line is removed.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn journal(&self) -> Result<(Journal, Entries), JournalError> {
+        Journal::open(&self.folder.join(JOURNAL))
+    }
+
+    /// The trials of the journal; none where there is no journal yet.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn lines(&self) -> Result<Vec<Line>, JournalError> {
+        let path = self.folder.join(JOURNAL);
+        if path.exists() { Journal::read(&path) } else { Ok(Vec::new()) }
+    }
+
+    /// All lines of the journal; none where there is no journal yet.
+    ///
+    /// # Errors
+    /// The system's; a line of another schema.
+    pub fn entries(&self) -> Result<Entries, JournalError> {
+        let path = self.folder.join(JOURNAL);
+        if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
+    }
+
+    /// Writes the study with all that it left open.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_study(&self, text: &str) -> Result<(), ResultsError> {
+        self.write(STUDY, text.as_bytes())
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn study(&self) -> Result<String, ResultsError> {
+        self.read(STUDY)
+    }
+
+    /// Writes what the machine is.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_machine(&self, machine: &observe::Machine) -> Result<(), ResultsError> {
+        self.write_json(MACHINE, machine)
+    }
+
+    /// Reads it; `None` where the run ended before it was written.
+    ///
+    /// # Errors
+    /// The system's; a file of another form.
+    pub fn machine(&self) -> Result<Option<observe::Machine>, ResultsError> {
+        self.read_json(MACHINE)
+    }
+
+    /// Writes which servers there were.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_targets(&self, targets: &[TargetRecord]) -> Result<(), ResultsError> {
+        self.write_json(TARGETS, &targets)
+    }
+
+    /// Reads them; none where the run ended before they were started.
+    ///
+    /// # Errors
+    /// The system's; a file of another form.
+    pub fn targets(&self) -> Result<Vec<TargetRecord>, ResultsError> {
+        Ok(self.read_json(TARGETS)?.unwrap_or_default())
+    }
+
+    /// Writes the latencies of the trial at place `order`; their file, by its path in the folder.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<String, ResultsError> {
+        let folder = self.folder.join(LATENCY);
+        std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
+        let name = format!("{LATENCY}/{order}.hlog");
+        self.write(&name, log)?;
+        Ok(name)
+    }
+
+    /// Writes a file that is made from the others, such as `report.html`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_derived(&self, name: &str, text: &str) -> Result<PathBuf, ResultsError> {
+        self.write(name, text.as_bytes())?;
+        Ok(self.folder.join(name))
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
+        let path = self.folder.join(name);
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|error| ResultsError::write(&path, io::Error::other(error)))?;
+        self.write(name, (text + "\n").as_bytes())
+    }
+
+    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
+        if !self.folder.join(name).exists() {
+            return Ok(None);
+        }
+        let text = self.read(name)?;
+        serde_json::from_str(&text).map(Some).map_err(|error| ResultsError::Damaged {
+            path: self.folder.join(name).display().to_string(),
+            why: error.to_string(),
+        })
+    }
+
+    fn read(&self, name: &str) -> Result<String, ResultsError> {
+        let path = self.folder.join(name);
+        std::fs::read_to_string(&path).map_err(|source| ResultsError::read(&path, source))
+    }
+
+    /// As a whole or not at all, also where the power fails: a new file takes the old one's place when
+    /// it is complete on the disk.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ResultsError> {
+        let path = self.folder.join(name);
+        let new = self.folder.join(format!("{name}.new"));
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&new, &path)?;
+            sync_folder_of(&path)
+        });
+        written.map_err(|source| {
+            // A disk that is full is not to keep half a file.
+            let _ = std::fs::remove_file(&new);
+            ResultsError::write(&path, source)
+        })
+    }
+}
+
+/// Waits until the name of a file is on the disk.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+impl ResultsError {
+    /// Latencies that cannot be put into their form.
+    #[must_use]
+    pub fn latencies(folder: &Path, source: io::Error) -> Self {
+        Self::write(&folder.join(LATENCY), source)
+    }
+
+    fn write(path: &Path, source: io::Error) -> Self {
+        Self::Write { path: path.display().to_string(), source }
+    }
+
+    fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.display().to_string(), source }
+    }
+}
+
+/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
+fn utc(time: SystemTime) -> String {
+    Timestamp::try_from(time).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        // From `date -u -d @N`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00-00-00Z"),
+            (951_782_399, "2000-02-28T23-59-59Z"),
+            (951_782_400, "2000-02-29T00-00-00Z"),
+            (1_735_689_599, "2024-12-31T23-59-59Z"),
+            (1_795_000_000, "2026-11-18T11-06-40Z"),
+            (4_107_542_400, "2100-03-01T00-00-00Z"),
+        ] {
+            assert_eq!(utc(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn each_run_has_a_folder_of_its_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let make =
+            || Results::create(&parent.path().join("results"), "quick", SystemTime::UNIX_EPOCH);
+        let (first, second) = (make().unwrap(), make().unwrap());
+        assert!(first.folder().ends_with("results/1970-01-01T00-00-00Z-quick"));
+        assert!(second.folder().ends_with("results/1970-01-01T00-00-00Z-quick-2"));
+        assert_eq!((first.study_name(), second.study_name()), ("quick".into(), "quick-2".into()));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let message = Results::create(Path::new("/dev/null/x"), "quick", SystemTime::UNIX_EPOCH)
+            .unwrap_err()
+            .to_string();
+        assert!(message.starts_with("/dev/null/x: ") && message.contains("--out"), "{message}");
+    }
+
+    fn results() -> (tempfile::TempDir, Results) {
+        let parent = tempfile::tempdir().unwrap();
+        let results = Results::create(parent.path(), "quick", SystemTime::UNIX_EPOCH).unwrap();
+        (parent, results)
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_none_and_what_is_damaged_is_named() {
+        let (_parent, results) = results();
+        assert!(results.machine().unwrap().is_none());
+        assert_eq!((results.targets().unwrap(), results.lines().unwrap()), (vec![], vec![]));
+        std::fs::write(results.folder().join("targets.json"), "[{").unwrap();
+        let message = results.targets().unwrap_err().to_string();
+        assert!(message.contains("targets.json: EOF while parsing"), "{message}");
+    }
+
+    #[test]
+    fn targets_are_read_as_they_were_written() {
+        let (_parent, results) = results();
+        let targets = vec![TargetRecord {
+            name: "nginx".into(),
+            server: "nginx".into(),
+            settings: "rsa:2048 certificate".into(),
+            version: None,
+            skipped: Some("not installed".into()),
+            cells: vec!["bulk-0001".into()],
+        }];
+        results.write_targets(&targets).unwrap();
+        assert_eq!(results.targets().unwrap(), targets);
+    }
+
+    #[test]
+    fn a_folder_without_a_study_is_no_run() {
+        let (_parent, results) = results();
+        let message = Results::open(results.folder()).unwrap_err().to_string();
+        assert!(message.contains("study.toml: No such file"), "{message}");
+        results.write_study("schema = 1").unwrap();
+        assert_eq!(Results::open(results.folder()).unwrap().study().unwrap(), "schema = 1");
+    }
+
+    #[test]
+    fn one_process_writes_at_a_time() {
+        let (_parent, results) = results();
+        let lock = results.lock().unwrap();
+        assert!(matches!(results.lock(), Err(ResultsError::Busy { .. })));
+        drop(lock);
+        assert!(results.lock().is_ok());
+    }
+}

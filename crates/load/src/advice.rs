@@ -1,0 +1,130 @@
+//! What to do about a failure. It names only flags that can help, for it knows which are set.
+
+use crate::failure::ErrorKind;
+use crate::{Plan, Receive, TlsPlan, Trust};
+
+/// What to do where one operation was tried and failed. `seen` is what was seen, in words.
+pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
+    let advice = match kind {
+        ErrorKind::Refused | ErrorKind::ConnectTimeout => {
+            "is the server running, and is this its port?"
+        }
+        ErrorKind::Unreachable => "is the address right, and is there a route to it?",
+        ErrorKind::TimedOut => "are the server's machine and the network to it up?",
+        ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
+        ErrorKind::Descriptors => "raise the limit with ulimit -n",
+        ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&plan.tls),
+        ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
+        ErrorKind::Authentication => match plan.tls.trust {
+            Trust::System => {
+                "give the server's certificate with --ca FILE, or --insecure to accept any"
+            }
+            Trust::File(_) => {
+                "give this server's certificate with --ca, or --insecure to accept any"
+            }
+            Trust::Anyone => {
+                "any certificate is accepted, so what the server signs or sends is wrong; does \
+                 openssl s_client connect?"
+            }
+        },
+        ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
+        ErrorKind::Status => on_status(seen),
+        ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
+            "what the server sends is not what it promises, or not the generated object that a path \
+             below /bytes/ stands for"
+        }
+        ErrorKind::Stall => "is the server busy, or is this not the right port?",
+        ErrorKind::UnverifiableRecord => match plan.receive {
+            Receive::Walk => "try --receive decrypt",
+            Receive::Decrypt => {
+                "the server's records are wrong, or something between changes them; does another \
+                 client, such as curl, read them?"
+            }
+        },
+    };
+    advice.to_owned()
+}
+
+/// A handshake fails because of what was asked for, or for a reason that only the server knows.
+fn on_handshake(tls: &TlsPlan) -> String {
+    let asked: Vec<&str> = tls.asked().collect();
+    match &asked[..] {
+        [] => "does the server's log say why, and does openssl s_client connect?".to_owned(),
+        asked => format!("the server may lack what was asked for; leave {} out", asked.join(", ")),
+    }
+}
+
+/// What was seen begins with a status, or there was no response that could be read.
+fn on_status(seen: &str) -> &'static str {
+    match seen.as_bytes() {
+        [b'3', ..] => "give the address to which the server redirects (curl -i shows it)",
+        [b'4', ..] => "give the path of an object that the server has",
+        [b'5', ..] => "does the server's log say why?",
+        _ => "a response must be HTTP/1.1 with status 200; look at it with curl -i",
+    }
+}
+
+/// What to do where there is room for `most` connections, and a limit of `needed` descriptors would
+/// do.
+pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
+    let raise = format!("raise the limit, e.g. ulimit -n {needed}");
+    match most {
+        0 => raise,
+        _ => format!(
+            "give at most {most}, give the load more CPUs, load from several processes, or {raise}"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::plan;
+    use tls::{Group, Version};
+
+    fn advice(kind: ErrorKind, seen: &str, change: impl FnOnce(&mut Plan)) -> String {
+        let mut plan = plan("https://localhost/", TlsPlan::any());
+        change(&mut plan);
+        on_failure(kind, seen, &plan)
+    }
+
+    #[test]
+    fn no_flag_is_advised_that_is_set() {
+        let records =
+            |receive| advice(ErrorKind::UnverifiableRecord, "", |plan| plan.receive = receive);
+        assert_eq!(records(Receive::Walk), "try --receive decrypt");
+        assert!(!records(Receive::Decrypt).contains("--receive"));
+        let trusting =
+            |trust| advice(ErrorKind::Authentication, "a Finished", |plan| plan.tls.trust = trust);
+        assert!(trusting(Trust::System).contains("--insecure"));
+        assert!(trusting(Trust::File("x.pem".into())).contains("--insecure"));
+        assert!(!trusting(Trust::Anyone).contains("--"));
+    }
+
+    #[test]
+    fn a_handshake_s_advice_names_the_flags_that_are_set() {
+        for kind in [ErrorKind::Handshake, ErrorKind::Alert] {
+            assert!(!advice(kind, "", |_| {}).contains("--"));
+            let narrow = advice(kind, "", |plan| {
+                plan.tls.version = Some(Version::Tls13);
+                plan.tls.group = Some(Group::X25519);
+            });
+            assert!(narrow.ends_with("leave --tls, --group out"), "{narrow}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_advised_only_where_one_is_missing() {
+        let on = |seen| advice(ErrorKind::Status, seen, |_| {});
+        assert!(on("404 Not Found").contains("the path of an object"));
+        for seen in ["500 Oops", "302 Found", "206 Partial Content", "a head of more than 64 KiB"] {
+            assert!(!on(seen).contains("the path of an object"), "{seen}");
+        }
+    }
+
+    #[test]
+    fn fewer_connections_are_advised_only_where_some_have_room() {
+        assert!(on_descriptors(0, 564).starts_with("raise the limit, e.g. ulimit -n 564"));
+        assert!(on_descriptors(100, 564).starts_with("give at most 100,"));
+    }
+}

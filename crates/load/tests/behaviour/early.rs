@@ -1,0 +1,158 @@
+//! Servers that answer before they are asked: with their Finished, in one write.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use load::{ErrorKind, KeyExchangeMode, Operation, Plan, Stop};
+use openssl::ssl::{Ssl, SslContext, SslStream};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, ServerConnection};
+use tls::Suite;
+
+use crate::scripted_server::{Server, config_of, legacy_acceptor, rsa, silence};
+use crate::{assert_fails, https, kinds, run, told};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly";
+
+/// A stream whose last bytes are held back until something is read again: what a server says in one
+/// flight goes out in one write.
+struct Flight {
+    stream: TcpStream,
+    held: Vec<u8>,
+}
+
+impl Flight {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, held: Vec::new() }
+    }
+
+    /// Sends what is held but for its last `late` bytes, and these once the client's request has
+    /// come, in TLS 1.3 in one flight with its Finished.
+    fn release(mut self, late: usize) -> io::Result<()> {
+        let (now, later) = self.held.split_at(self.held.len() - late);
+        self.stream.write_all(now)?;
+        if late > 0 && self.stream.read(&mut [0; 4096])? > 0 {
+            self.stream.write_all(later)?;
+        }
+        silence(&mut self.stream)
+    }
+}
+
+impl Read for Flight {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.write_all(&self.held)?;
+        self.held.clear();
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Flight {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The server's handshake ends with an answer to nothing, through rustls.
+fn through_rustls(config: &Arc<ServerConfig>, stream: TcpStream, late: usize) -> io::Result<()> {
+    let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+    let mut flight = Flight::new(stream);
+    connection.writer().write_all(ANSWER)?;
+    // In TLS 1.3 the server has its say before the client's Finished, in TLS 1.2 behind it.
+    let is_over = |connection: &ServerConnection, flight: &Flight| {
+        let has_spoken = !connection.wants_write() && !flight.held.is_empty();
+        let version = connection.protocol_version();
+        has_spoken
+            && (version == Some(rustls::ProtocolVersion::TLSv1_3) || !connection.is_handshaking())
+    };
+    while !is_over(&connection, &flight) {
+        if connection.wants_write() {
+            connection.write_tls(&mut flight)?;
+        } else {
+            connection.read_tls(&mut flight)?;
+            connection.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+    flight.release(late)
+}
+
+/// The same through OpenSSL.
+fn through_openssl(context: &SslContext, stream: TcpStream, late: usize) -> io::Result<()> {
+    let mut stream = SslStream::new(Ssl::new(context)?, Flight::new(stream))?;
+    stream.accept().map_err(io::Error::other)?;
+    stream.ssl_write(ANSWER).map_err(io::Error::other)?;
+    let flight = stream.get_mut();
+    let held = std::mem::take(&mut flight.held);
+    Flight { stream: flight.stream.try_clone()?, held }.release(late)
+}
+
+/// A server and a client for every path through which a handshake can go; the last `late` bytes of
+/// the answer come behind the request.
+fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
+    let mut paths = Vec::new();
+    for (name, version, key_exchange) in [
+        ("own TLS 1.3", &TLS13, KeyExchangeMode::Fixed),
+        ("TLS 1.3 of rustls", &TLS13, KeyExchangeMode::Fresh),
+        ("TLS 1.2 of rustls", &TLS12, KeyExchangeMode::Fixed),
+    ] {
+        let mut config = config_of(rsa(), &[version]);
+        config.send_half_rtt_data = true;
+        config.send_tls13_tickets = 0;
+        let config = Arc::new(config);
+        let server = Server::start(move |stream| through_rustls(&config, stream, late));
+        let mut plan = https(server.address(), "/");
+        plan.tls.version = Some(match version.version {
+            rustls::ProtocolVersion::TLSv1_3 => tls::Version::Tls13,
+            _ => tls::Version::Tls12,
+        });
+        plan.tls.key_exchange = Some(key_exchange);
+        paths.push((name, server, plan));
+    }
+    for (name, suite) in [("own static RSA", "AES128-SHA"), ("OpenSSL", "ECDHE-RSA-AES128-SHA")] {
+        let suite = Suite::parse(suite).unwrap();
+        let context = legacy_acceptor(rsa(), suite);
+        let server = Server::start(move |stream| through_openssl(&context, stream, late));
+        let mut plan = https(server.address(), "/");
+        plan.tls.suite = Some(suite);
+        paths.push((name, server, plan));
+    }
+    paths
+}
+
+#[test]
+fn an_answer_that_comes_before_its_request_is_no_success() {
+    for late in [0, 1, 30] {
+        for (name, _server, mut plan) in paths(late) {
+            for operation in [Operation::Requests, Operation::OneRequestPerConnection] {
+                plan.operation = operation;
+                let outcome = run(plan.clone());
+                let expected = (0, vec![(ErrorKind::LongBody, 3)]);
+                let seen = (outcome.completed, kinds(&outcome));
+                assert_eq!(seen, expected, "{name} {operation} {late}: {}", told(&outcome));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handshake_with_an_answer_to_nothing_is_no_success() {
+    for (_, _server, mut plan) in paths(0) {
+        plan.operation = Operation::Handshakes;
+        assert_fails(plan, ErrorKind::LongBody);
+    }
+}
+
+#[test]
+fn connections_that_are_opened_ahead_fail_too() {
+    for (name, _server, mut plan) in paths(0) {
+        plan.arrival = "closed, think 1ms".parse().unwrap();
+        plan.stop = Stop::Operations(3);
+        let outcome = run(plan);
+        assert_eq!(outcome.completed, 0, "{name}: {}", told(&outcome));
+        assert_eq!(outcome.failures.count(ErrorKind::LongBody), outcome.failures.total());
+    }
+}

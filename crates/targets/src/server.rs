@@ -1,0 +1,176 @@
+//! What a server under test is: a name in study files, and for those that toll starts, a program.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use cpus::CpuList;
+
+use crate::program::Binary;
+use crate::ready::{self, Unready};
+use crate::running::Started;
+use crate::site::Site;
+use crate::{Settings, TargetError, library, servers};
+
+/// The keys of a target that say what a server negotiates.
+const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
+/// The keys of a target that say how a server is started.
+const STARTED: [&str; 7] =
+    ["if-missing", "cpus", "cores", "certificate-key", "object", "library-path", "environment"];
+
+/// A kind of server that a study can measure. Each has one file in `servers/` and one line in
+/// [`SERVERS`](crate::SERVERS).
+pub trait Server: Sync {
+    /// Its name in study files, and of its folders in the results.
+    fn name(&self) -> &'static str;
+
+    /// What toll starts; `None` where the server runs already.
+    fn program(&self) -> Option<&dyn Program>;
+
+    /// Whether toll configures what it negotiates; otherwise it has settings of its own.
+    fn is_configured(&self) -> bool {
+        true
+    }
+
+    /// The keys of a target that only this server has a use for.
+    fn own_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// The program of a server: what differs between servers. The rest is done once for all, in
+/// [`start`](crate::start): folders, key and certificate, ports, process, waiting, logs.
+pub trait Program: Sync {
+    /// Which file is run.
+    fn binary(&self) -> Binary;
+
+    /// Refuses settings that it cannot carry out, and says what to do.
+    ///
+    /// # Errors
+    /// [`TargetError::Settings`].
+    fn check(&self, _settings: &Settings) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
+    ///
+    /// # Errors
+    /// The file at `binary` cannot be run, or is not this server with a TLS library.
+    fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError>;
+
+    /// The CPUs of the embedded server that must run behind it, where it serves no files itself.
+    ///
+    /// # Errors
+    /// The system does not say which CPUs there are.
+    fn backend_cpus(&self, _settings: &Settings) -> Result<Option<CpuList>, TargetError> {
+        Ok(None)
+    }
+
+    /// Writes its configuration, and lets the server itself check it.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the server refuses what is in it.
+    fn configure(&self, _site: &mut Site<'_>) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// How the configured server is started. For the commands that a dry run shows this is asked
+    /// without a configuration, and with ports of 0.
+    fn launch(&self, site: &Site<'_>) -> Invocation;
+
+    /// One look at whether it answers, which ends by `deadline`.
+    ///
+    /// # Errors
+    /// Why it is not ready yet, or never will be.
+    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let started = site.started();
+        ready::attempt(started.http, started.https, site.smallest, deadline)?;
+        Ok(started)
+    }
+
+    /// For a server that writes an `error.log`: which of its lines tell of the loss of a process
+    /// that the server itself replaces.
+    fn incidents(&self) -> Option<fn(&str) -> bool> {
+        None
+    }
+
+    /// The files of the TLS library that it is expected to map, by the start of their names.
+    fn libraries(&self) -> &'static [&'static str] {
+        &library::OPENSSL
+    }
+}
+
+/// How a server is started. All of it is pinned to the CPUs of its settings.
+#[derive(Debug, Default)]
+pub struct Invocation {
+    /// The words after the program.
+    pub arguments: Vec<OsString>,
+    /// Variables beside those of the settings.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether it has processes of its own, which it ends on SIGTERM and leaves on SIGKILL.
+    pub has_children: bool,
+    /// Whether it listens without SO_REUSEPORT, so that its ports cannot stay reserved. They are
+    /// free for a moment then; if another program takes one meanwhile, the server says so.
+    pub needs_free_ports: bool,
+    /// The file of its standard output, where that is not the log.
+    pub stdout: Option<&'static str>,
+}
+
+impl dyn Server + '_ {
+    /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
+    #[must_use]
+    pub fn uses(&self, key: &str) -> bool {
+        let is_own = |server: &&dyn Server| server.own_keys().contains(&key);
+        match servers::SERVERS.iter().any(is_own) {
+            true => self.own_keys().contains(&key),
+            false if NEGOTIATED.contains(&key) => self.is_configured(),
+            false if STARTED.contains(&key) => self.program().is_some(),
+            false => true,
+        }
+    }
+
+    /// Its file, where it is installed and toll starts it.
+    #[must_use]
+    pub fn find(&self, settings: &Settings) -> Option<PathBuf> {
+        self.program()?.binary().find(settings).ok()
+    }
+}
+
+impl PartialEq for dyn Server + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Server + '_ {}
+
+impl fmt::Debug for dyn Server + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for dyn Server + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::by_name;
+
+    #[test]
+    fn each_uses_the_keys_that_mean_something_to_it() {
+        let uses = |server: &str, key: &str| by_name(server).unwrap().uses(key);
+        for server in ["embedded", "nginx", "haproxy"] {
+            assert!(uses(server, "tickets") && uses(server, "cpus") && uses(server, "server"));
+            assert!(!uses(server, "command") && !uses(server, "pid"), "{server}");
+        }
+        assert!(uses("command", "command") && uses("command", "certificate-key"));
+        assert!(!uses("command", "tickets") && !uses("command", "url"));
+        assert!(uses("address", "url") && uses("address", "server"));
+        assert!(!uses("address", "cores") && !uses("address", "session-cache"));
+    }
+}

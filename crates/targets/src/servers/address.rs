@@ -1,0 +1,23 @@
+//! A server that runs already, here or on another host. toll neither starts nor configures it.
+
+use crate::server::{Program, Server};
+
+pub(super) struct Address;
+
+impl Server for Address {
+    fn name(&self) -> &'static str {
+        "address"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        None
+    }
+
+    fn is_configured(&self) -> bool {
+        false
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["url", "pid", "i-operate-this-host"]
+    }
+}

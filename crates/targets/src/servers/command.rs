@@ -1,0 +1,220 @@
+//! A server of the user's own, started by a command line.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Instant;
+
+use crate::program::Binary;
+use crate::ready::{self, Unready};
+use crate::running::Started;
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError};
+
+/// What a command line may hold in braces, each with its meaning.
+const PLACEHOLDERS: [&str; 6] = ["port", "plain-port", "cert", "key", "root", "cpus"];
+
+pub(super) struct Command;
+
+impl Server for Command {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+
+    fn is_configured(&self) -> bool {
+        false
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["command"]
+    }
+}
+
+impl Program for Command {
+    fn binary(&self) -> Binary {
+        Binary::Path("/bin/sh")
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        line(settings).map(drop)
+    }
+
+    fn version(&self, _binary: &Path, settings: &Settings) -> Result<String, TargetError> {
+        line(settings).map(ToString::to_string)
+    }
+
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        let line = site.settings.command.as_ref().map(|line| line.filled(site));
+        Invocation {
+            arguments: vec!["-c".into(), line.unwrap_or_default().into()],
+            has_children: true,
+            needs_free_ports: true,
+            ..Invocation::default()
+        }
+    }
+
+    /// What it serves is not known, so it is enough that it listens.
+    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let wanted = |is_wanted: fn(&CommandLine) -> bool| {
+            site.settings.command.as_ref().is_some_and(is_wanted)
+        };
+        if wanted(CommandLine::has_tls) {
+            ready::listens(site.https, deadline)?;
+        }
+        if wanted(CommandLine::has_plain) {
+            ready::listens(site.http, deadline)?;
+        }
+        Ok(site.started())
+    }
+}
+
+fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
+    settings.command.as_ref().ok_or_else(|| {
+        TargetError::Settings("the command of the server is missing; give it".to_owned())
+    })
+}
+
+/// A command line for `/bin/sh` that starts a server in the foreground.
+///
+/// In it stand for what the server is to be told: `{port}`, the port of 127.0.0.1 on which it is to
+/// speak TLS; `{plain-port}`, that of plain HTTP; `{cert}` and `{key}`, the files of its certificate
+/// and key; `{root}`, the folder of the objects; `{cpus}`, its CPUs. All but the ports are quoted for
+/// the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine(String);
+
+impl CommandLine {
+    /// Whether the server speaks TLS.
+    #[must_use]
+    pub fn has_tls(&self) -> bool {
+        self.0.contains("{port}")
+    }
+
+    /// Whether the server speaks plain HTTP.
+    #[must_use]
+    pub fn has_plain(&self) -> bool {
+        self.0.contains("{plain-port}")
+    }
+
+    /// The command line with what its placeholders stand for.
+    /// What stands in braces in a value stays as it is.
+    pub(crate) fn filled(&self, site: &Site<'_>) -> String {
+        let path = |path: &Path| shell_quoted(&path.to_string_lossy());
+        // A dry run has no ports yet.
+        let port = |address: SocketAddr, unknown: &str| match address.port() {
+            0 => unknown.to_owned(),
+            port => port.to_string(),
+        };
+        let known = [
+            ("{port}", port(site.https, "PORT")),
+            ("{plain-port}", port(site.http, "PLAIN-PORT")),
+            ("{cert}", path(&site.certificate())),
+            ("{key}", path(&site.key())),
+            ("{root}", path(site.root)),
+            ("{cpus}", shell_quoted(&site.settings.cpus.to_string())),
+        ];
+        let (mut filled, mut rest) = (String::new(), self.0.as_str());
+        while let Some(start) = rest.find('{') {
+            filled.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let (length, value) = known
+                .iter()
+                .find(|(name, _)| rest.starts_with(name))
+                .map_or((1, "{"), |(name, value)| (name.len(), value));
+            filled.push_str(value);
+            rest = &rest[length..];
+        }
+        filled + rest
+    }
+}
+
+/// A text as one word for a shell.
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+impl FromStr for CommandLine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains(char::is_control) {
+            return Err("a command is one line".to_owned());
+        }
+        let line = Self(text.to_owned());
+        if let Some(unknown) = placeholders(text).find(|name| !PLACEHOLDERS.contains(name)) {
+            return Err(format!(
+                "{{{unknown}}} stands for nothing; there are {{{}}}",
+                PLACEHOLDERS.join("}, {")
+            ));
+        }
+        if !line.has_tls() && !line.has_plain() {
+            return Err(
+                "the command tells its server no port; write {port} where that of TLS belongs, or \
+                 {plain-port} for plain HTTP"
+                    .to_owned(),
+            );
+        }
+        Ok(line)
+    }
+}
+
+/// What stands in braces that could be a placeholder: small letters and hyphens, and no `$` before,
+/// which would make it the shell's.
+fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    let is_name =
+        |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    text.match_indices('{')
+        .filter(|(start, _)| !text[..*start].ends_with('$'))
+        .filter_map(|(start, _)| text[start + 1..].split_once('}').map(|(name, _)| name))
+        .filter(is_name)
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::tests::site;
+
+    #[test]
+    fn placeholders_are_filled_and_quoted() {
+        let line: CommandLine =
+            "serve -p {port}:{plain-port} -c {cert} -k {key} {root} {cpus} ${HOME}"
+                .parse()
+                .unwrap();
+        let settings = Settings::new("0,2".parse().unwrap());
+        let site = Site { root: Path::new("/r"), ..site("/it's", &settings) };
+        assert_eq!(
+            line.filled(&site),
+            r"serve -p 1:2 -c '/it'\''s/server.crt' -k '/it'\''s/server.key' '/r' '0,2' ${HOME}"
+        );
+    }
+
+    #[test]
+    fn a_path_with_the_name_of_a_placeholder_stays_as_it_is() {
+        let line: CommandLine = "serve {port} {cert} {root}".parse().unwrap();
+        let settings = Settings::new("0".parse().unwrap());
+        let site = Site { root: Path::new("/{cpus}"), ..site("/{root}/{key}", &settings) };
+        assert_eq!(line.filled(&site), "serve 1 '/{root}/{key}/server.crt' '/{cpus}'");
+    }
+
+    #[test]
+    fn a_command_without_a_port_or_with_an_unknown_word_is_refused() {
+        let refusal = |text: &str| text.parse::<CommandLine>().unwrap_err();
+        assert!(refusal("serve").contains("no port; write {port}"), "{}", refusal("serve"));
+        let message = refusal("serve {port} {crt}");
+        assert!(message.starts_with("{crt} stands for nothing; there are {port}, "), "{message}");
+        assert_eq!(refusal("serve {port}\n"), "a command is one line");
+        assert!("serve {plain-port} | { cat; } '{\"a\":1}'".parse::<CommandLine>().is_ok());
+    }
+}

@@ -1,0 +1,161 @@
+//! The server that is built into toll, as a child process: `toll serve`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use crate::program::Binary;
+use crate::ready::{self, Unready};
+use crate::running::Started;
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError};
+
+/// The file of the line that it prints when it listens.
+const ANNOUNCEMENT: &str = "announcement.json";
+
+pub(crate) struct Embedded;
+
+/// The line that the server prints when it listens.
+#[derive(Deserialize)]
+struct Announcement {
+    tls: SocketAddr,
+    plain: SocketAddr,
+    openssl: String,
+}
+
+impl Server for Embedded {
+    fn name(&self) -> &'static str {
+        "embedded"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+}
+
+impl Program for Embedded {
+    fn binary(&self) -> Binary {
+        Binary::Toll
+    }
+
+    /// Its announcement adds which OpenSSL it runs on.
+    fn version(&self, _binary: &Path, _settings: &Settings) -> Result<String, TargetError> {
+        Ok(format!("toll {}", env!("CARGO_PKG_VERSION")))
+    }
+
+    /// It takes ports of the system's choice, and announces them.
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        Invocation {
+            arguments: arguments(site),
+            stdout: Some(ANNOUNCEMENT),
+            ..Invocation::default()
+        }
+    }
+
+    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let Announcement { tls, plain, openssl } = announcement(&site.logs.join(ANNOUNCEMENT))?;
+        ready::attempt(plain, tls, site.smallest, deadline)?;
+        Ok(Started { version: format!("{}, {openssl}", site.version), https: tls, http: plain })
+    }
+}
+
+fn arguments(site: &Site<'_>) -> Vec<OsString> {
+    let settings = site.settings;
+    let on = |setting| if setting { "on" } else { "off" };
+    let mut arguments: Vec<OsString> =
+        ["serve", "--json", "--listen", "127.0.0.1:0", "--listen-plain", "127.0.0.1:0"]
+            .map(Into::into)
+            .to_vec();
+    let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+    add("--cpus", settings.cpus.to_string().into());
+    add("--root", site.root.into());
+    add("--tls", list(settings.versions.iter().map(|version| version.number())));
+    if !settings.suites.is_empty() {
+        add("--suites", list(settings.suites.iter().map(|suite| suite.name)));
+    }
+    if !settings.groups.is_empty() {
+        add("--groups", list(settings.groups.iter().map(|group| group.name())));
+    }
+    add("--certificate", site.certificate().into());
+    add("--key", site.key().into());
+    add("--tickets", on(settings.tickets).into());
+    add("--session-cache", on(settings.session_cache).into());
+    add("--encrypt-then-mac", on(settings.encrypt_then_mac).into());
+    arguments
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> OsString {
+    items.collect::<Vec<_>>().join(",").into()
+}
+
+/// The announcement, once its line is complete.
+fn announcement(file: &Path) -> Result<Announcement, Unready> {
+    let text = fs::read_to_string(file)?;
+    let Some((line, _)) = text.split_once('\n') else {
+        return Err(Unready::NotYet("it has not announced its ports".to_owned()));
+    };
+    serde_json::from_str(line)
+        .map_err(|e| Unready::Wrong(format!("it announces `{line}` instead of its ports ({e})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::tests::site;
+    use tls::{Group, Suite};
+
+    fn settings() -> Settings {
+        Settings::new("0,2".parse().unwrap())
+    }
+
+    fn command(settings: &Settings) -> String {
+        arguments(&site("/f", settings)).join(" ".as_ref()).into_string().unwrap()
+    }
+
+    #[test]
+    fn every_setting_becomes_a_flag() {
+        let settings = Settings {
+            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA"]
+                .map(|name| Suite::parse(name).unwrap())
+                .to_vec(),
+            groups: vec![Group::X25519, Group::Secp256r1],
+            tickets: false,
+            encrypt_then_mac: false,
+            ..settings()
+        };
+        assert_eq!(
+            command(&settings),
+            "serve --json --listen 127.0.0.1:0 --listen-plain 127.0.0.1:0 --cpus 0,2 \
+                 --root /o --tls 1.2,1.3 \
+                 --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
+                 --groups x25519,secp256r1 --certificate /f/server.crt --key /f/server.key --tickets off \
+                 --session-cache on --encrypt-then-mac off"
+        );
+    }
+
+    #[test]
+    fn what_is_left_to_the_server_is_not_written() {
+        let command = command(&settings());
+        for flag in ["--suites", "--groups"] {
+            assert!(!command.contains(flag), "{flag}");
+        }
+    }
+
+    #[test]
+    fn an_announcement_counts_when_its_line_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("out");
+        let line = r#"{"tls":"127.0.0.1:1","plain":"127.0.0.1:2","pid":3,"openssl":"OpenSSL 3"}"#;
+        fs::write(&file, line).unwrap();
+        assert!(matches!(announcement(&file), Err(Unready::NotYet(_))));
+        fs::write(&file, format!("{line}\nmore")).unwrap();
+        assert_eq!(announcement(&file).ok().unwrap().plain.port(), 2);
+        fs::write(&file, "hello\n").unwrap();
+        assert!(matches!(announcement(&file), Err(Unready::Wrong(why)) if why.contains("`hello`")));
+    }
+}

@@ -1,0 +1,163 @@
+//! HAProxy, 2.4 or later: the end of TLS in front of a backend, as it is used in the field.
+//!
+//! HAProxy serves no files. Its backend is the embedded server, over plain HTTP, on CPUs of its own
+//! where there are any. What the backend uses is not HAProxy's, and is accounted for apart.
+
+mod configuration;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use cpus::CpuList;
+
+use self::configuration::{library_configuration, render};
+use crate::program::{self, Binary};
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError};
+
+/// The file of its configuration.
+const CONFIGURATION: &str = "haproxy.cfg";
+/// The file of OpenSSL's configuration for it.
+const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
+/// The file of certificate and key together.
+const PEM: &str = "server.pem";
+/// The variable that names OpenSSL's configuration.
+const OPENSSL_CONF: &str = "OPENSSL_CONF";
+
+pub(super) struct Haproxy;
+
+impl Server for Haproxy {
+    fn name(&self) -> &'static str {
+        "haproxy"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+}
+
+impl Program for Haproxy {
+    fn binary(&self) -> Binary {
+        Binary::Installed { name: "haproxy", package: "haproxy" }
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        if settings.environment.has(OPENSSL_CONF) {
+            return Err(TargetError::Settings(format!(
+                "{OPENSSL_CONF} tells haproxy of tickets and encrypt-then-MAC and cannot be given \
+                 in its environment; leave it out"
+            )));
+        }
+        Ok(())
+    }
+
+    /// From what `haproxy -vv` prints.
+    fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
+        let output = program::ask(binary, &["-vv".into()], settings.variables())?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        parse_version(&said).ok_or_else(|| {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            let complaint = complaint.lines().next().unwrap_or("it says nothing of them").trim();
+            TargetError::Settings(format!(
+                "{} -vv names no version and no OpenSSL ({complaint}); take a HAProxy that is built \
+                 with OpenSSL",
+                binary.display()
+            ))
+        })
+    }
+
+    fn backend_cpus(&self, settings: &Settings) -> Result<Option<CpuList>, TargetError> {
+        match &settings.backend_cpus {
+            Some(cpus) => Ok(Some(cpus.clone())),
+            None => spare_cpus(&settings.cpus).map(Some),
+        }
+    }
+
+    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+        site.write_identity(PEM)?;
+        site.write(CONFIGURATION, &render(site)?)?;
+        site.write(LIBRARY_CONFIGURATION, &library_configuration(site.settings))?;
+        let Invocation { mut arguments, environment, .. } = self.launch(site);
+        arguments.push("-c".into());
+        site.test(CONFIGURATION, &arguments, environment, complaint)
+    }
+
+    /// -db: in the foreground, one process.
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        let library: OsString = site.folder.join(LIBRARY_CONFIGURATION).into();
+        Invocation {
+            arguments: vec!["-db".into(), "-f".into(), site.folder.join(CONFIGURATION).into()],
+            environment: vec![(OPENSSL_CONF.into(), library)],
+            ..Invocation::default()
+        }
+    }
+}
+
+fn spare_cpus(used: &CpuList) -> Result<CpuList, TargetError> {
+    let allowed = CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
+    Ok(allowed.without(used).unwrap_or_else(|| used.clone()))
+}
+
+/// What `[ALERT]    (7) : config : parsing [h.cfg:1] : ...` complains of, its last line but the
+/// summaries that follow.
+fn complaint(line: &str) -> Option<&str> {
+    let (_, what) = line.strip_prefix("[ALERT]")?.split_once(" : ")?;
+    let what = what.strip_prefix("config : ").unwrap_or(what);
+    let is_summary = what.starts_with("Error(s) found") || what.starts_with("Fatal errors found");
+    (!is_summary).then_some(what)
+}
+
+fn parse_version(said: &str) -> Option<String> {
+    let after = |start: &str| said.lines().find_map(|line| line.strip_prefix(start));
+    // Before 2.4 it was "HA-Proxy version".
+    let server = after("HAProxy version ").or_else(|| after("HA-Proxy version "))?;
+    let library = after("Running on OpenSSL version : ")?;
+    let mut words = library.split_whitespace();
+    Some(format!(
+        "HAProxy/{}, {} {}",
+        server.split_whitespace().next()?,
+        words.next()?,
+        words.next()?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let said = "HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/\n\
+                    Built with OpenSSL version : OpenSSL 3.0.2 15 Mar 2022\n\
+                    Running on OpenSSL version : OpenSSL 3.0.22 25 Aug 2026\n";
+        assert_eq!(parse_version(said).unwrap(), "HAProxy/2.6.12-1+deb12u4, OpenSSL 3.0.22");
+        assert_eq!(parse_version("HAProxy version 2.6.12\n"), None);
+    }
+
+    #[test]
+    fn complaints_are_those_of_alerts() {
+        let alert = "[ALERT]    (7) : config : parsing [h.cfg:9] : unknown keyword 'x'";
+        assert_eq!(complaint(alert), Some("parsing [h.cfg:9] : unknown keyword 'x'"));
+        assert_eq!(complaint("[ALERT]    (7) : config : Fatal errors found in it."), None);
+        assert_eq!(complaint("[NOTICE]   (7) : haproxy version is 2.6.12"), None);
+    }
+
+    #[test]
+    fn its_backend_takes_the_cpus_that_it_leaves() {
+        let allowed = CpuList::allowed().unwrap();
+        assert_eq!(spare_cpus(&allowed).unwrap(), allowed);
+        if allowed.len() > 1 {
+            let first = allowed.first(1);
+            assert_eq!(spare_cpus(&first).unwrap(), allowed.without(&first).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_tells_it_of_tickets_is_not_given_twice() {
+        let environment = "OPENSSL_CONF=/x".parse().unwrap();
+        let settings = Settings { environment, ..Settings::new(CpuList::from(0)) };
+        let error = Haproxy.check(&settings).unwrap_err();
+        assert!(error.to_string().starts_with("OPENSSL_CONF tells haproxy"), "{error}");
+    }
+}

@@ -1,0 +1,192 @@
+//! HAProxy's configuration: one process, a thread pinned to each core, no log of requests,
+//! connections that are kept on both sides. It needs neither root nor a folder of the system.
+//!
+//! What HAProxy has no word for, tickets in TLS 1.3 and encrypt-then-MAC among it, OpenSSL is told
+//! in a configuration of its own.
+
+use std::path::Path;
+
+use tls::Version;
+
+use super::PEM;
+use crate::site::Site;
+use crate::{Settings, TargetError, openssl};
+
+/// Sessions that the cache holds, where there is one; HAProxy's own default.
+const SESSIONS: u32 = 20_000;
+
+/// # Errors
+/// A path that HAProxy cannot be told.
+pub(super) fn render(site: &Site<'_>) -> Result<String, TargetError> {
+    let cpus = site.settings.cpus.as_slice();
+    let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "\
+global
+    nbthread {threads}
+    cpu-map auto:1/1-{threads} {cpus}
+    tune.ssl.cachesize {sessions}
+    tune.ssl.lifetime 3600
+    log stderr format raw daemon notice
+
+defaults
+    mode http
+    timeout connect 10s
+    timeout client 1h
+    timeout server 1h
+    timeout http-keep-alive 1h
+    http-reuse always
+
+frontend clients
+    bind {http}
+    bind {https} {tls}
+    default_backend objects
+
+backend objects
+    server objects {backend}
+",
+        threads = cpus.len(),
+        cpus = list.join(" "),
+        sessions = if site.settings.session_cache { SESSIONS } else { 0 },
+        http = site.http,
+        https = site.https,
+        tls = tls(site)?,
+        backend = site.backend.map_or_else(String::new, |address| address.to_string()),
+    ))
+}
+
+fn tls(site: &Site<'_>) -> Result<String, TargetError> {
+    let Settings { versions, suites, tickets, .. } = site.settings;
+    let mut words = vec![
+        format!("ssl crt {}", quoted(&site.folder.join(PEM))?),
+        format!("ssl-min-ver {}", version(versions.iter().min())),
+        format!("ssl-max-ver {}", version(versions.iter().max())),
+    ];
+    let of_version = |version| openssl::suites(suites, version);
+    words.extend(of_version(Version::Tls12).map(|names| format!("ciphers {names}")));
+    words.extend(of_version(Version::Tls13).map(|names| format!("ciphersuites {names}")));
+    words.extend(openssl::groups(site.settings).map(|names| format!("curves {names}")));
+    if !tickets {
+        words.push("no-tls-tickets".to_owned());
+    }
+    Ok(words.join(" "))
+}
+
+/// OpenSSL's configuration, in the place of the system's own.
+pub(super) fn library_configuration(settings: &Settings) -> String {
+    let level = if openssl::has_weak_key(settings) { 0 } else { 1 };
+    let mut text = format!(
+        "\
+openssl_conf = toll
+
+[toll]
+ssl_conf = ssl
+
+[ssl]
+system_default = servers
+
+[servers]
+CipherString = DEFAULT:@SECLEVEL={level}
+"
+    );
+    if !settings.tickets {
+        // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
+        text.push_str("NumTickets = 0\n");
+    }
+    if !settings.encrypt_then_mac {
+        text.push_str("Options = -EncryptThenMac\n");
+    }
+    text
+}
+
+fn version(version: Option<&Version>) -> String {
+    version.map_or_else(String::new, |version| format!("TLSv{}", version.number()))
+}
+
+/// A path as a word of HAProxy's language; within single quotes nothing has a meaning of its own.
+fn quoted(path: &Path) -> Result<String, TargetError> {
+    match path.to_str() {
+        Some(text) if !text.contains(['\'', '\n']) => Ok(format!("'{text}'")),
+        _ => Err(TargetError::Settings(format!(
+            "haproxy cannot be told the path {}; take a folder without quotes and with UTF-8 names",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::tests::site;
+    use tls::{CertificateKey, Group, Suite};
+
+    fn settings() -> Settings {
+        Settings::new("0,2".parse().unwrap())
+    }
+
+    fn rendered(settings: &Settings) -> String {
+        render(&site("/r/targets/haproxy", settings)).unwrap()
+    }
+
+    #[test]
+    fn the_whole_of_it() {
+        let settings = Settings {
+            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
+                .map(|name| Suite::parse(name).unwrap())
+                .to_vec(),
+            groups: vec![Group::X25519, Group::Secp256r1],
+            certificate_key: CertificateKey::Rsa(1024),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+            ..settings()
+        };
+        let expected = "\
+global
+    nbthread 2
+    cpu-map auto:1/1-2 0 2
+    tune.ssl.cachesize 0
+    tune.ssl.lifetime 3600
+    log stderr format raw daemon notice
+
+defaults
+    mode http
+    timeout connect 10s
+    timeout client 1h
+    timeout server 1h
+    timeout http-keep-alive 1h
+    http-reuse always
+
+frontend clients
+    bind 127.0.0.1:2
+    bind 127.0.0.1:1 ssl crt '/r/targets/haproxy/server.pem' ssl-min-ver TLSv1.2 \
+ssl-max-ver TLSv1.3 ciphers AES128-SHA:AES128-GCM-SHA256 ciphersuites TLS_AES_128_GCM_SHA256 \
+curves X25519:P-256 no-tls-tickets
+    default_backend objects
+
+backend objects
+    server objects 127.0.0.1:3
+";
+        assert_eq!(rendered(&settings), expected);
+        let library = library_configuration(&settings);
+        assert!(library.ends_with(
+            "CipherString = DEFAULT:@SECLEVEL=0\nNumTickets = 0\nOptions = -EncryptThenMac\n"
+        ));
+    }
+
+    #[test]
+    fn a_server_that_is_told_nothing_keeps_its_defaults() {
+        let text = rendered(&settings()) + &library_configuration(&settings());
+        assert!(text.contains("tune.ssl.cachesize 20000"));
+        for absent in ["ciphers ", "ciphersuites", "curves", "no-tls", "NumTickets", "Options"] {
+            assert!(!text.contains(absent), "{absent}");
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_or_refused() {
+        assert_eq!(quoted(Path::new("/a b/$c\"#")).unwrap(), "'/a b/$c\"#'");
+        let message = quoted(Path::new("/a'b")).unwrap_err().to_string();
+        assert!(message.starts_with("haproxy cannot be told the path /a'b"), "{message}");
+    }
+}

@@ -1,0 +1,118 @@
+//! nginx, 1.19.5 or later.
+
+mod configuration;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use rustix::process::Resource;
+
+use self::configuration::Configuration;
+use crate::program::{self, Binary};
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError};
+
+/// The file of its configuration.
+const CONFIGURATION: &str = "nginx.conf";
+
+pub(super) struct Nginx;
+
+impl Server for Nginx {
+    fn name(&self) -> &'static str {
+        "nginx"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+}
+
+impl Program for Nginx {
+    fn binary(&self) -> Binary {
+        Binary::Installed { name: "nginx", package: "nginx-core" }
+    }
+
+    /// From what `nginx -V` prints.
+    fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
+        let output = program::ask(binary, &["-V".into()], settings.variables())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        parse_version(&said).ok_or_else(|| {
+            TargetError::Settings(format!(
+                "{} -V names no version and no OpenSSL; take an nginx that is built with its SSL \
+                 module",
+                binary.display()
+            ))
+        })
+    }
+
+    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+        let configuration = Configuration {
+            site,
+            user: rustix::process::geteuid().is_root().then_some("root"),
+            most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
+        };
+        site.write(CONFIGURATION, &configuration.render()?)?;
+        let mut arguments = vec!["-t".into(), "-q".into()];
+        arguments.extend(self::arguments(site));
+        site.test(CONFIGURATION, &arguments, Vec::new(), complaint)
+    }
+
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        Invocation { arguments: arguments(site), has_children: true, ..Invocation::default() }
+    }
+
+    /// The master's line about a worker that did not end in order; it starts another in its place.
+    fn incidents(&self) -> Option<fn(&str) -> bool> {
+        Some(is_lost_worker)
+    }
+}
+
+/// -e, because until it has read its configuration nginx logs to a system folder.
+fn arguments(site: &Site<'_>) -> Vec<OsString> {
+    let folder = site.folder.clone();
+    let flags = [("-p", folder), ("-e", site.error_log()), ("-c", site.folder.join(CONFIGURATION))];
+    flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
+}
+
+fn complaint(line: &str) -> Option<&str> {
+    line.strip_prefix("nginx: ").filter(|line| !line.starts_with("configuration file "))
+}
+
+fn parse_version(said: &str) -> Option<String> {
+    let server = said.lines().find_map(|line| line.strip_prefix("nginx version: "))?;
+    let library = said.lines().find_map(|line| line.strip_prefix("built with "))?;
+    // "OpenSSL 3.0.2 15 Mar 2022 (running with OpenSSL 3.0.13 30 Jan 2024)" where they differ.
+    let library = library.split_once("(running with ").map_or(library, |(_, running)| running);
+    let mut words = library.split_whitespace();
+    Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
+}
+
+fn is_lost_worker(line: &str) -> bool {
+    line.contains("worker process") && line.contains("exited") && !line.contains("with code 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let same = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.22 25 Aug 2026\nTLS SNI\n";
+        assert_eq!(parse_version(same).unwrap(), "nginx/1.22.1, OpenSSL 3.0.22");
+        let other = "nginx version: nginx/1.18.0 (Ubuntu)\nbuilt with OpenSSL 3.0.2 15 Mar 2022 \
+                     (running with OpenSSL 3.0.13 30 Jan 2024)\n";
+        assert_eq!(parse_version(other).unwrap(), "nginx/1.18.0 (Ubuntu), OpenSSL 3.0.13");
+        assert_eq!(parse_version("nginx version: nginx/1.22.1\n"), None);
+    }
+
+    #[test]
+    fn workers_that_end_in_order_are_not_lost() {
+        let line =
+            |what| format!("2026/11/21 20:33:20 [alert] 7#7: worker process 9 exited {what}");
+        assert!(is_lost_worker(&line("on signal 9")));
+        assert!(is_lost_worker(&line("with fatal code 2 and cannot be respawned")));
+        assert!(!is_lost_worker(&line("with code 0")));
+        assert!(!is_lost_worker("[notice] 7#7: start worker process 9"));
+    }
+}

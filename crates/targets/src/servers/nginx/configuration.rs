@@ -1,0 +1,369 @@
+//! nginx's configuration, in the form that published measurements of it use: a worker for each
+//! core, pinned, with 8192 connections, `multi_accept`, no access log, connections that are kept.
+//! Where a process may not have the descriptors for a load, several workers share each core. It
+//! needs neither root nor a folder of the system.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use tls::Version;
+
+use crate::site::Site;
+use crate::{TargetError, openssl};
+
+/// Descriptors of a worker at least, where the system allows as many: a connection and a file for
+/// each of 8192 connections, and room.
+const DESCRIPTORS: u64 = 65_536;
+/// Connections of a worker, as in published configurations; more where more are asked for.
+const CONNECTIONS: u64 = 8192;
+/// Connections and descriptors that a worker needs beside those of its clients.
+const SPARE: u64 = 64;
+/// Workers on a core at most.
+const MOST_ON_A_CORE: u64 = 16;
+/// Connections that the kernel keeps until a worker accepts them; it takes no more than
+/// `net.core.somaxconn`.
+const BACKLOG: u32 = 65_535;
+/// nginx's own default of `ssl_ciphers`.
+const DEFAULT_CIPHERS: &str = "HIGH:!aNULL:!MD5";
+
+/// All that the configuration depends on.
+pub(super) struct Configuration<'a> {
+    pub(super) site: &'a Site<'a>,
+    /// The workers' user, where the master is root; else they run as nginx itself does.
+    pub(super) user: Option<&'a str>,
+    /// The system's limit of descriptors, if there is one.
+    pub(super) most_descriptors: Option<u64>,
+}
+
+/// What the workers may have.
+struct Room {
+    workers_on_a_core: u64,
+    /// Of a worker.
+    connections: u64,
+    /// Of a worker.
+    descriptors: u64,
+}
+
+impl Configuration<'_> {
+    /// # Errors
+    /// A path that nginx cannot be told.
+    pub(super) fn render(&self) -> Result<String, TargetError> {
+        let Room { workers_on_a_core, connections, descriptors } = self.room()?;
+        let mut text = self.main(workers_on_a_core, descriptors)?;
+        write!(
+            text,
+            "\
+events {{
+    use epoll;
+    worker_connections {connections};
+    multi_accept on;
+}}
+
+http {{
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;
+{temporary}
+    server {{
+        listen {http} reuseport backlog={BACKLOG};
+        listen {https} ssl reuseport backlog={BACKLOG};
+        root {root};
+
+{tls}    }}
+}}
+",
+            temporary = self.temporary()?,
+            http = self.site.http,
+            https = self.site.https,
+            root = quoted(self.site.root)?,
+            tls = self.tls()?,
+        )
+        .map_err(unwritable)?;
+        Ok(text)
+    }
+
+    /// How many workers there are, and how many connections and descriptors each may have: room for
+    /// all connections of the load where the system lets it, else for its part of them.
+    fn room(&self) -> Result<Room, TargetError> {
+        let most = self.most_descriptors.unwrap_or(u64::MAX);
+        let settings = self.site.settings;
+        let (all, cores) = (settings.connections as u64, settings.cpus.len() as u64);
+        // The kernel spreads connections over the workers' sockets by chance, not evenly.
+        let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
+        let fits = |on_a_core: &u64| part(cores * on_a_core) + SPARE <= most;
+        let Some(workers_on_a_core) = (1..=MOST_ON_A_CORE).find(fits) else {
+            return Err(TargetError::Settings(format!(
+                "nginx needs {} descriptors in each of {} workers for {all} connections, but a \
+                 process may have {most} here; lower the connections, give the server more CPUs, or \
+                 raise the limit (ulimit -Hn)",
+                part(cores * MOST_ON_A_CORE) + SPARE,
+                cores * MOST_ON_A_CORE,
+            )));
+        };
+        // Those of a worker include its own, such as the listening ones.
+        let connections = (all + SPARE).max(CONNECTIONS);
+        Ok(Room {
+            workers_on_a_core,
+            connections: connections.min(most.max(CONNECTIONS)),
+            descriptors: (2 * connections).max(DESCRIPTORS).min(most),
+        })
+    }
+
+    fn main(&self, workers_on_a_core: u64, descriptors: u64) -> Result<String, TargetError> {
+        let cpus = self.site.settings.cpus.as_slice();
+        let masks: Vec<String> =
+            (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
+        let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
+        Ok(format!(
+            "\
+{user}daemon off;
+master_process on;
+worker_processes {workers};
+worker_cpu_affinity {masks};
+worker_rlimit_nofile {descriptors};
+pid {pid};
+error_log {error_log} notice;
+
+",
+            workers = masks.len(),
+            masks = masks.join(" "),
+            pid = quoted(&self.site.folder.join("nginx.pid"))?,
+            error_log = quoted(&self.site.error_log())?,
+        ))
+    }
+
+    fn temporary(&self) -> Result<String, TargetError> {
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .into_iter()
+            .map(|kind| {
+                let path = quoted(&self.site.folder.join(format!("{kind}_temp")))?;
+                Ok(format!("    {kind}_temp_path {path};\n"))
+            })
+            .collect()
+    }
+
+    fn tls(&self) -> Result<String, TargetError> {
+        let settings = self.site.settings;
+        let on = |setting| if setting { "on" } else { "off" };
+        let mut lines = vec![
+            format!("ssl_certificate {}", quoted(&self.site.certificate())?),
+            format!("ssl_certificate_key {}", quoted(&self.site.key())?),
+            format!("ssl_protocols {}", protocols(&settings.versions)),
+            format!("ssl_ciphers {}", self.ciphers()),
+            "ssl_prefer_server_ciphers on".to_owned(),
+        ];
+        if let Some(suites) = openssl::suites(&settings.suites, Version::Tls13) {
+            lines.push(format!("ssl_conf_command Ciphersuites {suites}"));
+        }
+        if let Some(groups) = openssl::groups(settings) {
+            lines.push(format!("ssl_ecdh_curve {groups}"));
+        }
+        lines.push(format!("ssl_session_tickets {}", on(settings.tickets)));
+        if !settings.tickets {
+            // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
+            lines.push("ssl_conf_command NumTickets 0".to_owned());
+        }
+        let cache = if settings.session_cache { "shared:toll:64m" } else { "off" };
+        lines.push(format!("ssl_session_cache {cache}"));
+        lines.push("ssl_session_timeout 1h".to_owned());
+        if !settings.encrypt_then_mac {
+            lines.push("ssl_conf_command Options -EncryptThenMac".to_owned());
+        }
+        Ok(lines.iter().map(|line| format!("        {line};\n")).collect())
+    }
+
+    /// OpenSSL's list for TLS 1.2, with its security level for all versions.
+    fn ciphers(&self) -> String {
+        let settings = self.site.settings;
+        let suites = openssl::suites(&settings.suites, Version::Tls12);
+        let suites = suites.unwrap_or_else(|| DEFAULT_CIPHERS.to_owned());
+        match openssl::has_weak_key(settings) {
+            true => format!("{suites}:@SECLEVEL=0"),
+            false => suites,
+        }
+    }
+}
+
+fn unwritable(error: std::fmt::Error) -> TargetError {
+    TargetError::Settings(error.to_string())
+}
+
+fn protocols(versions: &[Version]) -> String {
+    let names: Vec<String> =
+        versions.iter().map(|version| format!("TLSv{}", version.number())).collect();
+    names.join(" ")
+}
+
+/// The bit mask of one CPU as nginx reads it: the rightmost digit is CPU 0.
+fn mask(cpu: usize) -> String {
+    format!("1{}", "0".repeat(cpu))
+}
+
+/// A path as a word of nginx's language, in which `$` begins a variable and cannot be quoted.
+fn quoted(path: &Path) -> Result<String, TargetError> {
+    match path.to_str() {
+        Some(text) if !text.contains('$') => {
+            Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+        }
+        _ => Err(TargetError::Settings(format!(
+            "nginx cannot be told the path {}; take a folder without `$` and with UTF-8 names",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use crate::site::tests::site;
+    use tls::{CertificateKey, Group, Suite};
+
+    fn settings() -> Settings {
+        Settings::new("0,2".parse().unwrap())
+    }
+
+    fn rendered(
+        settings: &Settings,
+        user: Option<&str>,
+        most_descriptors: Option<u64>,
+    ) -> Result<String, TargetError> {
+        let site = site("/r/targets/nginx", settings);
+        Configuration { site: &site, user, most_descriptors }.render()
+    }
+
+    fn render(settings: &Settings, user: Option<&str>) -> String {
+        rendered(settings, user, Some(20_000)).unwrap()
+    }
+
+    #[test]
+    fn the_whole_of_it() {
+        let settings = Settings {
+            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
+                .map(|name| Suite::parse(name).unwrap())
+                .to_vec(),
+            groups: vec![Group::X25519, Group::Secp256r1],
+            certificate_key: CertificateKey::Rsa(1024),
+            tickets: false,
+            session_cache: false,
+            encrypt_then_mac: false,
+            ..settings()
+        };
+        let expected = r#"user root;
+daemon off;
+master_process on;
+worker_processes 2;
+worker_cpu_affinity 1 100;
+worker_rlimit_nofile 20000;
+pid "/r/targets/nginx/nginx.pid";
+error_log "/l/error.log" notice;
+
+events {
+    use epoll;
+    worker_connections 8192;
+    multi_accept on;
+}
+
+http {
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 1h;
+    keepalive_requests 1000000000;
+    client_body_temp_path "/r/targets/nginx/client_body_temp";
+    proxy_temp_path "/r/targets/nginx/proxy_temp";
+    fastcgi_temp_path "/r/targets/nginx/fastcgi_temp";
+    uwsgi_temp_path "/r/targets/nginx/uwsgi_temp";
+    scgi_temp_path "/r/targets/nginx/scgi_temp";
+
+    server {
+        listen 127.0.0.1:2 reuseport backlog=65535;
+        listen 127.0.0.1:1 ssl reuseport backlog=65535;
+        root "/o";
+
+        ssl_certificate "/r/targets/nginx/server.crt";
+        ssl_certificate_key "/r/targets/nginx/server.key";
+        ssl_protocols TLSv1.2 TLSv1.3;
+        ssl_ciphers AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0;
+        ssl_prefer_server_ciphers on;
+        ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+        ssl_ecdh_curve X25519:P-256;
+        ssl_session_tickets off;
+        ssl_conf_command NumTickets 0;
+        ssl_session_cache off;
+        ssl_session_timeout 1h;
+        ssl_conf_command Options -EncryptThenMac;
+    }
+}
+"#;
+        assert_eq!(render(&settings, Some("root")), expected);
+    }
+
+    #[test]
+    fn there_is_room_for_all_connections_or_a_refusal() {
+        let rendered = |connections, cpus: &str, most_descriptors| {
+            let settings = Settings { connections, ..Settings::new(cpus.parse().unwrap()) };
+            rendered(&settings, None, most_descriptors)
+        };
+        let has = |text: String, connections: &str, descriptors: &str| {
+            assert!(text.contains(&format!("worker_connections {connections};")), "{text}");
+            assert!(text.contains(&format!("worker_rlimit_nofile {descriptors};")), "{text}");
+        };
+        has(rendered(64, "0", None).unwrap(), "8192", "65536");
+        has(rendered(50_000, "0", None).unwrap(), "50064", "100128");
+        has(rendered(50_000, "0", Some(60_000)).unwrap(), "50064", "60000");
+        // Four workers share them, with some room each.
+        has(rendered(50_000, "0-3", Some(20_000)).unwrap(), "20000", "20000");
+        has(rendered(64, "0", Some(1024)).unwrap(), "8192", "1024");
+        // One cannot hold them all, so each core has several: four, and two on each of three.
+        for (cpus, masks) in [("0", "1 1 1 1"), ("0-2", "1 10 100 1 10 100")] {
+            let text = rendered(50_000, cpus, Some(20_000)).unwrap();
+            assert!(text.contains(&format!("worker_cpu_affinity {masks};")), "{text}");
+            let workers = masks.split(' ').count();
+            assert!(text.contains(&format!("worker_processes {workers};")), "{text}");
+            has(text, "20000", "20000");
+        }
+        for (connections, cpus, most) in [(50_000, "0", 2_000), (1000, "0", 100), (1, "0", 64)] {
+            let error = rendered(connections, cpus, Some(most)).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!(
+                    "for {connections} connections, but a process may have {most}"
+                )),
+                "{error}"
+            );
+            assert!(error.contains("ulimit -Hn") && error.lines().count() == 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_told_nothing_keeps_its_defaults() {
+        let text = render(&settings(), None);
+        assert!(text.starts_with("daemon off;"));
+        assert!(text.contains("ssl_ciphers HIGH:!aNULL:!MD5;"));
+        assert!(text.contains("ssl_session_tickets on;"));
+        assert!(text.contains("ssl_session_cache shared:toll:64m;"));
+        for absent in ["user", "ssl_conf_command", "ssl_ecdh_curve", "SECLEVEL"] {
+            assert!(!text.contains(absent), "{absent}");
+        }
+    }
+
+    #[test]
+    fn masks_reach_beyond_64_cpus() {
+        assert_eq!(mask(0), "1");
+        assert_eq!(mask(3), "1000");
+        assert_eq!(mask(70).len(), 71);
+    }
+
+    #[test]
+    fn paths_are_quoted_or_refused() {
+        assert_eq!(quoted(Path::new(r#"/a b/{c};"\d"#)).unwrap(), r#""/a b/{c};\"\\d""#);
+        let message = quoted(Path::new("/a/$b")).unwrap_err().to_string();
+        assert!(message.starts_with("nginx cannot be told the path /a/$b"), "{message}");
+    }
+}

@@ -1,0 +1,210 @@
+//! The start of a server: what is the same for all.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cpus::CpuList;
+use rustix::process::Signal;
+use tls::CertificateKey;
+use units::Bytes;
+
+use crate::log::LogWatch;
+use crate::place::Place;
+use crate::port::ReservedPort;
+use crate::process::{Launch, Process};
+use crate::running::{START_LIMIT, Starting};
+use crate::server::{Invocation, Program, Server};
+use crate::servers::Embedded;
+use crate::site::{ERROR_LOG, OUTPUT_LOG, Site};
+use crate::{Objects, Running, Settings, TargetError};
+
+/// The name of the folders of a server behind another.
+const BACKEND: &str = "backend";
+
+/// Starts a server that serves `objects`, and returns when it answers. The server keeps them alive.
+///
+/// `folder` is the result folder: `folder/logs/<name>/` takes what the server writes,
+/// `folder/targets/<name>/` its certificate, its configuration, and while it runs its key. The name
+/// is the server's, with a number after it from the second one of a kind on.
+///
+/// # Errors
+/// [`TargetError::Missing`] where the program is not installed, so that the caller may leave the
+/// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
+/// left running.
+pub fn start(
+    server: &dyn Server,
+    settings: &Settings,
+    objects: &Arc<Objects>,
+    folder: &Path,
+) -> Result<Running, TargetError> {
+    let Some(program) = server.program() else {
+        return Err(TargetError::Settings(format!(
+            "toll does not start {server}: it runs already"
+        )));
+    };
+    start_as(server.name(), program, settings, objects, folder)
+}
+
+fn start_as(
+    name: &str,
+    program: &dyn Program,
+    settings: &Settings,
+    objects: &Arc<Objects>,
+    folder: &Path,
+) -> Result<Running, TargetError> {
+    settings.check()?;
+    program.check(settings)?;
+    let binary = program.binary().find(settings)?;
+    let version = program.version(&binary, settings)?;
+    let place = Place::claim(folder, name)?;
+    let backend = match program.backend_cpus(settings)? {
+        Some(cpus) => Some(Box::new(start_backend(cpus, settings, objects, folder)?)),
+        None => None,
+    };
+    let secrets = vec![place.identity(settings)?];
+    let (output_log, output) = place.log(OUTPUT_LOG)?;
+    let mut log_files = vec![output_log];
+    let incidents = match program.incidents() {
+        Some(is_incident) => {
+            let (error_log, _) = place.log(ERROR_LOG)?;
+            log_files.push(error_log.clone());
+            Some(LogWatch::new(error_log, is_incident))
+        }
+        None => None,
+    };
+    let ports = (ReservedPort::new()?, ReservedPort::new()?);
+    let mut site = Site {
+        settings,
+        name: place.name.clone(),
+        binary,
+        version,
+        folder: place.folder.clone(),
+        logs: place.logs.clone(),
+        root: objects.root(),
+        smallest: objects.smallest(),
+        https: ports.0.address(),
+        http: ports.1.address(),
+        backend: backend.as_ref().map(|backend| backend.http()),
+        secrets,
+    };
+    program.configure(&mut site)?;
+    let invocation = program.launch(&site);
+    let stdout = match invocation.stdout {
+        Some(name) => place.log(name)?.1,
+        None => output.try_clone().map_err(TargetError::file(&log_files[0]))?,
+    };
+    // Otherwise the ports stay reserved until the server listens on them.
+    let _ports = (!invocation.needs_free_ports).then_some(ports);
+    let launch = Launch {
+        program: site.binary.clone(),
+        arguments: invocation.arguments,
+        environment: settings.variables().into_iter().chain(invocation.environment).collect(),
+        cpus: &settings.cpus,
+        stdout,
+        stderr: output,
+        death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
+        secrets: std::mem::take(&mut site.secrets),
+    };
+    let process = Process::start(launch)
+        .map_err(|(program, source)| TargetError::Spawn { program, source })?;
+    let deadline = Instant::now() + START_LIMIT;
+    Starting { place, process, log_files, incidents, deadline, backend }.finish(
+        settings,
+        objects,
+        program.libraries(),
+        |deadline| program.ready(&site, deadline),
+    )
+}
+
+/// On the system's own library: it speaks no TLS with the server in front of it.
+fn start_backend(
+    cpus: CpuList,
+    settings: &Settings,
+    objects: &Arc<Objects>,
+    folder: &Path,
+) -> Result<Running, TargetError> {
+    let settings = Settings {
+        certificate_key: CertificateKey::EcdsaP256,
+        toll: settings.toll.clone(),
+        ..Settings::new(cpus)
+    };
+    start_as(BACKEND, &Embedded, &settings, objects, folder)
+}
+
+/// The command that [`start`] runs, for a person: with the paths that the server called `name` has
+/// in the result folder `folder`, and `root` as the folder of its objects. Nothing is started.
+/// `None` where toll starts nothing.
+#[must_use]
+pub fn command(
+    server: &dyn Server,
+    settings: &Settings,
+    root: &Path,
+    folder: &Path,
+    name: &str,
+) -> Option<String> {
+    let program = server.program()?;
+    let unknown = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let site = Site {
+        settings,
+        name: name.to_owned(),
+        binary: program.binary().name().into(),
+        version: String::new(),
+        folder: folder.join("targets").join(name),
+        logs: folder.join("logs").join(name),
+        root,
+        smallest: Bytes(0),
+        https: unknown,
+        http: unknown,
+        backend: Some(unknown),
+        secrets: Vec::new(),
+    };
+    let Invocation { arguments, environment, .. } = program.launch(&site);
+    let variables = settings.variables().into_iter().chain(environment);
+    let mut words: Vec<String> =
+        variables.map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+    words.push(program.binary().name().to_owned());
+    words.extend(arguments.iter().map(|word| match word.to_string_lossy() {
+        word if word.contains(' ') => format!("\"{word}\""),
+        word => word.into_owned(),
+    }));
+    Some(words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::by_name;
+
+    #[test]
+    fn the_command_is_shown_with_its_paths() {
+        let settings = Settings::new(CpuList::from(0));
+        let shown = |server: &str, name: &str, settings: &Settings| {
+            let server = by_name(server).unwrap();
+            command(server, settings, Path::new("OBJECTS"), Path::new("r"), name)
+        };
+        assert_eq!(
+            shown("nginx", "nginx-2", &settings).unwrap(),
+            "nginx -p r/targets/nginx-2 -e r/logs/nginx-2/error.log -c r/targets/nginx-2/nginx.conf"
+        );
+        let embedded = shown("embedded", "embedded", &settings).unwrap();
+        assert!(embedded.starts_with("toll serve --json --listen 127.0.0.1:0 "), "{embedded}");
+        assert!(embedded.contains(" --cpus 0 --root OBJECTS "), "{embedded}");
+        assert!(embedded.contains(" --key r/targets/embedded/server.key "), "{embedded}");
+        assert_eq!(
+            shown("haproxy", "haproxy", &settings).unwrap(),
+            "OPENSSL_CONF=r/targets/haproxy/openssl.cnf haproxy -db -f r/targets/haproxy/haproxy.cfg"
+        );
+        let settings = Settings {
+            environment: "A=1".parse().unwrap(),
+            command: Some("serve {port} {root}".parse().unwrap()),
+            ..settings
+        };
+        assert_eq!(
+            shown("command", "command", &settings).unwrap(),
+            "A=1 /bin/sh -c \"serve PORT 'OBJECTS'\""
+        );
+        assert_eq!(shown("address", "address", &settings), None);
+    }
+}

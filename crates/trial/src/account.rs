@@ -1,0 +1,262 @@
+//! From what was seen in a trial to its line in the journal.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+use load::{ArrivalCounts, Operation, Outcome};
+use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
+use peers::PeerReport;
+
+use crate::evidence::{Evidence, Facts, Interface};
+use crate::line::{
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
+    UnderWayNs,
+};
+use crate::reading::{ProcessesChanged, Readings};
+use crate::receipt::Receipt;
+use crate::trial::{STEP, Trial};
+use crate::verdict::{Limit, Verdict};
+use crate::warning::Warning;
+
+/// How many steps the record of a window's CPU time has at most.
+const SERIES_STEPS: u32 = 10;
+
+impl Trial {
+    /// What was meant to start, where that does not follow from the answers.
+    fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
+        let arrival = self.plan.arrival;
+        let ArrivalCounts { intended, waiting, deadline_misses } = outcome.arrivals;
+        arrival.is_scheduled().then(|| Arrivals {
+            intended,
+            waiting,
+            deadline_misses: arrival.deadline().map(|_| deadline_misses),
+        })
+    }
+
+    /// The line of this trial.
+    pub(crate) fn line(
+        &self,
+        outcome: &Outcome,
+        peer: Option<&PeerReport>,
+        observed: Observed,
+    ) -> Line {
+        let shares = observed.shares();
+        let cpu_share = self.series(&observed);
+        let operations = Operations {
+            completed: outcome.completed,
+            in_flight: outcome.in_flight,
+            under_way_ns: UnderWayNs::from(&outcome.under_way),
+            arrivals: self.arrivals(outcome),
+            ..peer.map_or_else(|| Operations::from(&outcome.failures), Operations::from)
+        };
+        let evidence = Evidence::of(&Facts {
+            operations: &operations,
+            verified: outcome.verified,
+            window: outcome.window,
+            connections: self.plan.connections,
+            is_server_here: self.is_server_here(),
+            readings: &observed.readings,
+            shares: &shares,
+            server_cpus: self.server_cpus.as_ref(),
+            client_cpus: &self.plan.cpus,
+            backend_cpus: self.backend_cpus.as_ref(),
+            siblings: &observed.siblings,
+            interrupt_time: observe::interrupt_time().known().copied(),
+            server_descriptors: observed.server_descriptors,
+            interfaces: &observed.interfaces,
+        });
+        let receipt = match peer {
+            None => Receipt::of(&self.plan, self.certificate_key, outcome),
+            Some(peer) => Receipt::of_peer(&self.plan, peer, outcome),
+        };
+        // A server that toll configured is told to encrypt by itself.
+        let is_to_be_kernels = self.certificate_key.map(|_| false);
+        let receipt = match self.plan.url.is_tls() && self.is_server_here() {
+            true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
+            false => receipt,
+        };
+        let verdict = Verdict::of(evidence);
+        let load_error = lost_in_words(&outcome.lost);
+        let mut warnings = Warning::of(
+            self.neighbours,
+            &verdict,
+            &operations,
+            self.plan.connections,
+            observed.core_hz,
+        );
+        if self.plan.operation == Operation::Requests {
+            warnings.extend(Warning::connections_not_kept(
+                outcome.latencies.connect.len(),
+                outcome.completed,
+            ));
+        }
+        warnings.extend(Warning::mixed(&receipt.obtained));
+        warnings.extend(peer.map(Warning::peer_client));
+        warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
+        warnings.extend(observed.server_change.map(Warning::processes_changed));
+        warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
+        Line {
+            schema: SCHEMA,
+            place: None,
+            valid: receipt.mismatch.is_empty()
+                && observed.target_error.is_none()
+                && load_error.is_none()
+                && verdict.limit != Limit::Errors
+                // Of objects larger than the window the bytes tell, which are proven one by one.
+                && (outcome.completed > 0 || outcome.bytes.body > 0),
+            interrupted: outcome.interrupted,
+            started_unix_ms: observed.started_unix_ms,
+            window_ns: outcome.window.0,
+            bytes: ByteCounts {
+                body: outcome.bytes.body,
+                decrypted: outcome.bytes.opened,
+                unproven: outcome.bytes.unproven,
+            },
+            rate_per_s: 0.0,
+            goodput_bps: 0,
+            cpu_ns: cpu_times(&observed.readings, outcome),
+            core_hz: observed.core_hz,
+            latency_ns: LatencyNs::from(&outcome.latencies),
+            cpu_share,
+            warnings,
+            operations,
+            receipt,
+            verdict,
+            target_error: observed.target_error,
+            load_error,
+        }
+        .with_rates()
+    }
+
+    /// Whether what stands behind the server runs on CPUs of the server or the client.
+    fn shared_backend(&self) -> bool {
+        let Some(backend) = &self.backend_cpus else { return false };
+        let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
+        let others = [server, self.plan.cpus.as_slice()].concat();
+        backend.as_slice().iter().any(|cpu| others.contains(cpu))
+    }
+
+    /// Whether the counters of this machine are those of the server's too.
+    fn is_server_here(&self) -> bool {
+        self.server_cpus.is_some() || self.plan.address.ip().to_canonical().is_loopback()
+    }
+
+    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
+    /// known.
+    fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
+        let Ok(series) = &observed.series else { return Vec::new() };
+        let window = observed.ended.saturating_duration_since(observed.started);
+        let steps = (window.as_nanos() / STEP.as_nanos()).clamp(1, SERIES_STEPS.into()) as u32;
+        let step = window / steps;
+        let is_of_interest = |cpu: &usize| match &self.server_cpus {
+            Some(server) => {
+                server.as_slice().contains(cpu) || self.plan.cpus.as_slice().contains(cpu)
+            }
+            None => true,
+        };
+        let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
+        for i in 0..steps {
+            let from = observed.started + step * i;
+            for (cpu, shares) in series.shares(from, from + step) {
+                if is_of_interest(&cpu) {
+                    let core = all.entry(cpu).or_default();
+                    core.cpu = cpu;
+                    core.push(step, &shares);
+                }
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+impl CoreSeries {
+    fn push(&mut self, step: Duration, shares: &CoreShares) {
+        let rounded = |share: f64| (share * 1e3).round() / 1e3;
+        self.step_ns.push(u64::try_from(step.as_nanos()).unwrap_or(u64::MAX));
+        self.user.push(rounded(shares.user));
+        self.system.push(rounded(shares.system));
+        self.softirq.push(rounded(shares.softirq + shares.irq));
+        self.steal.push(rounded(shares.steal));
+        self.idle.push(rounded(shares.idle));
+    }
+}
+
+/// What was seen beside the load.
+pub(crate) struct Observed {
+    pub(crate) started_unix_ms: u64,
+    pub(crate) started: Instant,
+    pub(crate) ended: Instant,
+    pub(crate) readings: Readings,
+    pub(crate) server_change: Option<ProcessesChanged>,
+    pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// The CPUs that share a core with the server's.
+    pub(crate) siblings: Vec<usize>,
+    pub(crate) interfaces: Vec<Interface>,
+    /// What the kernel encrypted by itself from before the load to after it.
+    pub(crate) kernel_tls: Result<KernelTlsCounters, ObserveError>,
+    pub(crate) series: Result<CpuSeries, ObserveError>,
+    pub(crate) core_hz: CoreHz,
+    pub(crate) target_error: Option<String>,
+}
+
+impl Observed {
+    fn shares(&self) -> BTreeMap<usize, CoreShares> {
+        self.series
+            .as_ref()
+            .map(|series| series.shares(self.started, self.ended))
+            .unwrap_or_default()
+    }
+}
+
+/// Why load threads ended before their time, where any did.
+fn lost_in_words(lost: &[String]) -> Option<String> {
+    match lost {
+        [] => None,
+        [why] => Some(format!("a load thread ended early: {why}")),
+        [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
+    }
+}
+
+fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
+    let window = outcome.window;
+    let server = readings.server();
+    let client = readings.threads();
+    let waited = client.as_ref().and_then(|usages| {
+        usages.iter().map(|usage| usage.waiting_within(window).map(|time| time.0)).sum()
+    });
+    CpuTimes {
+        server: server.map(|usage| usage.on_cpu_within(window).0),
+        client: client.map(|usages| usages.iter().map(|usage| usage.on_cpu_within(window).0).sum()),
+        server_run_queue_wait: server
+            .and_then(|usage| usage.waiting_within(window))
+            .map(|time| time.0),
+        client_run_queue_wait: waited,
+        backend: readings.backend().map(|usage| usage.on_cpu_within(window).0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plan;
+    use crate::warning::Neighbours;
+    use cpus::CpuList;
+
+    #[test]
+    fn this_machines_counters_are_not_those_of_a_server_elsewhere() {
+        let is_here = |address: &str, server_cpus: Option<usize>| {
+            let mut plan = plan("https://localhost/");
+            plan.address = address.parse().unwrap();
+            let server_cpus = server_cpus.map(CpuList::from);
+            let neighbours = Neighbours::Apart;
+            let trial =
+                Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours };
+            trial.is_server_here()
+        };
+        assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));
+        assert!(is_here("[::ffff:127.0.0.1]:443", None));
+        assert!(!is_here("192.0.2.1:443", None));
+        assert!(is_here("192.0.2.1:443", Some(0)));
+    }
+}

@@ -1,0 +1,28 @@
+//! What a line says that nobody can have measured.
+
+use crate::line::{CpuTimes, Line};
+
+/// The kernel books a running thread's CPU time at its ticks, up to 10 ms apart, so what is read at a
+/// window's ends may be a tick of each CPU too much.
+const TICK_NS: u64 = 10_000_000;
+
+impl Line {
+    /// Why nobody can have measured this; `None` where that is not certain.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        let has_ended_early = self.interrupted || self.load_error.is_some();
+        (self.window_ns == 0 && !has_ended_early)
+            .then_some("a window of 0 ns that was not interrupted")
+    }
+
+    /// Whose CPU time is more than so many CPUs have within the window.
+    #[must_use]
+    pub fn excess_cpu_time(&self, cpus: usize) -> Option<String> {
+        let CpuTimes { server, client, backend, .. } = self.cpu_ns;
+        let most = (cpus as u64).saturating_mul(self.window_ns.saturating_add(TICK_NS));
+        [("server", server), ("client", client), ("backend", backend)]
+            .into_iter()
+            .find(|(_, used)| *used > Some(most))
+            .map(|(who, _)| format!("more CPU time of the {who} than {cpus} CPUs have"))
+    }
+}

@@ -1,0 +1,366 @@
+//! The figures on which a verdict stands, for every candidate, whether or not it was the limit.
+
+mod network;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use cpus::CpuList;
+use load::{ErrorKind, Verified};
+use observe::{CoreShares, InterruptTime, OpenDescriptors};
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::line::Operations;
+use crate::reading::{Readings, Usage};
+use crate::verdict::SERVER_BUSY;
+
+pub use network::{Interface, NetworkEvidence};
+
+/// The figures of all candidates. Shares are 0 to 1; what could not be known is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// Operations that ended well.
+    pub completed: u64,
+    /// Operations that failed, for whatever reason.
+    pub failed: u64,
+    /// Failed operations over all that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_share: Option<f64>,
+    /// Responses with wrong content, or a record that was not authentic, among those that were
+    /// opened whole; where all of these were right, among all.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wrong_bodies: u64,
+    /// How many responses that is a part of; 0 where none was wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checked_bodies: u64,
+    /// Handshakes that did not authenticate the server, warm-up included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unauthentic_handshakes: u64,
+    /// Those and the handshakes whose signature was verified; 0 where none was wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checked_handshakes: u64,
+    /// Connections that could not be made because the client had no file descriptor left.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub descriptors_lacking: u64,
+    /// Connections that could not be made because the client had no port left.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ports_lacking: u64,
+    /// Open descriptors of the server's process that was nearest to its limit within the window,
+    /// over that limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_descriptors: Option<f64>,
+    /// How often an accept queue overflowed in the server's network namespace, where the server
+    /// runs on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen_overflows: Option<u64>,
+    /// How many connections listeners dropped there, for that or another reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen_drops: Option<u64>,
+    /// The share of the connections' time that those drops cost, at one second each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_queue_loss: Option<f64>,
+    /// The busiest load thread: running, or ready to run and waiting for its CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_busy: Option<f64>,
+    /// The part of `client_busy` that was waiting: the CPU was doing something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_waiting: Option<f64>,
+    /// CPU time of the server's process tree over what its CPUs have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_busy: Option<f64>,
+    /// Time that the server's threads were ready to run and waited, over what its CPUs have; more
+    /// than 1 where many threads waited at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_waiting: Option<f64>,
+    /// The share of a CPU that the busiest of the server's threads used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_busiest_thread: Option<f64>,
+    /// The part of the server's CPU time that was spent in threads which had no more of a CPU to
+    /// use: with a part near 1, more CPUs would not help it, more threads would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_saturated: Option<f64>,
+    /// The idle share of the server's CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpus_idle: Option<f64>,
+    /// CPU time of what stands behind the server over what its CPUs have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend_busy: Option<f64>,
+    /// Operations that completed over those that were meant to start in the window; absent in a
+    /// closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_served: Option<f64>,
+    /// What the limit of a search is on, at the next larger load that was tried, over the limit: 1.25
+    /// is a quarter too much. Absent where that load kept within the limit, or none was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_limit: Option<f64>,
+    /// What the hypervisor took, on the CPU of server or client from which it took most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// What programs other than server and client used of their CPUs. Slightly negative where the
+    /// two ways in which the kernel counts CPU time disagree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<f64>,
+    /// How busy the busiest hyperthread was that shares a core with the server and is neither the
+    /// server's nor the client's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sibling_busy: Option<f64>,
+    /// The interface between the two; absent on loopback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkEvidence>,
+}
+
+impl Evidence {
+    /// Whether the server's work was done by threads that each had a CPU and no more to use of it,
+    /// while other CPUs of the server's were free.
+    #[must_use]
+    pub fn has_few_workers(&self) -> bool {
+        let has_free_cpus = self.server_cpus_idle.is_none_or(|idle| idle > 1.0 - SERVER_BUSY);
+        self.server_saturated >= Some(SATURATED_WORK)
+            && self.server_busy < Some(SERVER_BUSY)
+            && has_free_cpus
+    }
+}
+
+/// The part of a server's work that its saturated threads must have done for them to be the limit.
+/// Where one of several equal workers is saturated and the others are not, the load is uneven, and
+/// more of it would be served.
+pub const SATURATED_WORK: f64 = 0.90;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What the figures are made from.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) operations: &'a Operations,
+    pub(crate) verified: Verified,
+    /// The length of the window.
+    pub(crate) window: Nanos,
+    pub(crate) connections: usize,
+    /// Whether the server runs on this machine, so that its accept queue is among those counted.
+    pub(crate) is_server_here: bool,
+    pub(crate) readings: &'a Readings,
+    /// What each CPU did over the window, where that is known.
+    pub(crate) shares: &'a BTreeMap<usize, CoreShares>,
+    /// The server's CPUs, where it runs here.
+    pub(crate) server_cpus: Option<&'a CpuList>,
+    pub(crate) client_cpus: &'a CpuList,
+    /// Those of what stands behind the server.
+    pub(crate) backend_cpus: Option<&'a CpuList>,
+    /// Those that share a core with the server's.
+    pub(crate) siblings: &'a [usize],
+    /// Whom the kernel charges the time of interrupts to, where that is known.
+    pub(crate) interrupt_time: Option<InterruptTime>,
+    pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// Between client and server, in the order of the readings.
+    pub(crate) interfaces: &'a [Interface],
+}
+
+/// How long a connection idles whose SYN found the accept queue full (RFC 6298, section 2.1).
+const SYN_RETRANSMISSION: Nanos = Nanos(1_000_000_000);
+
+impl Evidence {
+    /// The figures of a trial.
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
+        let Facts { operations, readings, server_cpus, .. } = facts;
+        let failed = operations.errors.values().sum();
+        let count = |kind: ErrorKind| operations.errors.get(kind.name()).copied().unwrap_or(0);
+        let ended = operations.completed + failed;
+        let Verified { opened, wrong, signatures, unauthentic, .. } = facts.verified;
+        let (wrong_bodies, right_bodies) = match wrong {
+            // A walk sees the content of some records of each response.
+            0 => (count(ErrorKind::Content), operations.completed),
+            _ => (wrong, opened),
+        };
+        let of_checked = |wrong: u64, right: u64| if wrong > 0 { wrong + right } else { 0 };
+        let busiest = facts
+            .client_usages()
+            .and_then(|usages| usages.into_iter().max_by(|a, b| a.busy().total_cmp(&b.busy())));
+        let server = readings.server();
+        let of_server_cpus = |cpus: f64| server_cpus.map(|list| cpus / list.len() as f64);
+        Self {
+            completed: operations.completed,
+            failed,
+            failed_share: (ended > 0).then(|| rounded(failed as f64 / ended as f64)),
+            wrong_bodies,
+            checked_bodies: of_checked(wrong_bodies, right_bodies),
+            unauthentic_handshakes: unauthentic,
+            checked_handshakes: of_checked(unauthentic, signatures),
+            descriptors_lacking: count(ErrorKind::Descriptors),
+            ports_lacking: count(ErrorKind::Ports),
+            server_descriptors: facts
+                .server_descriptors
+                .filter(|files| files.limit > 0)
+                .map(|files| rounded(files.open as f64 / files.limit as f64)),
+            listen_overflows: facts.of_server(Readings::listen_overflows),
+            listen_drops: facts.of_server(Readings::listen_drops),
+            accept_queue_loss: facts.accept_queue_loss().map(rounded),
+            client_busy: busiest.map(|usage| rounded(usage.busy())),
+            client_waiting: busiest.and_then(|usage| usage.waiting).map(rounded),
+            server_busy: server.and_then(|usage| of_server_cpus(usage.on_cpu)).map(rounded),
+            server_waiting: server
+                .and_then(|usage| usage.waiting)
+                .and_then(of_server_cpus)
+                .map(rounded),
+            server_busiest_thread: readings.server_threads().first().copied().map(rounded),
+            server_saturated: facts.server_saturated().map(rounded),
+            server_cpus_idle: facts.server_cpus_idle().map(rounded),
+            backend_busy: readings
+                .backend()
+                .zip(facts.backend_cpus)
+                .map(|(usage, cpus)| rounded(usage.on_cpu / cpus.len() as f64)),
+            offered_served: operations
+                .arrivals
+                .filter(|arrivals| arrivals.intended > 0)
+                .map(|arrivals| rounded(operations.completed as f64 / arrivals.intended as f64)),
+            // Known to the search only.
+            beyond_limit: None,
+            steal: facts.steal().map(rounded),
+            foreign: facts.foreign().map(rounded),
+            sibling_busy: facts.sibling_busy().map(rounded),
+            network: NetworkEvidence::of(readings, facts.interfaces),
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// What the load used of each of its CPUs, which have its threads in turn.
+    fn client_usages(&self) -> Option<Vec<Usage>> {
+        let threads = self.readings.threads()?;
+        let cpus = self.client_cpus.len().min(threads.len());
+        let on_cpu = |cpu| threads.iter().skip(cpu).step_by(cpus);
+        Some((0..cpus).filter_map(|cpu| Usage::of_one_cpu(on_cpu(cpu))).collect())
+    }
+
+    /// Counters of this machine say nothing of a server elsewhere.
+    fn of_server(&self, counter: fn(&Readings) -> Option<u64>) -> Option<u64> {
+        self.is_server_here.then(|| counter(self.readings))?
+    }
+
+    fn accept_queue_loss(&self) -> Option<f64> {
+        let time_of_all = self.window.seconds() * self.connections as f64;
+        // An overflow is a drop too, but not in all kernels and places.
+        let overflows = self.of_server(Readings::listen_overflows)?;
+        let dropped = self.of_server(Readings::listen_drops)?.max(overflows);
+        let lost = dropped as f64 * SYN_RETRANSMISSION.seconds();
+        (time_of_all > 0.0).then(|| lost / time_of_all)
+    }
+
+    /// The mean over `cpus` of a figure of each; `None` where one is not known.
+    fn mean(&self, cpus: &CpuList, figure: fn(&CoreShares) -> f64) -> Option<f64> {
+        let figures: Option<Vec<f64>> =
+            cpus.as_slice().iter().map(|cpu| self.shares.get(cpu).map(figure)).collect();
+        Some(figures?.iter().sum::<f64>() / cpus.len() as f64)
+    }
+
+    /// Only where the server has its CPUs for itself: otherwise it is not the server's idleness.
+    fn server_cpus_idle(&self) -> Option<f64> {
+        let server = self.server_cpus?;
+        self.are_apart(server).then(|| self.mean(server, |shares| shares.idle))?
+    }
+
+    fn are_apart(&self, server: &CpuList) -> bool {
+        server.without(self.client_cpus).as_ref() == Some(server)
+    }
+
+    fn steal(&self) -> Option<f64> {
+        let server = self.server_cpus.map_or(&[][..], CpuList::as_slice);
+        let cpus = server.iter().chain(self.client_cpus.as_slice());
+        cpus.filter_map(|cpu| self.shares.get(cpu))
+            .map(|shares| shares.steal)
+            .max_by(f64::total_cmp)
+    }
+
+    /// What stands behind the server used so much of these CPUs, were it spread evenly over its own.
+    fn backend_on(&self, cpus: &CpuList) -> f64 {
+        let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
+            return 0.0;
+        };
+        let shared = own.as_slice().iter().filter(|cpu| cpus.as_slice().contains(cpu)).count();
+        usage.on_cpu * shared as f64 / own.len() as f64
+    }
+
+    /// The part of the server's CPU time that its saturated threads used; `None` where nothing is
+    /// known of them.
+    ///
+    /// A thread is saturated that used its CPU up. Where interrupts are counted apart, that is what
+    /// they left of a CPU on which nothing was idle.
+    fn server_saturated(&self) -> Option<f64> {
+        let threads = self.readings.server_threads();
+        let all: f64 = threads.iter().sum();
+        let cpus = self.server_cpus.map_or(&[][..], CpuList::as_slice);
+        let interrupts = cpus
+            .iter()
+            .filter_map(|cpu| self.shares.get(cpu))
+            .filter(|_| self.interrupt_time == Some(InterruptTime::Apart))
+            .filter(|shares| shares.idle <= 1.0 - SERVER_BUSY && shares.steal <= 1.0 - SERVER_BUSY)
+            .map(|shares| shares.irq + shares.softirq)
+            .fold(0.0, f64::max);
+        let saturated: f64 = threads.iter().filter(|used| **used + interrupts >= SERVER_BUSY).sum();
+        (all > 0.0).then(|| saturated / all)
+    }
+
+    /// Of the hyperthreads beside the server's that neither it nor the client runs on.
+    fn sibling_busy(&self) -> Option<f64> {
+        let is_of_neither = |cpu: &&usize| !self.client_cpus.as_slice().contains(cpu);
+        let siblings = self.siblings.iter().filter(is_of_neither);
+        siblings.filter_map(|cpu| self.shares.get(cpu)).map(CoreShares::busy).max_by(f64::total_cmp)
+    }
+
+    /// What ran on the CPUs of server and client beyond their own. Where they share CPUs, on all of
+    /// these together; otherwise on the side where it is more.
+    fn foreign(&self) -> Option<f64> {
+        let client_cpus = self.client_cpus;
+        let client: f64 = self.readings.threads()?.iter().map(|usage| usage.on_cpu).sum();
+        let server_cpus = self.server_cpus?;
+        let server = self.readings.server()?.on_cpu;
+        let client = client + self.backend_on(client_cpus);
+        match server_cpus.without(client_cpus) {
+            Some(own) if own == *server_cpus => {
+                let server = server + self.backend_on(server_cpus);
+                let beside_server = (self.ran_on(server_cpus)? - server) / server_cpus.len() as f64;
+                let beside_client = (self.ran_on(client_cpus)? - client) / client_cpus.len() as f64;
+                Some(beside_server.max(beside_client))
+            }
+            own => {
+                let own_cpus = own.as_ref().map_or(0, CpuList::len);
+                let server = server + own.as_ref().map_or(0.0, |own| self.backend_on(own));
+                let own = own.as_ref().map_or(Some(0.0), |own| self.ran_on(own))?;
+                let all = self.ran_on(client_cpus)? + own;
+                Some((all - server - client) / (client_cpus.len() + own_cpus) as f64)
+            }
+        }
+    }
+
+    /// The time of programs on these CPUs, in CPUs, counted as the kernel counts that of processes.
+    ///
+    /// Where it leaves the interrupts' time in the processes', these run a part of what `/proc/stat`
+    /// calls interrupts, and the kernel's own threads run the rest: so the interrupts' time counts
+    /// too, less those threads'. Else a program beside the server would vanish behind the
+    /// interrupts that are charged to the server. Where those threads are not seen, or it is not
+    /// known what the kernel does, only what is certain counts.
+    fn ran_on(&self, cpus: &CpuList) -> Option<f64> {
+        let programs = self.mean(cpus, |shares| shares.user + shares.system)?;
+        let interrupts = self.mean(cpus, |shares| shares.irq + shares.softirq)?;
+        let list = cpus.as_slice();
+        let of_kernel: Option<f64> =
+            list.iter().map(|cpu| self.readings.softirq_thread(*cpu)).sum();
+        let all = |share: f64| share * cpus.len() as f64;
+        Some(match (self.interrupt_time, of_kernel) {
+            (Some(InterruptTime::InProcesses), Some(of_kernel)) => {
+                all(programs) + (all(interrupts) - of_kernel).max(0.0)
+            }
+            _ => all(programs),
+        })
+    }
+}
+
+/// To four decimals: more would be noise in the journal. Never a negative zero.
+fn rounded(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4 + 0.0
+}

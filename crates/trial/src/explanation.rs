@@ -1,0 +1,238 @@
+//! A verdict in words: what limited the trial, by which figures, and what to do.
+
+use units::{BitsPerSecond, percent, thousands};
+
+use crate::evidence::{Evidence, NetworkEvidence};
+use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, SIBLING_BUSY, Verdict};
+
+impl Verdict {
+    /// What limited the trial and by which figures, in a sentence without its full stop.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors if e.completed + e.failed == 0 => {
+                "no operation ended within the window".to_owned()
+            }
+            Limit::Errors if e.completed == 0 => {
+                format!("no operation completed, {} failed", thousands(e.failed))
+            }
+            Limit::Errors if e.wrong_bodies > 0 => format!(
+                "{} of {} bodies that were checked were wrong",
+                thousands(e.wrong_bodies),
+                thousands(e.checked_bodies)
+            ),
+            Limit::Errors if e.unauthentic_handshakes > 0 => format!(
+                "{} of {} handshakes that were checked did not authenticate the server",
+                thousands(e.unauthentic_handshakes),
+                thousands(e.checked_handshakes)
+            ),
+            Limit::Errors => format!(
+                "{} of the operations failed ({} of {})",
+                percent(e.failed_share.unwrap_or_default()),
+                thousands(e.failed),
+                thousands(e.failed + e.completed)
+            ),
+            Limit::Descriptors if e.descriptors_lacking == 0 => {
+                "the server had all its file descriptors open".to_owned()
+            }
+            Limit::Descriptors => format!(
+                "the client had no file descriptor left for {} connections",
+                thousands(e.descriptors_lacking)
+            ),
+            Limit::Ports => format!(
+                "the client had no port left for {} connections",
+                thousands(e.ports_lacking)
+            ),
+            Limit::AcceptQueue => format!(
+                "the server's accept queue, which dropped {} connections and cost them {} of their \
+                 time",
+                thousands(e.listen_drops.max(e.listen_overflows).unwrap_or_default()),
+                percent(e.accept_queue_loss.unwrap_or_default())
+            ),
+            Limit::ClientCpu => {
+                let busy = e.client_busy.unwrap_or_default();
+                let busy = match e.client_waiting {
+                    Some(waiting) if waiting >= CLIENT_WAITING => format!(
+                        "ran {} and waited {} of the time, while others ran on its CPU",
+                        percent(busy - waiting),
+                        percent(waiting)
+                    ),
+                    _ => format!("was {} busy", percent(busy)),
+                };
+                format!("the client's CPU: its busiest load thread {busy}; {}", server_in_words(e))
+            }
+            Limit::Backend => format!(
+                "what stands behind the server: its backend was {} busy; {}",
+                percent(e.backend_busy.unwrap_or_default()),
+                server_in_words(e)
+            ),
+            Limit::ServerCpu => {
+                format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
+            }
+            Limit::Network => {
+                let network = e.network.as_ref().map_or_else(String::new, network_in_words);
+                format!("the network: {network}; {}", server_in_words(e))
+            }
+            Limit::LatencyLimit => format!(
+                "the limit that the study sets: at the next larger load it reached {} of it; {}",
+                percent(e.beyond_limit.unwrap_or_default()),
+                server_in_words(e)
+            ),
+            Limit::OfferedLoad => format!(
+                "the load that was offered: {} of what was meant to start was done; {}",
+                percent(e.offered_served.unwrap_or_default()),
+                server_in_words(e)
+            ),
+            Limit::Noise => format!("noise: {}", noise_in_words(e)),
+            Limit::Unknown => {
+                format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
+            }
+        }
+    }
+
+    /// What to do for a better or a higher figure, in a sentence without its full stop.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        let e = &self.evidence;
+        match self.limit {
+            Limit::Errors if e.completed + e.failed == 0 => "measure longer (--duration)",
+            Limit::Errors => "read the first error of each kind, and the server's log",
+            Limit::Descriptors if e.descriptors_lacking == 0 => {
+                "raise the server's limit (prlimit --pid PID --nofile=65536:65536 until it restarts; \
+                 LimitNOFILE= of its unit for good), or use fewer connections (--connections)"
+            }
+            Limit::Descriptors => {
+                "raise the limit (ulimit -n 65536), or use fewer connections (--connections)"
+            }
+            Limit::Ports => {
+                "keep connections (--operation requests), use fewer (--connections), wait a minute \
+                 until closed ones leave TIME_WAIT, or widen the range (sysctl -w \
+                 net.ipv4.ip_local_port_range='1024 65535')"
+            }
+            Limit::AcceptQueue => {
+                "raise the server's backlog (of nginx: listen ... backlog=16384) and the kernel's \
+                 (sysctl -w net.core.somaxconn=16384), or use fewer connections (--connections)"
+            }
+            Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
+                "do not take this as the server's maximum; stop the other work on the client's \
+                 CPUs, or give the client other CPUs (--cpus)"
+            }
+            Limit::ClientCpu => {
+                "do not take this as the server's maximum; give the client more CPUs (--cpus)"
+            }
+            Limit::Backend => {
+                "do not take this as the server's maximum; leave the backend more CPUs, or give \
+                 the server fewer"
+            }
+            Limit::ServerCpu if e.has_few_workers() => {
+                "the server's threads have no CPU left, though its CPUs do: give it more workers (of \
+                 nginx: worker_processes; of HAProxy: nbthread), or fewer CPUs (taskset -acp LIST \
+                 PID), if this is to be the figure of one"
+            }
+            Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
+                "the server had no CPU left, but shared it with others: measure again when nothing \
+                 else runs on these CPUs"
+            }
+            Limit::ServerCpu => {
+                "this is the server's maximum here; more needs more CPUs or less work a request"
+            }
+            Limit::Network if e.network.as_ref().is_some_and(NetworkEvidence::is_full) => {
+                "this is the network's maximum, not the server's: see what holds packets back (tc -s \
+                 qdisc show; ethtool INTERFACE), or measure over a faster one, or over loopback"
+            }
+            Limit::Network => {
+                "the network loses packets, which slows TCP down: see where (ip -s link; ethtool -S \
+                 INTERFACE; nstat -az TcpRetransSegs), and measure again when it does not"
+            }
+            Limit::LatencyLimit => {
+                "this is the most that keeps within the limit (find.while); for more, loosen the \
+                 limit or look for what the operations wait for"
+            }
+            Limit::OfferedLoad => {
+                "the server could do more; offer more (--arrival) to find out how much"
+            }
+            Limit::Noise if e.steal >= Some(NOISE) && e.foreign < Some(NOISE) => {
+                "measure again when the host's other virtual machines are quiet, or on a host of your \
+                 own"
+            }
+            Limit::Noise => {
+                "measure again when nothing else runs on these CPUs (ps -eo psr,pcpu,pid,args --sort \
+                 -pcpu | head shows what does)"
+            }
+            Limit::Unknown if e.server_busy.is_none() => {
+                "tell which process the server is (--server-pid), and let it keep its processes, so \
+                 that its CPU time is counted"
+            }
+            Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
+                "one thread of the server has no CPU left and others have, so connections are spread \
+                 unevenly: use more connections (--connections)"
+            }
+            Limit::Unknown => {
+                "offer more load with more connections (--connections); if the rate stays, the \
+                 server waits for something else than CPU"
+            }
+        }
+    }
+}
+
+fn server_in_words(e: &Evidence) -> String {
+    match (e.server_busy, e.server_cpus_idle) {
+        (Some(busy), _) if e.has_few_workers() => format!(
+            "the server used {} of its CPUs, and its busiest thread {} of one",
+            percent(busy),
+            percent(e.server_busiest_thread.unwrap_or_default())
+        ),
+        (None, _) => "how busy the server was is not known".to_owned(),
+        (Some(busy), Some(idle)) => {
+            format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle))
+        }
+        (Some(busy), None) => format!("the server used {} of its CPUs", percent(busy)),
+    }
+}
+
+fn client_in_words(e: &Evidence) -> String {
+    match e.client_busy {
+        Some(busy) => format!("the client's busiest thread was {} busy", percent(busy)),
+        None => "how busy the client was is not known".to_owned(),
+    }
+}
+
+fn noise_in_words(e: &Evidence) -> String {
+    let mut parts = Vec::new();
+    if let Some(share) = e.foreign.filter(|share| *share >= NOISE) {
+        parts.push(format!(
+            "other programs used {} of the server's or the client's CPUs",
+            percent(share)
+        ));
+    }
+    if let Some(share) = e.steal.filter(|share| *share >= NOISE) {
+        parts.push(format!("the hypervisor took {} of a CPU", percent(share)));
+    }
+    if let Some(share) = e.sibling_busy.filter(|share| *share >= SIBLING_BUSY) {
+        parts.push(format!(
+            "a hyperthread that shares a core with the server was {} busy with something else than \
+             the client",
+            percent(share)
+        ));
+    }
+    parts.join(", and ")
+}
+
+fn network_in_words(network: &NetworkEvidence) -> String {
+    let NetworkEvidence { interface, used, queued, .. } = network;
+    let rate = BitsPerSecond(network.bits_per_s as f64);
+    match *used {
+        Some(used) if network.is_full() && used >= *queued => {
+            format!("{interface} carried {rate}, {} of its speed", percent(used))
+        }
+        _ if network.is_full() => format!(
+            "packets waited before {interface}, which carried {rate}, {} of the time",
+            percent(*queued)
+        ),
+        _ => format!(
+            "{} of the segments were sent again ({interface} carried {rate})",
+            percent(network.retransmitted.unwrap_or_default())
+        ),
+    }
+}

@@ -1,0 +1,87 @@
+//! Why a trial is not valid, in words.
+
+use crate::line::Line;
+use crate::verdict::Limit;
+
+impl Line {
+    /// Why the figures are not those of what was asked for, in a sentence without its full stop;
+    /// `None` where they are.
+    #[must_use]
+    pub fn why_invalid(&self) -> Option<String> {
+        if self.valid {
+            return None;
+        }
+        if self.ended_in_warm_up() {
+            return Some("it was interrupted before its window began".to_owned());
+        }
+        let reason = self
+            .target_error
+            .clone()
+            .or_else(|| self.load_error.clone())
+            .or_else(|| self.receipt.mismatch.first().map(ToString::to_string));
+        Some(reason.unwrap_or_else(|| match self.operations.completed {
+            0 if self.verdict.limit != Limit::Errors => {
+                format!("no operation completed; {}", self.verdict.reason())
+            }
+            _ => self.verdict.reason(),
+        }))
+    }
+
+    /// Whether it was stopped before its window began: there is nothing to judge then, neither the
+    /// server nor the limit.
+    #[must_use]
+    pub fn ended_in_warm_up(&self) -> bool {
+        self.interrupted && self.window_ns == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mismatch::Mismatch;
+    use crate::testing::example;
+
+    fn why(change: impl FnOnce(&mut Line)) -> String {
+        let mut line = Line { valid: false, ..example() };
+        change(&mut line);
+        line.why_invalid().unwrap()
+    }
+
+    #[test]
+    fn a_valid_trial_has_no_reason() {
+        assert_eq!(example().why_invalid(), None);
+    }
+
+    #[test]
+    fn each_reason_is_told_the_gravest_first() {
+        let mismatch =
+            Mismatch { what: "suite".into(), asked: "A".into(), obtained: "B in 64".into() };
+        let mismatched = |line: &mut Line| line.receipt.mismatch.push(mismatch.clone());
+        assert_eq!(why(mismatched), "suite: asked A, got B in 64");
+        let lost = |line: &mut Line| {
+            mismatched(line);
+            line.load_error = Some("a load thread ended early: no epoll".into());
+        };
+        assert_eq!(why(lost), "a load thread ended early: no epoll");
+        let died = |line: &mut Line| {
+            lost(line);
+            line.target_error = Some("nginx died".into());
+        };
+        assert_eq!(why(died), "nginx died");
+        assert_eq!(
+            why(|line| line.verdict.limit = Limit::Errors),
+            "2.5% of the operations failed (1 of 40)"
+        );
+        let starved = why(|line| line.operations.completed = 0);
+        assert!(starved.starts_with("no operation completed; the server's CPU: "), "{starved}");
+    }
+
+    #[test]
+    fn an_interrupt_in_the_warm_up_is_no_fault_of_the_server() {
+        let in_warm_up = why(|line| {
+            (line.interrupted, line.window_ns, line.operations.completed) = (true, 0, 0);
+            line.verdict.limit = Limit::Errors;
+        });
+        assert_eq!(in_warm_up, "it was interrupted before its window began");
+    }
+}

@@ -1,0 +1,432 @@
+//! One line of the journal: all that is known of one trial.
+//!
+//! Names are snake_case and carry their unit. What was not or could not be measured is absent or
+//! `null`, never 0. Fields may be added; a field that is there never changes its meaning within a
+//! [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::receipt::Receipt;
+use crate::sought::Sought;
+use crate::verdict::Verdict;
+use crate::warning::Warning;
+
+/// The version of the line's form.
+pub const SCHEMA: u32 = 1;
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    pub schema: u32,
+    /// Where the trial stands in its study; absent for a load that belongs to none.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Whether the figures are what was asked for: something completed, nothing was negotiated
+    /// otherwise than asked, and the target and all load threads lived to the end.
+    pub valid: bool,
+    /// Whether it was stopped before its planned end. The figures are those until then.
+    pub interrupted: bool,
+    /// When the window began, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// How long it was measured.
+    pub window_ns: u64,
+    /// Operations of the window.
+    pub operations: Operations,
+    /// Bytes of the window.
+    pub bytes: ByteCounts,
+    /// Completed operations a second.
+    pub rate_per_s: f64,
+    /// Proven HTTP body bits a second.
+    pub goodput_bps: u64,
+    /// CPU time used within the window.
+    pub cpu_ns: CpuTimes,
+    /// Core frequency of the server's first CPU; the client's where the server is elsewhere.
+    pub core_hz: CoreHz,
+    /// Latencies of operations that ended well within the window.
+    pub latency_ns: LatencyNs,
+    /// What each CPU did over the window.
+    pub cpu_share: Vec<CoreSeries>,
+    /// What was asked for and what was got.
+    pub receipt: Receipt,
+    /// What limited the trial.
+    pub verdict: Verdict,
+    /// What a reader should know before believing the figures.
+    pub warnings: Vec<Warning>,
+    /// Why the target could not go on, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_error: Option<String>,
+    /// Why load threads ended early, where any did: what they measured is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_error: Option<String>,
+}
+
+/// Where a trial stands in its study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The case's name.
+    pub case: String,
+    /// The cell's name, unique in the study.
+    pub cell: String,
+    /// The name of the server in `targets.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// What the cell's combination sets, by the keys of the study file.
+    pub params: BTreeMap<String, String>,
+    /// What the trial was for.
+    pub role: Role,
+    /// The load that it was given and whether the limit held, where the load is searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find: Option<Sought>,
+    /// Which repetition it was, from 0.
+    pub round: u32,
+    /// Its place in the order in which trials ran, from 0.
+    pub order: u32,
+}
+
+/// What a trial was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// To find the load at which to measure.
+    Search,
+    /// To be part of the answer.
+    Measure,
+}
+
+/// How operations ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operations {
+    /// Well, within the window.
+    pub completed: u64,
+    /// Not before the window's end.
+    pub in_flight: u64,
+    /// Badly, by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// The first error of each kind in words.
+    pub first_errors: BTreeMap<String, String>,
+    /// How long those had taken that were under way when the window ended.
+    #[serde(default, skip_serializing_if = "UnderWayNs::is_empty")]
+    pub under_way_ns: UnderWayNs,
+    /// Operations as they were meant to start; absent in a closed loop, where they start when they
+    /// can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+}
+
+/// The longest times of what was under way when the window ended; absent where nothing was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnderWayNs {
+    /// Of connections that did not stand yet: since their start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_max: Option<u64>,
+    /// Of operations without a byte of their response: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_max: Option<u64>,
+    /// Of all operations: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl UnderWayNs {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl From<&load::Latencies> for UnderWayNs {
+    fn from(under_way: &load::Latencies) -> Self {
+        let max = |histogram: &hdrhistogram::Histogram<u64>| {
+            (!histogram.is_empty()).then(|| histogram.max())
+        };
+        Self {
+            connect_max: max(&under_way.connect),
+            first_byte_max: max(&under_way.first_byte),
+            max: max(&under_way.whole),
+        }
+    }
+}
+
+/// Operations as they were meant to start, whether or not they could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Meant to start within the window.
+    pub intended: u64,
+    /// Meant to start before the window's end, and not begun by then.
+    pub waiting: u64,
+    /// Not over when their connection was to ask again; only where it asks at a pace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_misses: Option<u64>,
+}
+
+/// Bytes that arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteCounts {
+    /// Of bodies, proven.
+    pub body: u64,
+    /// Those of `body` that were decrypted (over plain HTTP: read).
+    pub decrypted: u64,
+    /// Of bodies, not counted because their operation failed or was not proven.
+    pub unproven: u64,
+}
+
+/// CPU time used within the window, and time spent waiting for a CPU while ready to run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// All threads of the server's process tree; `null` where its process is not known.
+    pub server: Option<u64>,
+    /// The load threads; `null` where they ended before they could be read.
+    pub client: Option<u64>,
+    /// All threads of what stands behind the server, which are not in its own time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<u64>,
+    /// Waiting of the server's threads in run queues.
+    pub server_run_queue_wait: Option<u64>,
+    /// Waiting of the load threads in run queues.
+    pub client_run_queue_wait: Option<u64>,
+}
+
+/// Core frequency right before and after the load, by a chain of dependent additions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreHz {
+    /// Before the load began.
+    pub before: Option<u64>,
+    /// After it ended.
+    pub after: Option<u64>,
+}
+
+/// Percentiles of the three latencies; absent where there was no such thing to time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatencyNs {
+    /// TCP and TLS, from the start of a connection until it can carry a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p90: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p99: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_max: Option<u64>,
+    /// Those of the connections whose handshake was full; only where some were resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_full_p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_full_p99: Option<u64>,
+    /// Those of the connections that resumed a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_resumed_p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_resumed_p99: Option<u64>,
+    /// From the start of an operation until the first byte of its response. Where arrivals are
+    /// scheduled, the start is the intended one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p90: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p99: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_max: Option<u64>,
+    /// From the start of an operation to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+    /// From the moment when an operation really began to its end; absent in a closed loop, where
+    /// that is the latency above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p50: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p90: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p99: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_max: Option<u64>,
+    /// How much too long any of these may be: the client left its sockets alone for so long, so that
+    /// one wake-up served several. Absent where it looked at each event at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalescing_max: Option<u64>,
+    /// The HdrHistogram log with all of them, by its path in the result folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreSeries {
+    /// The CPU's number.
+    pub cpu: usize,
+    /// How long each step was.
+    pub step_ns: Vec<u64>,
+    /// In programs.
+    pub user: Vec<f64>,
+    /// In the kernel, for programs.
+    pub system: Vec<f64>,
+    /// In the kernel, for interrupts and their deferred work, such as receiving from the network.
+    pub softirq: Vec<f64>,
+    /// Taken away by the hypervisor.
+    pub steal: Vec<f64>,
+    /// With nothing to do.
+    pub idle: Vec<f64>,
+}
+
+impl Line {
+    /// With the rates that follow from the counts and the window.
+    #[must_use]
+    pub fn with_rates(mut self) -> Self {
+        let seconds = Nanos(self.window_ns).seconds();
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        self.rate_per_s = per_second(self.operations.completed as f64);
+        self.goodput_bps = per_second(self.bytes.body as f64 * 8.0).round() as u64;
+        self
+    }
+
+    /// Operations that failed within the window.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.operations.errors.values().sum()
+    }
+
+    /// CPU time per completed operation in nanoseconds, if any completed.
+    #[must_use]
+    pub fn per_operation(&self, cpu_ns: u64) -> Option<f64> {
+        (self.operations.completed > 0).then(|| cpu_ns as f64 / self.operations.completed as f64)
+    }
+
+    /// CPU-seconds per GB (10^9 bytes) of goodput, if there was any.
+    #[must_use]
+    pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
+        (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
+    }
+}
+
+impl From<&load::Failures> for Operations {
+    /// The errors alone.
+    fn from(failures: &load::Failures) -> Self {
+        let mut operations = Self::default();
+        for (kind, count, words) in failures.iter() {
+            operations.errors.insert(kind.name().to_owned(), count);
+            operations.first_errors.insert(kind.name().to_owned(), words.to_owned());
+        }
+        operations
+    }
+}
+
+impl From<&load::Latencies> for LatencyNs {
+    fn from(latencies: &load::Latencies) -> Self {
+        let at = |histogram: &hdrhistogram::Histogram<u64>, quantile| {
+            (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
+        };
+        let max = |histogram: &hdrhistogram::Histogram<u64>| {
+            (!histogram.is_empty()).then(|| histogram.max())
+        };
+        let load::Latencies { connect, connect_resumed, first_byte, whole, service, coalescing } =
+            latencies;
+        let connect_full = match connect_resumed.is_empty() {
+            true => load::Latencies::default().connect,
+            false => latencies.connect_full(),
+        };
+        Self {
+            connect_p50: at(connect, 0.5),
+            connect_p90: at(connect, 0.9),
+            connect_p99: at(connect, 0.99),
+            connect_max: max(connect),
+            connect_full_p50: at(&connect_full, 0.5),
+            connect_full_p99: at(&connect_full, 0.99),
+            connect_resumed_p50: at(connect_resumed, 0.5),
+            connect_resumed_p99: at(connect_resumed, 0.99),
+            first_byte_p50: at(first_byte, 0.5),
+            first_byte_p90: at(first_byte, 0.9),
+            first_byte_p99: at(first_byte, 0.99),
+            first_byte_max: max(first_byte),
+            p50: at(whole, 0.5),
+            p90: at(whole, 0.9),
+            p99: at(whole, 0.99),
+            max: max(whole),
+            service_p50: at(service, 0.5),
+            service_p90: at(service, 0.9),
+            service_p99: at(service, 0.99),
+            service_max: max(service),
+            coalescing_max: Some(coalescing.0).filter(|nanos| *nanos > 0),
+            file: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::testing::{EXAMPLE, example};
+    use crate::verdict::Limit;
+
+    #[test]
+    fn the_designs_example_is_read_and_written_alike() {
+        let line = example();
+        let place = line.place.as_ref().unwrap();
+        assert_eq!((place.case.as_str(), place.round, place.role), ("bulk", 2, Role::Measure));
+        assert_eq!(line.receipt.obtained.full, Some(64));
+        assert_eq!(line.verdict.limit, Limit::ServerCpu);
+        assert_eq!(
+            line.verdict.evidence,
+            Evidence {
+                completed: 39,
+                failed: 1,
+                failed_share: Some(0.025),
+                server_busy: Some(0.997),
+                client_busy: Some(0.068),
+                ..Evidence::default()
+            }
+        );
+        let expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
+        assert_eq!(serde_json::to_value(&line).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_load_of_no_study_writes_the_same_object_without_the_studys_fields() {
+        let mut expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
+        for field in ["case", "cell", "params", "role", "round", "order"] {
+            expected.as_object_mut().unwrap().remove(field).unwrap();
+        }
+        let line = Line { place: None, ..example() };
+        let text = serde_json::to_string(&line).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+        assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line);
+    }
+
+    #[test]
+    fn latencies_that_were_not_timed_are_absent() {
+        let mut latencies = load::Latencies::default();
+        for micros in 1..=1000 {
+            latencies.whole.record(micros * 1_000).unwrap();
+        }
+        let latency = LatencyNs::from(&latencies);
+        assert_eq!((latency.connect_p50, latency.first_byte_max), (None, None));
+        let near = |value: Option<u64>, expected: f64| {
+            (value.unwrap() as f64 / expected - 1.0).abs() < 0.002
+        };
+        assert!(near(latency.p50, 500_000.0) && near(latency.p99, 990_000.0), "{latency:?}");
+        assert!(near(latency.max, 1_000_000.0), "{latency:?}");
+        assert_eq!(latency.coalescing_max, None);
+        latencies.coalescing = units::Nanos(31_250);
+        assert_eq!(LatencyNs::from(&latencies).coalescing_max, Some(31_250));
+    }
+
+    #[test]
+    fn costs_are_per_completed_operation_and_per_proven_gigabyte() {
+        let line = example();
+        assert_eq!(line.per_operation(39_000), Some(1_000.0));
+        assert_eq!(line.per_gigabyte(line.bytes.body), Some(1.0));
+        let nothing =
+            Line { operations: Operations::default(), bytes: ByteCounts::default(), ..line };
+        assert_eq!((nothing.per_operation(1), nothing.per_gigabyte(1)), (None, None));
+    }
+}

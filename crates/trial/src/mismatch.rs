@@ -1,0 +1,286 @@
+//! Where what was got differs from what was asked.
+//!
+//! Verification is sampled, so its absence is a mismatch only where so much was done that a sample
+//! cannot have missed by chance.
+
+use std::fmt;
+
+use load::{Negotiated, Operation, Outcome, Percent, Plan, Receive};
+use observe::{Fact, KernelTlsCounters};
+use serde::{Deserialize, Serialize};
+use tls::{KeyExchange, Version};
+use units::{percent, thousands};
+
+use crate::receipt::{Asked, Obtained};
+
+/// With a share of one in K, after 16 K events a sample that is none has a probability of
+/// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
+const SAMPLES_EXPECTED: u64 = 16;
+
+/// So many handshakes show a share well enough, those at the start included that can only be full.
+const ENOUGH_HANDSHAKES: u64 = 500;
+
+/// How far the share of resumed handshakes may be from the one that was asked.
+const RESUMPTION_TOLERANCE: f64 = 0.10;
+
+/// One thing that is not as it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// The field of [`Asked`] that it is about.
+    pub what: String,
+    pub asked: String,
+    /// What was got instead.
+    pub obtained: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: asked {}, got {}", self.what, self.asked, self.obtained)
+    }
+}
+
+/// All differences, none where all is as it was asked.
+pub(crate) fn mismatches(
+    plan: &Plan,
+    outcome: &Outcome,
+    asked: &Asked,
+    obtained: &Obtained,
+) -> Vec<Mismatch> {
+    let mut mismatch = Vec::new();
+    if plan.url.is_tls() {
+        compare_names(outcome, asked, obtained, &mut mismatch);
+        compare_handshakes(plan, outcome, &mut mismatch);
+    }
+    compare_objects(plan, outcome, &mut mismatch);
+    compare_verification(plan, outcome, &mut mismatch);
+    mismatch
+}
+
+/// Names that are not the one that was asked for, each with its count, and handshakes without a
+/// name: every handshake must have had the one that was asked for.
+pub(crate) fn compare_names(
+    outcome: &Outcome,
+    asked: &Asked,
+    obtained: &Obtained,
+    mismatch: &mut Vec<Mismatch>,
+) {
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
+    let without_group = count(|kind| has_group(kind) && kind.group.is_none());
+    // Who resumes shows no certificate.
+    let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
+    for (what, asked, obtained, nameless) in [
+        ("tls", &asked.tls, &obtained.tls, 0),
+        ("suite", &asked.suite, &obtained.suite, 0),
+        ("group", &asked.group, &obtained.group, without_group),
+        ("certificate_key", &asked.certificate_key, &obtained.certificate_key, without_key),
+    ] {
+        let Some(asked) = asked else { continue };
+        let mut differs = |name: &str, count: u64| {
+            mismatch.push(Mismatch {
+                what: what.to_owned(),
+                asked: asked.clone(),
+                obtained: format!("{name} in {}", handshakes_in_words(count)),
+            });
+        };
+        for (name, count) in obtained.iter().filter(|(name, _)| *name != asked) {
+            differs(name, *count);
+        }
+        if nameless > 0 {
+            differs("none that toll knows", nameless);
+        }
+    }
+}
+
+/// Who encrypted, by the kernel's counters. These are of all connections of a network namespace, so
+/// that others may add to them: too few prove that the kernel did not, and as many as there were
+/// handshakes are taken for these.
+pub(crate) fn compare_kernel_tls(
+    asked: Option<bool>,
+    counted: &Fact<KernelTlsCounters>,
+    handshakes: u64,
+) -> Option<Mismatch> {
+    let differs = |asked: &str, obtained: String| {
+        Some(Mismatch { what: "kernel_tls".to_owned(), asked: asked.to_owned(), obtained })
+    };
+    const KERNELS: &str = "the kernel's TLS";
+    match (asked?, counted) {
+        (true, Fact::Unknown { not_available_here }) => {
+            differs(KERNELS, format!("not available here: {not_available_here}"))
+        }
+        (false, Fact::Unknown { .. }) => None,
+        (is_kernels, Fact::Known(counted)) => {
+            let taken = counted.sent_by_software + counted.sent_by_device;
+            if is_kernels && taken < handshakes {
+                let of = handshakes_in_words(handshakes);
+                differs(KERNELS, format!("{KERNELS} in {} of {of}", thousands(taken)))
+            } else if !is_kernels && handshakes > 0 && taken >= handshakes {
+                let obtained = format!("{KERNELS} in {}", handshakes_in_words(taken));
+                differs("the server's own TLS", obtained)
+            } else {
+                None
+            }
+        }
+    }
+}
+
+/// Whether there was a key exchange by group: not with static RSA, nor where TLS 1.2 resumes.
+fn has_group(kind: &Negotiated) -> bool {
+    kind.suite.key_exchange != KeyExchange::Rsa && !(kind.resumed && kind.version == Version::Tls12)
+}
+
+fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
+    outcome.negotiated.iter().filter(|(kind, _)| is(kind)).map(|(_, count)| count).sum()
+}
+
+/// Kinds of handshakes, and how many there must have been.
+fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
+    let mut differs = |what: &str, asked: &str, obtained: String| {
+        mismatch.push(Mismatch { what: what.to_owned(), asked: asked.to_owned(), obtained });
+    };
+    let handshakes = count(|_| true);
+    let asked_encrypt_then_mac = plan.tls.encrypt_then_mac.unwrap_or(false);
+    let with = count(|kind| kind.encrypt_then_mac);
+    match asked_encrypt_then_mac {
+        false if with > 0 => differs(
+            "encrypt_then_mac",
+            "off",
+            format!("encrypt-then-MAC in {}", handshakes_in_words(with)),
+        ),
+        true if with < handshakes => differs(
+            "encrypt_then_mac",
+            "on",
+            format!("MAC-then-encrypt in {}", handshakes_in_words(handshakes - with)),
+        ),
+        _ => {}
+    }
+    let resumed = count(|kind| kind.resumed);
+    let wanted = plan.tls.resumption;
+    if wanted == Percent::default() && resumed > 0 {
+        differs(
+            "resumption_percent",
+            "full handshakes",
+            format!("{} resumed", handshakes_in_words(resumed)),
+        );
+    }
+    let share = resumed as f64 / handshakes as f64;
+    let expected = handshakes as f64 * f64::from(wanted.get()) / 100.0;
+    let enough = match plan.operation {
+        // Where connections are kept, more handshakes do not come.
+        Operation::Requests => 1,
+        Operation::Handshakes | Operation::OneRequestPerConnection => SAMPLES_EXPECTED,
+    };
+    if resumed == 0 && expected >= enough as f64 && handshakes < ENOUGH_HANDSHAKES {
+        differs(
+            "resumption_percent",
+            &wanted.to_string(),
+            format!("none of {} resumed", handshakes_in_words(handshakes)),
+        );
+    }
+    if wanted != Percent::default()
+        && handshakes >= ENOUGH_HANDSHAKES
+        && (share - f64::from(wanted.get()) / 100.0).abs() > RESUMPTION_TOLERANCE
+    {
+        differs(
+            "resumption_percent",
+            &wanted.to_string(),
+            format!("{} of {} resumed", percent(share), handshakes_in_words(handshakes)),
+        );
+    }
+    let needed = match plan.operation {
+        Operation::Requests => outcome.completed.min(1),
+        Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,
+    };
+    if handshakes < needed {
+        differs(
+            "operation",
+            &format!("{} for each connection", handshakes_in_words(1)),
+            format!("{} for {needed} connections", handshakes_in_words(handshakes)),
+        );
+    }
+}
+
+/// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
+/// standard deviations is one trial in 500 million. The window cuts off what is under way at either
+/// end, where large objects are more often found than small ones: a connection's worth each.
+fn compare_objects(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    const STANDARD_DEVIATIONS: f64 = 6.0;
+    let Some(mix) = &plan.objects else { return };
+    let all = outcome.objects.iter().sum::<u64>() as f64;
+    for (i, portion) in mix.portions().iter().enumerate() {
+        let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
+        let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
+        if (count as f64 - all * share).abs() > room + plan.connections as f64 {
+            mismatch.push(Mismatch {
+                what: "objects".to_owned(),
+                asked: format!("{} of {}", percent(share), portion.path),
+                obtained: format!("{} of {all} responses", percent(count as f64 / all)),
+            });
+        }
+    }
+}
+
+/// What must have been verified, given how much was done.
+fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let Outcome { completed, verified, .. } = outcome;
+    let (is_tls, has_requests) = (plan.url.is_tls(), plan.operation != Operation::Handshakes);
+    let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(plan.verify.0.get());
+    let mut differs = |what: &str, asked: String, obtained: String| {
+        mismatch.push(Mismatch { what: what.to_owned(), asked, obtained });
+    };
+    // With static RSA the server signs nothing: it proves its key by decrypting.
+    let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());
+    if is_tls
+        && signs
+        && plan.operation != Operation::Requests
+        && sample_expected
+        && verified.signatures == 0
+    {
+        differs(
+            "verify",
+            format!("{} of the signatures", plan.verify),
+            format!("none verified in {}", handshakes_in_words(*completed)),
+        );
+    }
+    if is_tls && has_requests {
+        let proven = verified.walked + verified.opened;
+        if *completed > 0 && proven == 0 {
+            differs(
+                "receive",
+                "authenticated records".to_owned(),
+                format!("{completed} responses of which no record was opened"),
+            );
+        } else if sample_expected && verified.opened == 0 {
+            differs(
+                "verify",
+                format!("{} of the bodies", plan.verify),
+                format!("none opened whole in {completed} responses"),
+            );
+        }
+        if plan.receive == Receive::Decrypt && verified.walked > 0 {
+            differs(
+                "receive",
+                "decrypt".to_owned(),
+                format!("{} responses that were walked", verified.walked),
+            );
+        }
+    }
+    let is_generated = plan.paths().all(|path| objects::size_of(path).is_some());
+    if has_requests && is_generated && sample_expected && verified.compared == 0 {
+        differs(
+            "verify",
+            format!("{} of the bodies compared with the object", plan.verify),
+            format!("none compared in {completed} responses"),
+        );
+    }
+}
+
+fn handshakes_in_words(count: u64) -> String {
+    match count {
+        1 => "1 handshake".to_owned(),
+        _ => format!("{} handshakes", thousands(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+use super::*;
+use crate::receipt::Receipt;
+use load::{TlsPlan, Verified};
+use tls::{CertificateKey, Group, Suite, Version};
+
+use crate::testing::{negotiated, outcome, plan};
+
+fn suite(name: &str) -> &'static Suite {
+    Suite::parse(name).unwrap()
+}
+
+/// What mismatches of a load of 10,000 operations where `plan` and `outcome` are changed.
+fn mismatches(change: impl FnOnce(&mut Plan, &mut Outcome)) -> Vec<String> {
+    let mut plan = plan("https://localhost/bytes/1MiB");
+    plan.tls.version = Some(Version::Tls13);
+    plan.tls.suite = Some(suite("TLS_AES_128_GCM_SHA256"));
+    plan.tls.group = Some(Group::X25519);
+    let mut outcome = outcome(10_000);
+    change(&mut plan, &mut outcome);
+    let key = Some(CertificateKey::EcdsaP256);
+    Receipt::of(&plan, key, &outcome).mismatch.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_was_asked_and_got_is_no_mismatch() {
+    assert!(mismatches(|_, _| {}).is_empty());
+    assert!(mismatches(|_, outcome| outcome.completed = 0).is_empty());
+    // What was left open may be anything.
+    assert!(
+        mismatches(|plan, outcome| {
+            plan.tls = TlsPlan::any();
+            outcome.negotiated[0].0.suite = suite("TLS_CHACHA20_POLY1305_SHA256");
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn each_name_that_differs_is_told_with_its_count() {
+    assert_eq!(
+        mismatches(|_, outcome| {
+            let other =
+                Negotiated { suite: suite("TLS_AES_256_GCM_SHA384"), ..outcome.negotiated[0].0 };
+            outcome.negotiated.push((other, 3));
+        }),
+        ["suite: asked TLS_AES_128_GCM_SHA256, got TLS_AES_256_GCM_SHA384 in 3 handshakes"]
+    );
+    assert_eq!(
+        mismatches(|_, outcome| outcome.negotiated[0].0.version = Version::Tls12),
+        ["tls: asked 1.3, got 1.2 in 64 handshakes"]
+    );
+    assert_eq!(
+        mismatches(|_, outcome| outcome.negotiated[0].0.group = Some(Group::Secp384r1)),
+        ["group: asked x25519, got secp384r1 in 64 handshakes"]
+    );
+    assert_eq!(
+        mismatches(|_, outcome| {
+            outcome.negotiated[0].0.certificate_key = Some(CertificateKey::Rsa(2048));
+        }),
+        ["certificate_key: asked ecdsa:p256, got rsa:2048 in 64 handshakes"]
+    );
+}
+
+#[test]
+fn a_name_that_is_absent_is_not_the_one_that_was_asked_for() {
+    assert_eq!(
+        mismatches(|_, outcome| outcome.negotiated[0].0.group = None),
+        ["group: asked x25519, got none that toll knows in 64 handshakes"]
+    );
+    assert_eq!(
+        mismatches(|_, outcome| {
+            let other = Negotiated { certificate_key: None, ..negotiated() };
+            outcome.negotiated.push((other, 3));
+        }),
+        ["certificate_key: asked ecdsa:p256, got none that toll knows in 3 handshakes"]
+    );
+    // With static RSA there is no group to ask for.
+    assert!(
+        mismatches(|plan, outcome| {
+            plan.tls.version = Some(Version::Tls12);
+            plan.tls.suite = Some(suite("AES128-SHA"));
+            let kind = &mut outcome.negotiated[0].0;
+            (kind.version, kind.suite) = (Version::Tls12, suite("AES128-SHA"));
+            kind.group = None;
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn objects_that_have_another_share_are_a_mismatch() {
+    let with = |small, large| {
+        mismatches(|plan, outcome| {
+            plan.url = "https://localhost/".parse().unwrap();
+            plan.objects = Some("1KiB 90%, 1MiB 10%".parse().unwrap());
+            outcome.objects = vec![small, large];
+        })
+    };
+    assert!(with(9_000, 1_000).is_empty());
+    // Six standard deviations are 180, and 64 connections may have been cut off.
+    assert!(with(8_760, 1_240).is_empty());
+    assert_eq!(
+        with(8_700, 1_300),
+        [
+            "objects: asked 90.0% of /bytes/1KiB, got 87.0% of 10000 responses",
+            "objects: asked 10.0% of /bytes/1MiB, got 13.0% of 10000 responses"
+        ]
+    );
+    assert_eq!(with(10_000, 0).len(), 2);
+    assert!(with(0, 0).is_empty());
+}
+
+#[test]
+fn a_resumed_handshake_shows_no_certificate_and_in_tls12_no_group() {
+    let resumed = |change: fn(&mut Negotiated)| {
+        mismatches(|plan, outcome| {
+            plan.tls.resumption = "50%".parse().unwrap();
+            plan.tls.version = Some(Version::Tls12);
+            plan.tls.suite = Some(suite("ECDHE-RSA-AES128-GCM-SHA256"));
+            let full = Negotiated {
+                version: Version::Tls12,
+                suite: suite("ECDHE-RSA-AES128-GCM-SHA256"),
+                ..negotiated()
+            };
+            let mut again =
+                Negotiated { resumed: true, certificate_key: None, group: None, ..full };
+            change(&mut again);
+            outcome.negotiated = vec![(full, 10), (again, 10)];
+        })
+    };
+    assert!(resumed(|_| {}).is_empty());
+    // And none that resumed.
+    assert_eq!(resumed(|again| again.resumed = false).len(), 3);
+    assert_eq!(
+        resumed(|again| again.group = Some(Group::Secp256r1)),
+        ["group: asked x25519, got secp256r1 in 10 handshakes"]
+    );
+}
+
+#[test]
+fn encrypt_then_mac_must_be_as_asked_both_ways() {
+    assert_eq!(
+        mismatches(|_, outcome| outcome.negotiated[0].0.encrypt_then_mac = true),
+        ["encrypt_then_mac: asked off, got encrypt-then-MAC in 64 handshakes"]
+    );
+    assert_eq!(
+        mismatches(|plan, _| plan.tls.encrypt_then_mac = Some(true)),
+        ["encrypt_then_mac: asked on, got MAC-then-encrypt in 64 handshakes"]
+    );
+    assert!(
+        mismatches(|plan, outcome| {
+            plan.tls.encrypt_then_mac = Some(true);
+            outcome.negotiated[0].0.encrypt_then_mac = true;
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
+    let differences = |asked: &str, full, resumed| {
+        let mut plan = plan("https://localhost/bytes/1MiB");
+        plan.operation = Operation::OneRequestPerConnection;
+        plan.tls.resumption = asked.parse().unwrap();
+        let mut outcome = outcome(full + resumed);
+        let kind = |resumed| Negotiated { resumed, ..negotiated() };
+        outcome.negotiated = vec![(kind(false), full), (kind(true), resumed)];
+        outcome.verified.signatures = full;
+        let all = Receipt::of(&plan, None, &outcome).mismatch;
+        all.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(differences("70%", 350, 650), Vec::<String>::new());
+    assert_eq!(
+        differences("70%", 1_000, 0),
+        ["resumption_percent: asked 70%, got 0.0% of 1,000 handshakes resumed"]
+    );
+    assert_eq!(differences("70%", 100, 900).len(), 1);
+    assert_eq!(
+        differences("70%", 100, 0),
+        ["resumption_percent: asked 70%, got none of 100 handshakes resumed"]
+    );
+    // Too few to tell.
+    assert_eq!(differences("70%", 20, 0), Vec::<String>::new());
+}
+
+#[test]
+fn kept_connections_that_were_to_resume_and_did_not_are_a_mismatch() {
+    let of_4 = |operation, resumed| {
+        mismatches(|plan, outcome| {
+            plan.operation = operation;
+            plan.tls.resumption = "100%".parse().unwrap();
+            outcome.completed = 4;
+            outcome.negotiated = vec![(negotiated(), 4 - resumed)];
+            outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
+        })
+    };
+    assert_eq!(
+        of_4(Operation::Requests, 0),
+        ["resumption_percent: asked 100%, got none of 4 handshakes resumed"]
+    );
+    assert!(of_4(Operation::Requests, 1).is_empty());
+    // More handshakes would have come, and the first ones have nothing to resume.
+    assert!(of_4(Operation::OneRequestPerConnection, 0).is_empty());
+}
+
+#[test]
+fn one_resumed_handshake_is_one_too_many() {
+    assert_eq!(
+        mismatches(|_, outcome| {
+            outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, 1));
+        }),
+        ["resumption_percent: asked full handshakes, got 1 handshake resumed"]
+    );
+}
+
+#[test]
+fn connections_without_their_handshakes_are_not_what_was_asked() {
+    let with = |handshakes| {
+        mismatches(|plan, outcome| {
+            plan.operation = Operation::Handshakes;
+            outcome.negotiated[0].1 = handshakes;
+        })
+    };
+    assert!(with(10_000).is_empty());
+    assert_eq!(
+        with(9_999),
+        [
+            "operation: asked 1 handshake for each connection, got 9,999 handshakes for 10000 connections"
+        ]
+    );
+    let none = mismatches(|_, outcome| outcome.negotiated.clear());
+    assert!(none[0].starts_with("operation: "), "{none:?}");
+}
+
+#[test]
+fn signatures_must_have_been_verified_where_a_sample_cannot_have_missed() {
+    let with = |completed, scheme| {
+        mismatches(|plan, outcome| {
+            plan.operation = Operation::Handshakes;
+            outcome.completed = completed;
+            outcome.negotiated[0].1 = completed;
+            outcome.negotiated[0].0.signature_scheme = scheme;
+            outcome.verified.signatures = 0;
+        })
+    };
+    assert_eq!(
+        with(16 * 64, Some(0x0403)),
+        ["verify: asked 1/64 of the signatures, got none verified in 1,024 handshakes"]
+    );
+    assert!(with(16 * 64 - 1, Some(0x0403)).is_empty());
+    assert!(with(16 * 64, None).is_empty());
+}
+
+#[test]
+fn bodies_must_have_been_opened_and_compared() {
+    let with = |verified: Verified, completed| {
+        mismatches(|_, outcome| {
+            outcome.completed = completed;
+            outcome.verified = Verified { signatures: 1, ..verified };
+        })
+    };
+    let all =
+        Verified { signatures: 1, walked: 984, opened: 40, compared: 40, ..Verified::default() };
+    assert!(with(all, 1024).is_empty());
+    assert_eq!(
+        with(Verified { compared: 0, ..all }, 1024),
+        [
+            "verify: asked 1/64 of the bodies compared with the object, got none compared in 1024 responses"
+        ]
+    );
+    assert!(with(Verified { compared: 0, ..all }, 1023).is_empty());
+    assert_eq!(with(Verified { opened: 0, ..all }, 1024).len(), 1);
+    assert!(with(Verified { opened: 0, ..all }, 1023).is_empty());
+    let nothing = with(Verified::default(), 1);
+    assert!(nothing[0].contains("no record was opened"), "{nothing:?}");
+    // A page that toll did not generate cannot be compared.
+    assert!(
+        mismatches(|plan, outcome| {
+            plan.url = "https://localhost/index.html".parse().unwrap();
+            outcome.verified.compared = 0;
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn what_should_be_decrypted_must_not_be_walked() {
+    let decrypt = |walked| {
+        mismatches(|plan, outcome| {
+            plan.receive = Receive::Decrypt;
+            outcome.verified.walked = walked;
+            outcome.verified.opened = 10_000;
+        })
+    };
+    assert!(decrypt(0).is_empty());
+    assert_eq!(decrypt(2), ["receive: asked decrypt, got 2 responses that were walked"]);
+}

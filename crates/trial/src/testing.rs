@@ -1,0 +1,86 @@
+//! Lines, plans and outcomes that fit each other, for tests to change.
+
+use crate::Line;
+
+/// The example of a line in the design.
+pub const EXAMPLE: &str = r#"{"schema":1,"case":"bulk","cell":"bulk-0003","params":{"load.suite":"TLS_RSA_WITH_AES_128_GCM_SHA256","target.server":"nginx"},"role":"measure","round":2,"order":17,"valid":true,"interrupted":false,"started_unix_ms":1795000000000,"window_ns":600000000,"operations":{"completed":39,"in_flight":64,"errors":{"reset":1},"first_errors":{"reset":"connection reset by peer"}},"bytes":{"body":654311424,"decrypted":16777216,"unproven":0},"rate_per_s":65.0,"goodput_bps":8724152320,"cpu_ns":{"server":598000000,"client":41000000,"server_run_queue_wait":0,"client_run_queue_wait":1000},"core_hz":{"before":2710000000,"after":2690000000},"latency_ns":{"connect_p50":310000,"first_byte_p50":540000,"p50":970000000,"p99":1010000000,"max":1040000000,"file":"latency/17.hlog"},"cpu_share":[{"cpu":0,"step_ns":[600000000],"user":[0.9],"system":[0.05],"softirq":[0.03],"steal":[0.0],"idle":[0.02]}],"receipt":{"asked":{"suite":"TLS_RSA_WITH_AES_128_GCM_SHA256"},"obtained":{"suite":{"TLS_RSA_WITH_AES_128_GCM_SHA256":64},"encrypt_then_mac":false,"full":64,"resumed":0},"mismatch":[]},"verdict":{"limit":"server-cpu","evidence":{"completed":39,"failed":1,"failed_share":0.025,"client_busy":0.068,"server_busy":0.997}},"warnings":[]}"#;
+
+/// A trial of nginx in a study.
+#[must_use]
+pub fn example() -> Line {
+    serde_json::from_str(EXAMPLE).unwrap()
+}
+
+#[cfg(test)]
+pub(crate) use fits::{negotiated, outcome, plan};
+
+/// A plan and an outcome that fit each other.
+#[cfg(test)]
+mod fits {
+    use std::num::NonZeroU32;
+
+    use cpus::CpuList;
+    use load::{
+        Arrival, ByteCounts, Close, Failures, Latencies, Negotiated, OneIn, Operation, Outcome,
+        Plan, Receive, Stop, TlsPlan, Verified,
+    };
+    use tls::{CertificateKey, Group, Suite, Version};
+    use units::Nanos;
+
+    pub(crate) fn plan(url: &str) -> Plan {
+        Plan {
+            url: url.parse().unwrap(),
+            address: "127.0.0.1:443".parse().unwrap(),
+            tls: TlsPlan::any(),
+            operation: Operation::Requests,
+            arrival: Arrival::CLOSED,
+            connections: 64,
+            cpus: CpuList::from(1),
+            stop: Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) },
+            receive: Receive::Walk,
+            verify: OneIn(NonZeroU32::new(64).unwrap()),
+            timeout: Nanos(1_000_000_000),
+            objects: None,
+            ramp: Nanos(0),
+            close: Close::Fin,
+            seed: 0,
+        }
+    }
+
+    pub(crate) fn negotiated() -> Negotiated {
+        Negotiated {
+            version: Version::Tls13,
+            suite: Suite::parse("TLS_AES_128_GCM_SHA256").unwrap(),
+            group: Some(Group::X25519),
+            signature_scheme: Some(0x0403),
+            certificate_key: Some(CertificateKey::EcdsaP256),
+            encrypt_then_mac: false,
+            resumed: false,
+        }
+    }
+
+    /// Of a window of 600 ms in which 64 connections brought `completed` objects of 1 MiB.
+    pub(crate) fn outcome(completed: u64) -> Outcome {
+        Outcome {
+            window: Nanos(600_000_000),
+            interrupted: false,
+            arrivals: load::ArrivalCounts::default(),
+            completed,
+            in_flight: 64,
+            failures: Failures::default(),
+            bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
+            latencies: Latencies::default(),
+            under_way: Latencies::default(),
+            negotiated: vec![(negotiated(), 64)],
+            objects: vec![completed],
+            verified: Verified {
+                signatures: 1,
+                walked: completed - completed / 64,
+                opened: completed / 64,
+                compared: completed / 64,
+                ..Verified::default()
+            },
+            lost: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What limited a trial.
+//!
+//! A rate is a statement about the server only where the server was the limit. So candidates are
+//! judged in an order in which each excuses those behind it: with failing operations nothing else
+//! is worth asking; a client without descriptors, ports or CPU did not load the server fully; only
+//! then is a busy server the answer.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::Evidence;
+
+/// One failed operation in a hundred: more, and the mix of what is measured is another one.
+pub const ERRORS: f64 = 0.01;
+
+/// A SYN that finds the accept queue full is sent again after one second (RFC 6298, section 2.1).
+/// Where that idles the connections for a twentieth of their time, the load is not what was asked.
+pub const ACCEPT_QUEUE_LOSS: f64 = 0.05;
+
+/// An event loop has nothing left well before 100%: answers wait for it, and the closed loop slows.
+pub const CLIENT_BUSY: f64 = 0.90;
+
+/// A part of waiting in `client_busy` above which others are to blame rather than the client.
+pub const CLIENT_WAITING: f64 = 0.10;
+
+/// A server that waits for nothing still yields a little to interrupts.
+pub const SERVER_BUSY: f64 = 0.95;
+
+/// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
+/// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less cannot be told apart.
+pub const NOISE: f64 = 0.10;
+
+/// How busy a hyperthread beside the server's must be to slow it by a tenth: two busy ones share
+/// what one would have, so each loses about half.
+pub const SIBLING_BUSY: f64 = 0.25;
+
+/// A server that completes all that it is offered, but for what is under way at the window's ends.
+pub const OFFERED_SERVED: f64 = 0.98;
+
+/// What limited a trial, in the order in which it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Too many operations failed, something that was checked was wrong, or nothing completed and
+    /// nothing else explains it.
+    Errors,
+    /// The client or the server had no file descriptor left.
+    Descriptors,
+    /// The client had no port left.
+    Ports,
+    /// The server's accept queue overflowed.
+    AcceptQueue,
+    /// The client's CPUs.
+    ClientCpu,
+    /// The CPUs of what stands behind the server.
+    Backend,
+    /// The server's CPUs, or as many of them as it has threads for.
+    ServerCpu,
+    /// The network between client and server.
+    Network,
+    /// The limit that a search keeps: the next larger load broke it.
+    LatencyLimit,
+    /// No more was asked for: all operations that were meant to start were done.
+    OfferedLoad,
+    /// Something else used the CPUs.
+    Noise,
+    /// Nothing that could be seen.
+    Unknown,
+}
+
+impl Limit {
+    /// The name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::Descriptors => "descriptors",
+            Self::Ports => "ports",
+            Self::AcceptQueue => "accept-queue",
+            Self::ClientCpu => "client-cpu",
+            Self::Backend => "backend",
+            Self::ServerCpu => "server-cpu",
+            Self::Network => "network",
+            Self::LatencyLimit => "latency-limit",
+            Self::OfferedLoad => "offered-load",
+            Self::Noise => "noise",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What limited a trial, with the evidence of every candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What limited it.
+    pub limit: Limit,
+    /// All figures.
+    pub evidence: Evidence,
+}
+
+impl Verdict {
+    /// Judges a trial by its evidence.
+    #[must_use]
+    pub fn of(evidence: Evidence) -> Self {
+        Self { limit: limit(&evidence), evidence }
+    }
+}
+
+fn limit(e: &Evidence) -> Limit {
+    let lacking = e.descriptors_lacking + e.ports_lacking;
+    // Connections that this machine could not make have limits of their own, behind.
+    let failed = e.failed.saturating_sub(lacking);
+    let ended = failed + e.completed;
+    if failed > 0 && failed as f64 >= ERRORS * ended as f64 {
+        return Limit::Errors;
+    }
+    // Checked on a sample: a wrong one stands for many that nobody looked at.
+    if e.wrong_bodies > 0 || e.unauthentic_handshakes > 0 {
+        return Limit::Errors;
+    }
+    let at_least = |share: Option<f64>, threshold| share.is_some_and(|share| share >= threshold);
+    if e.descriptors_lacking > 0 || at_least(e.server_descriptors, 1.0) {
+        return Limit::Descriptors;
+    }
+    if e.ports_lacking > 0 {
+        return Limit::Ports;
+    }
+    if at_least(e.accept_queue_loss, ACCEPT_QUEUE_LOSS) {
+        return Limit::AcceptQueue;
+    }
+    if at_least(e.client_busy, CLIENT_BUSY) {
+        return Limit::ClientCpu;
+    }
+    if at_least(e.backend_busy, SERVER_BUSY) {
+        return Limit::Backend;
+    }
+    let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
+    // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
+    // was idle and nobody else ran there, the server had all that there is.
+    let nothing_idle = e.server_busy.is_some()
+        && e.server_cpus_idle.is_some_and(|idle| idle <= 1.0 - SERVER_BUSY)
+        && !is_noisy;
+    if at_least(e.server_busy, SERVER_BUSY) || nothing_idle || e.has_few_workers() {
+        return Limit::ServerCpu;
+    }
+    let is_all_served = at_least(e.offered_served, OFFERED_SERVED);
+    // A network that loses segments and still brings all that was offered is not the limit.
+    let network = e.network.as_ref();
+    if network.is_some_and(|network| network.is_full() || (network.is_lossy() && !is_all_served)) {
+        return Limit::Network;
+    }
+    if e.beyond_limit.is_some() {
+        return Limit::LatencyLimit;
+    }
+    if is_all_served {
+        return Limit::OfferedLoad;
+    }
+    if is_noisy || at_least(e.sibling_busy, SIBLING_BUSY) {
+        return Limit::Noise;
+    }
+    // Where nothing ended, nothing failed, and nobody was busy, the server does not answer.
+    if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
+}

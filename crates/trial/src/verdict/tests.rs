@@ -1,0 +1,366 @@
+use super::*;
+use crate::evidence::NetworkEvidence;
+
+/// A trial that the server limited, with every other candidate far from its threshold.
+fn server_bound() -> Evidence {
+    Evidence {
+        completed: 10_000,
+        failed: 0,
+        failed_share: Some(0.0),
+        descriptors_lacking: 0,
+        ports_lacking: 0,
+        listen_overflows: Some(0),
+        listen_drops: Some(0),
+        accept_queue_loss: Some(0.0),
+        client_busy: Some(0.2),
+        client_waiting: Some(0.01),
+        server_busy: Some(0.99),
+        server_waiting: Some(0.0),
+        server_busiest_thread: Some(0.99),
+        server_saturated: Some(1.0),
+        server_cpus_idle: Some(0.005),
+        steal: Some(0.0),
+        foreign: Some(0.0),
+        ..Evidence::default()
+    }
+}
+
+/// That the server is far from busy.
+fn idle(e: &mut Evidence) {
+    e.server_busy = Some(0.3);
+    e.server_busiest_thread = Some(0.3);
+    e.server_saturated = Some(0.0);
+    e.server_cpus_idle = Some(0.7);
+}
+
+/// The verdict on a server-bound trial that is changed.
+fn judged(change: impl FnOnce(&mut Evidence)) -> Verdict {
+    let mut evidence = server_bound();
+    change(&mut evidence);
+    Verdict::of(evidence)
+}
+
+fn limit_of(change: impl FnOnce(&mut Evidence)) -> Limit {
+    judged(change).limit
+}
+
+#[test]
+fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
+    let verdict = judged(|_| {});
+    assert_eq!(verdict.limit, Limit::ServerCpu);
+    assert_eq!(
+        verdict.reason(),
+        "the server's CPU: the server used 99.0% of its CPUs (idle 0.5%); the \
+         client's busiest thread was 20.0% busy"
+    );
+    let idle = |e: &mut Evidence| {
+        e.server_cpus_idle = Some(0.06);
+        e.server_saturated = Some(0.0);
+    };
+    assert_eq!(
+        limit_of(|e| {
+            e.server_busy = Some(0.95);
+            idle(e);
+        }),
+        Limit::ServerCpu
+    );
+    assert_ne!(
+        limit_of(|e| {
+            e.server_busy = Some(0.949);
+            idle(e);
+        }),
+        Limit::ServerCpu
+    );
+}
+
+#[test]
+fn one_wrong_answer_of_a_sample_is_one_too_many() {
+    let wrong = judged(|e| {
+        (e.failed, e.failed_share) = (12, Some(0.0012));
+        (e.wrong_bodies, e.checked_bodies) = (12, 31);
+    });
+    assert_eq!(wrong.limit, Limit::Errors);
+    assert_eq!(wrong.reason(), "12 of 31 bodies that were checked were wrong");
+    let unauthentic = judged(|e| (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16));
+    assert_eq!(unauthentic.limit, Limit::Errors);
+    assert_eq!(
+        unauthentic.reason(),
+        "1 of 16 handshakes that were checked did not authenticate the server"
+    );
+}
+
+#[test]
+fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
+    let offered = |served, busy| {
+        judged(|e| {
+            e.offered_served = Some(served);
+            idle(e);
+            e.server_busy = Some(busy);
+            e.server_cpus_idle = Some(1.0 - busy);
+            e.steal = Some(0.2);
+        })
+    };
+    let verdict = offered(0.98, 0.5);
+    assert_eq!(verdict.limit, Limit::OfferedLoad);
+    assert!(verdict.reason().starts_with("the load that was offered: "), "{verdict:?}");
+    assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
+    assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
+}
+
+#[test]
+fn a_limit_that_the_next_load_breaks_is_what_limits_a_server_that_is_not_busy() {
+    let at = |beyond, busy, client| {
+        judged(|e| {
+            e.beyond_limit = beyond;
+            idle(e);
+            e.server_busy = Some(busy);
+            e.server_cpus_idle = Some(1.0 - busy);
+            e.client_busy = Some(client);
+            e.offered_served = Some(1.0);
+            e.steal = Some(0.2);
+        })
+    };
+    let verdict = at(Some(1.25), 0.5, 0.2);
+    assert_eq!(verdict.limit, Limit::LatencyLimit);
+    assert!(verdict.reason().contains("reached 125.0% of it"), "{}", verdict.reason());
+    assert!(verdict.remedy().contains("find.while"), "{}", verdict.remedy());
+    assert_eq!(at(None, 0.5, 0.2).limit, Limit::OfferedLoad);
+    assert_eq!(at(Some(1.25), 0.96, 0.2).limit, Limit::ServerCpu);
+    assert_eq!(at(Some(1.25), 0.5, 0.95).limit, Limit::ClientCpu);
+}
+
+#[test]
+fn interrupt_work_on_the_servers_cpus_is_the_servers() {
+    let with_idle = |share| {
+        limit_of(|e| {
+            idle(e);
+            e.server_busy = Some(0.85);
+            e.server_cpus_idle = Some(share);
+        })
+    };
+    assert_eq!(with_idle(0.04), Limit::ServerCpu);
+    assert_eq!(with_idle(0.06), Limit::Unknown);
+}
+
+#[test]
+fn one_failure_in_a_hundred_is_the_limit() {
+    assert_eq!(limit_of(|e| e.failed = 102), Limit::Errors);
+    assert_eq!(limit_of(|e| e.failed = 100), Limit::ServerCpu);
+    let verdict = judged(|e| {
+        e.completed = 0;
+        idle(e);
+    });
+    assert_eq!(
+        (verdict.limit, verdict.reason().as_str()),
+        (Limit::Errors, "no operation ended within the window")
+    );
+    assert_eq!(limit_of(idle), Limit::Unknown);
+    // Where nothing completed because somebody had no time, that is the limit.
+    assert_eq!(limit_of(|e| e.completed = 0), Limit::ServerCpu);
+}
+
+#[test]
+fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
+    let lacking_descriptors = |e: &mut Evidence| {
+        e.descriptors_lacking = 5_000;
+        e.failed = 5_000;
+    };
+    assert_eq!(limit_of(lacking_descriptors), Limit::Descriptors);
+    assert_eq!(
+        limit_of(|e| {
+            lacking_descriptors(e);
+            e.completed = 0;
+        }),
+        Limit::Descriptors
+    );
+    assert_eq!(
+        limit_of(|e| {
+            lacking_descriptors(e);
+            e.failed += 500;
+        }),
+        Limit::Errors
+    );
+    assert_eq!(
+        limit_of(|e| {
+            e.ports_lacking = 1;
+            e.failed = 1;
+        }),
+        Limit::Ports
+    );
+    assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
+    let of_server = judged(|e| e.server_descriptors = Some(1.0));
+    assert_eq!(of_server.limit, Limit::Descriptors);
+    assert_eq!(of_server.reason(), "the server had all its file descriptors open");
+    assert!(of_server.remedy().contains("prlimit"), "{}", of_server.remedy());
+    assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
+}
+
+#[test]
+fn an_overflowing_accept_queue_counts_by_the_time_that_it_costs() {
+    assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.05)), Limit::AcceptQueue);
+    assert_eq!(limit_of(|e| e.accept_queue_loss = Some(0.049)), Limit::ServerCpu);
+}
+
+#[test]
+fn a_busy_client_comes_before_a_busy_server() {
+    let verdict = judged(|e| e.client_busy = Some(0.9));
+    assert_eq!(verdict.limit, Limit::ClientCpu);
+    assert!(verdict.remedy().contains("more CPUs (--cpus)"), "{}", verdict.remedy());
+    assert_eq!(limit_of(|e| e.client_busy = Some(0.899)), Limit::ServerCpu);
+}
+
+#[test]
+fn a_client_that_waits_for_its_cpu_names_the_others() {
+    let verdict = judged(|e| {
+        e.client_busy = Some(0.97);
+        e.client_waiting = Some(0.8);
+    });
+    assert_eq!(verdict.limit, Limit::ClientCpu);
+    let expected = "ran 17.0% and waited 80.0% of the time, while others ran on its CPU;";
+    assert!(verdict.reason().contains(expected), "{}", verdict.reason());
+    assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
+}
+
+#[test]
+fn others_on_the_cpus_are_noise() {
+    let beside = |foreign, steal| {
+        judged(|e| {
+            idle(e);
+            e.foreign = Some(foreign);
+            e.steal = Some(steal);
+            // The others left nothing idle: that must not look like a busy server.
+            e.server_cpus_idle = Some(if foreign + steal > 0.0 { 0.0 } else { 0.5 });
+        })
+    };
+    assert_eq!(beside(0.1, 0.0).limit, Limit::Noise);
+    assert_eq!(beside(0.0, 0.1).limit, Limit::Noise);
+    assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
+    assert_eq!(
+        beside(0.5, 0.2).reason(),
+        "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
+         hypervisor took 20.0% of a CPU"
+    );
+    let beside = |busy| {
+        judged(|e| {
+            idle(e);
+            e.sibling_busy = Some(busy);
+        })
+    };
+    assert_eq!(beside(0.24).limit, Limit::Unknown);
+    assert_eq!(
+        (beside(0.25).limit, beside(0.25).reason().as_str()),
+        (
+            Limit::Noise,
+            "noise: a hyperthread that shares a core with the server was 25.0% busy with \
+             something else than the client"
+        )
+    );
+    // A server without CPU left has its limit, though noise lowers it.
+    assert_eq!(limit_of(|e| e.sibling_busy = Some(1.0)), Limit::ServerCpu);
+}
+
+#[test]
+fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
+    let verdict = judged(|e| {
+        idle(e);
+        (e.server_busy, e.server_cpus_idle) = (Some(0.5), Some(0.5));
+        (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
+    });
+    assert_eq!(verdict.limit, Limit::ServerCpu);
+    assert!(verdict.reason().contains("its busiest thread 99.0% of one"), "{verdict:?}");
+    assert!(verdict.remedy().contains("give it more workers"), "{}", verdict.remedy());
+    // One of two equal workers is saturated: the load is uneven.
+    let uneven = judged(|e| {
+        idle(e);
+        (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.6));
+    });
+    assert_eq!(uneven.limit, Limit::Unknown);
+    assert!(uneven.remedy().contains("unevenly"), "{}", uneven.remedy());
+}
+
+#[test]
+fn a_full_or_lossy_network_comes_behind_the_ends_and_before_the_offer() {
+    let with = |network: NetworkEvidence, offered: Option<f64>| {
+        judged(|e| {
+            idle(e);
+            e.foreign = Some(0.5);
+            e.offered_served = offered;
+            e.network = Some(network);
+        })
+    };
+    let veth = NetworkEvidence { interface: "veth1".into(), ..NetworkEvidence::default() };
+    let full = NetworkEvidence { queued: 1.0, bits_per_s: 20_000_000, ..veth.clone() };
+    let lossy = NetworkEvidence { retransmitted: Some(0.02), ..veth.clone() };
+    let verdict = with(full.clone(), None);
+    assert_eq!(verdict.limit, Limit::Network);
+    assert_eq!(
+        verdict.reason(),
+        "the network: packets waited before veth1, which carried 20.00 Mb/s, 100.0% of the \
+         time; the server used 30.0% of its CPUs (idle 70.0%)"
+    );
+    assert!(verdict.remedy().contains("tc -s qdisc show"), "{}", verdict.remedy());
+    let fast = NetworkEvidence { used: Some(0.97), bits_per_s: 970_000_000, ..veth.clone() };
+    let reason = with(fast, None).reason();
+    assert!(reason.starts_with("the network: veth1 carried 970.00 Mb/s, 97.0% of"), "{reason}");
+    assert!(with(lossy.clone(), None).reason().contains("2.0% of the segments were sent again"));
+    assert_eq!(with(full.clone(), Some(1.0)).limit, Limit::Network);
+    assert_eq!(with(lossy.clone(), Some(0.5)).limit, Limit::Network);
+    assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
+    assert_eq!(with(veth, None).limit, Limit::Noise);
+    assert_eq!(limit_of(|e| e.network = Some(full)), Limit::ServerCpu);
+}
+
+#[test]
+fn where_nobody_is_busy_more_load_is_needed() {
+    let verdict = judged(idle);
+    assert_eq!(verdict.limit, Limit::Unknown);
+    assert!(verdict.remedy().contains("more connections (--connections)"));
+}
+
+#[test]
+fn a_busy_backend_is_the_limit_before_the_server_and_behind_the_client() {
+    let verdict = judged(|e| e.backend_busy = Some(0.95));
+    assert_eq!(verdict.limit, Limit::Backend);
+    assert!(verdict.reason().contains("its backend was 95.0% busy"), "{}", verdict.reason());
+    assert!(verdict.remedy().contains("leave the backend more CPUs"));
+    assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
+    let with_client = limit_of(|e| {
+        (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95));
+    });
+    assert_eq!(with_client, Limit::ClientCpu);
+}
+
+#[test]
+fn a_server_that_is_not_seen_is_never_the_limit() {
+    let verdict = judged(|e| {
+        idle(e);
+        e.server_busy = None;
+        e.server_cpus_idle = None;
+    });
+    assert_eq!(verdict.limit, Limit::Unknown);
+    assert!(verdict.reason().contains("how busy the server was is not known"));
+    assert!(verdict.remedy().contains("--server-pid"));
+}
+
+#[test]
+fn the_journals_names_are_those_that_are_printed() {
+    for limit in [
+        Limit::Errors,
+        Limit::Descriptors,
+        Limit::Ports,
+        Limit::AcceptQueue,
+        Limit::ClientCpu,
+        Limit::Backend,
+        Limit::ServerCpu,
+        Limit::Network,
+        Limit::LatencyLimit,
+        Limit::OfferedLoad,
+        Limit::Noise,
+        Limit::Unknown,
+    ] {
+        let json = serde_json::to_value(limit).unwrap();
+        assert_eq!(json, limit.name());
+        let verdict = Verdict { limit, evidence: server_bound() };
+        assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
+    }
+}

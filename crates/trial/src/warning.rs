@@ -1,0 +1,310 @@
+//! What a reader should know before believing a trial's figures.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::{Hertz, percent, thousands};
+
+use observe::ObserveError;
+use peers::PeerReport;
+
+use crate::line::{CoreHz, Operations};
+use crate::reading::ProcessesChanged;
+use crate::receipt::Obtained;
+use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
+
+/// A core frequency that moved more than this makes the trial's rate one of two machines.
+pub const FREQUENCY_MOVED: f64 = 0.10;
+
+/// A warning in three parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    pub kind: WarningKind,
+    pub seen: String,
+    /// What is likely behind it.
+    pub likely_cause: String,
+    /// What to do next.
+    pub remedy: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// Server and client may run on the same CPU.
+    SharedCpus,
+    /// Server and client run on hyperthreads of one core.
+    SiblingCpus,
+    /// The hypervisor took CPU time.
+    Steal,
+    /// Other programs used the CPUs.
+    ForeignWork,
+    /// The core's frequency changed during the trial.
+    FrequencyMoved,
+    /// Some operations failed, too few to be the limit.
+    FewErrors,
+    /// Less completed than there are connections.
+    FewOperations,
+    /// Connections that were to be kept were not.
+    ConnectionsNotKept,
+    /// The server got or lost processes within the window.
+    ProcessesChanged,
+    /// What each CPU did is not known.
+    CoresUnknown,
+    /// The served objects lie on a disk.
+    ObjectsOnDisk,
+    /// What stands behind the server runs on the CPUs of server or client.
+    SharedBackend,
+    /// A hyperthread beside the server's was busy with neither the server nor the client.
+    BusySibling,
+    /// Handshakes negotiated more than one of what was left open.
+    Mixed,
+    /// The server has fewer busy threads than CPUs.
+    FewWorkers,
+    /// Another program made the load, and nobody has verified its counts.
+    PeerClient,
+}
+
+/// Where server and client run, as far as it matters to what their figures mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Neighbours {
+    /// Apart, or not known to be otherwise.
+    #[default]
+    Apart,
+    /// On CPUs that slow each other down, as hyperthreads of one core do.
+    Siblings,
+    /// At least one CPU is both's.
+    Shared,
+}
+
+impl Warning {
+    /// All that a trial gives reason for.
+    #[must_use]
+    pub fn of(
+        neighbours: Neighbours,
+        verdict: &Verdict,
+        operations: &Operations,
+        connections: usize,
+        core: CoreHz,
+    ) -> Vec<Self> {
+        [
+            Self::neighbours(neighbours),
+            Self::steal(verdict),
+            Self::foreign_work(verdict),
+            Self::busy_sibling(verdict),
+            Self::few_workers(verdict),
+            Self::frequency(core),
+            Self::few_errors(verdict),
+            Self::few_operations(operations, connections),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Of a server whose CPU time is not known because its processes changed.
+    pub(crate) fn processes_changed(change: ProcessesChanged) -> Self {
+        let ProcessesChanged { before, after } = change;
+        Self {
+            kind: WarningKind::ProcessesChanged,
+            seen: format!(
+                "the server's processes changed within the window ({before} at its start, {after} \
+                 at its end), so its CPU time is not known"
+            ),
+            likely_cause: "it starts and ends processes with the load".into(),
+            remedy: "fix the number of its processes, or warm up longer (--warmup)".into(),
+        }
+    }
+
+    /// Of a load on kept connections of which so many were opened within the window all the same,
+    /// where that is more than one for two operations.
+    #[must_use]
+    pub fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
+        (completed > 0 && 2 * opened > completed).then(|| Self {
+            kind: WarningKind::ConnectionsNotKept,
+            seen: format!(
+                "{} connections were opened for {} requests, though they were to be kept",
+                thousands(opened),
+                thousands(completed)
+            ),
+            likely_cause: "the server closes after a response, or the window is short".into(),
+            remedy: "let the server keep connections, or ask for one-request-per-connection".into(),
+        })
+    }
+
+    /// Of handshakes that did not all negotiate the same. What was asked for is a mismatch where it
+    /// differs; this is what was left open.
+    pub(crate) fn mixed(obtained: &Obtained) -> Option<Self> {
+        let of = [
+            &obtained.tls,
+            &obtained.suite,
+            &obtained.group,
+            &obtained.signature_scheme,
+            &obtained.certificate_key,
+        ];
+        let names = of.into_iter().find(|names| names.len() > 1)?;
+        let names: Vec<String> =
+            names.iter().map(|(name, count)| format!("{name} in {}", thousands(*count))).collect();
+        Some(Self {
+            kind: WarningKind::Mixed,
+            seen: format!("not all handshakes were alike: {}", names.join(", ")),
+            likely_cause: "the server changed, or there are several behind one address".into(),
+            remedy: "name what you want (--tls, --suite, --group): the figures are of a mixture"
+                .into(),
+        })
+    }
+
+    /// Of a trial of which noise and idle CPUs could not be seen.
+    pub(crate) fn cores_unknown(error: &ObserveError) -> Self {
+        Self {
+            kind: WarningKind::CoresUnknown,
+            seen: format!("CPU by core could not be read: {error}"),
+            likely_cause: "/proc/stat is hidden from this process, or of another form".into(),
+            remedy: "see with other means that nothing else runs on these CPUs".into(),
+        }
+    }
+
+    /// Of a server whose objects lie on a disk, with the words of whoever put them there.
+    #[must_use]
+    pub fn objects_on_disk(note: &str) -> Self {
+        Self {
+            kind: WarningKind::ObjectsOnDisk,
+            seen: note.to_owned(),
+            likely_cause: "/dev/shm is missing, or the memory is full".into(),
+            remedy: "make room in /dev/shm, and measure again".into(),
+        }
+    }
+
+    /// Of a load that another program made.
+    pub(crate) fn peer_client(peer: &PeerReport) -> Self {
+        Self {
+            kind: WarningKind::PeerClient,
+            seen: format!("counts are {}'s own; toll verified nothing", peer.client),
+            likely_cause: "another program was asked to make the load".into(),
+            remedy: peer.caution.clone(),
+        }
+    }
+
+    /// Of a server whose backend runs on the CPUs of server or client.
+    pub(crate) fn shared_backend(verdict: &Verdict) -> Self {
+        let used =
+            verdict.evidence.backend_busy.map_or_else(|| "an unknown share".to_owned(), percent);
+        Self {
+            kind: WarningKind::SharedBackend,
+            seen: format!(
+                "the server's backend runs on CPUs of client or server, and used {used} of them"
+            ),
+            likely_cause: "there are no CPUs beside those two".into(),
+            remedy: "compare costs per CPU-second, not rates; give the backend a CPU of its own"
+                .into(),
+        }
+    }
+
+    /// Of server and client CPUs that slow each other down.
+    #[must_use]
+    pub fn neighbours(neighbours: Neighbours) -> Option<Self> {
+        match neighbours {
+            Neighbours::Apart => None,
+            Neighbours::Shared => Some(Self {
+                kind: WarningKind::SharedCpus,
+                seen: "server and client may run on the same CPU".into(),
+                likely_cause: "there is one CPU only, or their lists of CPUs overlap".into(),
+                remedy: "compare costs per operation, not rates; give them CPUs of their own"
+                    .into(),
+            }),
+            Neighbours::Siblings => Some(Self {
+                kind: WarningKind::SiblingCpus,
+                seen: "work on the client's CPU slows the server's CPU".into(),
+                likely_cause: "they are hyperthreads of one core".into(),
+                remedy: "give the client CPUs of another core, if there is one".into(),
+            }),
+        }
+    }
+
+    fn steal(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.steal.filter(|share| *share >= NOISE)?;
+        Some(Self {
+            kind: WarningKind::Steal,
+            seen: format!("the hypervisor took {} of a CPU", percent(share)),
+            likely_cause: "other virtual machines on the host are busy".into(),
+            remedy: "measure again later, or on a host of your own".into(),
+        })
+    }
+
+    fn foreign_work(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
+        Some(Self {
+            kind: WarningKind::ForeignWork,
+            seen: format!("other programs used {} of these CPUs", percent(share)),
+            likely_cause: "something else runs on the CPUs of server or client".into(),
+            remedy: "stop it, or measure on other CPUs".into(),
+        })
+    }
+
+    fn busy_sibling(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.sibling_busy.filter(|share| *share >= SIBLING_BUSY)?;
+        Some(Self {
+            kind: WarningKind::BusySibling,
+            seen: format!("a hyperthread beside the server's was {} busy", percent(share)),
+            likely_cause: "another program runs on a CPU that shares its core with the server"
+                .into(),
+            remedy: "stop it, or keep it from there (taskset -cp LIST PID): it slows the server"
+                .into(),
+        })
+    }
+
+    fn few_workers(verdict: &Verdict) -> Option<Self> {
+        let e = &verdict.evidence;
+        let busiest = e.server_busiest_thread.filter(|_| e.has_few_workers())?;
+        Some(Self {
+            kind: WarningKind::FewWorkers,
+            seen: format!(
+                "the server's busiest thread used {} of a CPU, all its CPUs together {}",
+                percent(busiest),
+                percent(e.server_busy.unwrap_or_default())
+            ),
+            likely_cause: "it has fewer workers than CPUs".into(),
+            remedy: "give it a worker for each CPU, or tell it fewer CPUs".into(),
+        })
+    }
+
+    fn frequency(core: CoreHz) -> Option<Self> {
+        let (before, after) = (core.before? as f64, core.after? as f64);
+        ((after / before - 1.0).abs() > FREQUENCY_MOVED).then(|| Self {
+            kind: WarningKind::FrequencyMoved,
+            seen: format!("the core ran at {} before and {} after", Hertz(before), Hertz(after)),
+            likely_cause: "turbo, heat, or a neighbour on the same processor".into(),
+            remedy: "believe medians over several trials only, or fix the frequency".into(),
+        })
+    }
+
+    fn few_errors(verdict: &Verdict) -> Option<Self> {
+        let share = verdict.evidence.failed_share.filter(|share| *share > 0.0)?;
+        (share < ERRORS).then(|| Self {
+            kind: WarningKind::FewErrors,
+            seen: format!("{} operations failed", thousands(verdict.evidence.failed)),
+            likely_cause: "the first error of each kind tells".into(),
+            remedy: "find out before taking the latencies: failed operations are not in them"
+                .into(),
+        })
+    }
+
+    fn few_operations(operations: &Operations, connections: usize) -> Option<Self> {
+        let completed = operations.completed;
+        (0 < completed && completed < connections as u64).then(|| Self {
+            kind: WarningKind::FewOperations,
+            seen: format!("{completed} operations completed on {connections} connections"),
+            likely_cause: "one operation takes longer than the window".into(),
+            remedy: "measure longer (--duration); the latencies are of the fastest operations only"
+                .into(),
+        })
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; likely: {}; {}", self.seen, self.likely_cause, self.remedy)
+    }
+}
