@@ -5,8 +5,8 @@
 //! and whatever its sibling does. Registers on both sides, because some cores (Intel Golden Cove)
 //! add small constants while renaming, in no cycle at all.
 //!
-//! Four such chains side by side want four additions a cycle, which is all that many cores have;
-//! so they tell whether a hyperthread sibling uses the core's adders too.
+//! Four such chains side by side need four additions per cycle, which is all that many cores have;
+//! so they show whether a hyperthread sibling uses the core's adders too.
 
 /// Additions of one block, which is what the loops below do in one round.
 pub(crate) const BLOCK: u64 = 200;

@@ -1,8 +1,8 @@
-//! What of this machine will spoil a measurement, and what mends it.
+//! What on this machine will spoil a measurement, and how to fix it.
 //!
-//! One file an item. What the kernel tells in files is read through a [`Root`], so that the trees of
-//! other machines test it; what has to be measured is a value, [`Measured`]. So [`judge`] is a
-//! function of both, and [`Measured::of_this_machine`] the only place that takes time.
+//! One file per item. What the kernel reports in files is read through a [`Root`], so that the
+//! trees of other machines test it; what has to be measured is a value, [`Measured`]. So [`judge`]
+//! is a function of both, and [`Measured::of_this_machine`] the only place that takes time.
 //!
 //! The limits that are judged by are toll's opinion, not the kernel's, and each file says why. This is
 //! the only part of this crate that judges.
@@ -31,7 +31,7 @@ mod steal;
 mod time_wait;
 mod turbo;
 
-pub use item::{Change, Item, Judgement, Mend, Trouble};
+pub use item::{Change, Fix, Item, Judgement, Trouble};
 pub use measured::{Measured, Stage};
 pub use openssl::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 pub use programs::Program;

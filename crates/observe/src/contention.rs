@@ -1,7 +1,7 @@
 //! Which CPUs share a core, and whether a CPU's sibling is busy now.
 //!
 //! A virtual machine often hides that two of its CPUs are hyperthreads of one core. But they share
-//! the core's adders, and four chains of additions want nearly all of them: beside
+//! the core's adders, and four chains of additions use nearly all of them: beside
 //! a busy sibling they are a fifth to a third slower. The cycles come from a single chain that runs
 //! right before, so the core's frequency does not matter.
 //!
@@ -27,7 +27,7 @@ const SAMPLES: usize = 41;
 /// cores have had four adders or more since Haswell and Zen) and beside a busy one (2.3 to 2.9).
 pub(crate) const QUIET: f64 = 3.2;
 
-/// A ratio below this tells that two CPUs share a core.
+/// A ratio below this shows that two CPUs share a core.
 const SHARED: f64 = 0.85;
 
 /// Additions a cycle that four chains reach on `cpu` now; the median of samples over less than a
@@ -41,7 +41,7 @@ pub fn throughput(cpu: usize) -> Result<f64, ObserveError> {
     median_of(&samples)
 }
 
-/// Whether the core behind `cpu` does nothing else at this moment.
+/// Whether the core of `cpu` does nothing else at this moment.
 ///
 /// # Errors
 /// As [`throughput`]; and not available but on x86-64, because elsewhere the number of adders is
@@ -50,7 +50,7 @@ pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
     if cfg!(target_arch = "x86_64") {
         Ok(throughput(cpu)? >= QUIET)
     } else {
-        Err(ObserveError::NotAvailable("how many adders this processor has is not known"))
+        Err(ObserveError::NotAvailable("the number of this processor's adders is not known"))
     }
 }
 
@@ -93,7 +93,7 @@ fn check_supported() -> Result<(), ObserveError> {
     if chains::SUPPORTED {
         Ok(())
     } else {
-        Err(ObserveError::NotAvailable("there are no addition chains for this processor"))
+        Err(ObserveError::NotAvailable("toll has no addition chains for this processor"))
     }
 }
 
@@ -118,13 +118,13 @@ const ROUNDS: usize = 15;
 const SAMPLES_A_HALF: usize = 25;
 /// Laps of the second CPU, of about 1 µs each, without which a sample does not count.
 const LAPS_A_SAMPLE: u64 = 3;
-/// How long a pair may take where other work wants both CPUs.
+/// How long a pair may take where other work uses both CPUs.
 const PAIR_LIMIT: Duration = Duration::from_secs(3);
 
 /// The throughput of `first` while a thread on `second` adds, over that while it pauses.
 ///
 /// The thread keeps its CPU while it pauses, instead of leaving it, so that the CPU is quiet for
-/// certain: on a busy machine somebody else would work there in its stead. And a sample counts
+/// certain: on a busy machine another program would run there instead. And a sample counts
 /// only if that thread ran during it.
 fn ratio(first: usize, second: usize) -> Result<f64, ObserveError> {
     let neighbour = Neighbour::start(second)?;
@@ -145,7 +145,7 @@ const ADD: u8 = 0;
 const PAUSE: u8 = 1;
 const END: u8 = 2;
 
-/// A thread that adds or pauses on a CPU as it is told; it ends when this is dropped.
+/// A thread that adds or pauses on a CPU as requested; it ends when this is dropped.
 struct Neighbour {
     cpu: usize,
     shared: Arc<Shared>,

@@ -1,6 +1,6 @@
 //! The core under the calling thread, at this moment: its frequency and whether it is shared.
 //!
-//! For measurements that are themselves as short as 100 µs and want to stand between two such
+//! For measurements that are themselves as short as 100 µs and are taken between two such
 //! readings. [`core_hz`](crate::core_hz) takes a hundred times as long and is that much surer.
 
 use std::time::Instant;
@@ -30,7 +30,7 @@ impl CoreReading {
     pub fn take() -> Result<Self, ObserveError> {
         if !chains::SUPPORTED {
             return Err(ObserveError::NotAvailable(
-                "there is no addition chain for this processor",
+                "toll has no addition chain for this processor",
             ));
         }
         let start = Instant::now();

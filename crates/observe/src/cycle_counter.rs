@@ -85,7 +85,7 @@ fn open() -> io::Result<File> {
         )
     };
     match i32::try_from(fd) {
-        // SAFETY: the descriptor is new and belongs to nobody else.
+        // SAFETY: the descriptor is new and has no other owner.
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }

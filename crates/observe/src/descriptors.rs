@@ -20,7 +20,7 @@ pub fn open_descriptors(pid: u32) -> Result<OpenDescriptors, ObserveError> {
     let limits = read(format!("/proc/{pid}/limits"))?;
     let limit = limit(&limits).ok_or_else(|| ObserveError::Malformed {
         file: "/proc/PID/limits",
-        what: "it has no number of open files".into(),
+        what: "it has no limit of open files".into(),
     })?;
     let folder = format!("/proc/{pid}/fd");
     let failed = |source| ObserveError::Unreadable { path: folder.clone().into(), source };

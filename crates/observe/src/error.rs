@@ -45,7 +45,7 @@ pub enum ObserveError {
     /// The sampling thread cannot be started or has failed.
     #[error("the CPU sampling thread failed: {0}")]
     Sampler(String),
-    /// The kernel encrypts for nobody.
+    /// The kernel encrypts nothing.
     #[error("the kernel has no TLS layer (CONFIG_TLS), or its module `tls` is not loaded")]
     NoKernelTls,
     /// This kind of machine does not give the answer.

@@ -20,14 +20,14 @@ use crate::{ObserveError, chains, on_cpu};
 const BLOCKS: u64 = 1000;
 const SAMPLES: usize = 30;
 
-/// The frequency of the core behind `cpu` at this moment. Takes two to three milliseconds of that
+/// The frequency of the core of `cpu` at this moment. Takes two to three milliseconds of that
 /// CPU's time.
 ///
 /// # Errors
 /// The processor has no such chain, or the CPU cannot be used or gives no time.
 pub fn core_hz(cpu: usize) -> Result<Hertz, ObserveError> {
     if !chains::SUPPORTED {
-        return Err(ObserveError::NotAvailable("there is no addition chain for this processor"));
+        return Err(ObserveError::NotAvailable("toll has no addition chain for this processor"));
     }
     on_cpu::run(cpu, || {
         let mut samples = [0.0; SAMPLES];

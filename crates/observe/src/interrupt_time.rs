@@ -2,8 +2,8 @@
 //!
 //! Receiving and sending over loopback is done in soft interrupts, on the time of whichever
 //! process runs at that moment. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` takes that time out of
-//! the process's; another one leaves it in. What a CPU did beside a process can only be told by
-//! whoever knows which of the two this kernel does.
+//! the process's; another one leaves it in. What else a CPU did can be computed only where it is
+//! known which of the two this kernel does.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,7 +34,7 @@ pub fn interrupt_time() -> &'static Fact<InterruptTime> {
     static FOUND: OnceLock<Fact<InterruptTime>> = OnceLock::new();
     FOUND.get_or_init(|| match config() {
         Ok(config) => {
-            // Where the line cannot be read, nobody has asked for anything special.
+            // Where the line cannot be read, the default holds.
             by_config(&config, &read("/proc/cmdline").unwrap_or_default()).into()
         }
         Err(why) => Fact::unknown(why),
@@ -62,7 +62,7 @@ fn unpacked(path: &str) -> io::Result<String> {
     Ok(text)
 }
 
-/// An option that is not set stands in a comment, or not at all on machines that do not know it.
+/// An option that is not set is in a comment, or not at all on machines that do not know it.
 /// `noirqtime` switches it off at the start (Documentation/admin-guide/kernel-parameters.txt).
 fn by_config(config: &str, command_line: &str) -> Result<InterruptTime, &'static str> {
     if !config.lines().any(|line| line.starts_with("CONFIG_")) {

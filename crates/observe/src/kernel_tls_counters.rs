@@ -25,7 +25,7 @@ impl KernelTlsCounters {
     /// The counters of the network namespace of the process `pid`.
     ///
     /// # Errors
-    /// The kernel has no TLS layer, or its module is not loaded: then it encrypts for nobody.
+    /// The kernel has no TLS layer, or its module is not loaded: then it encrypts nothing.
     pub fn of_process(pid: u32) -> Result<Self, ObserveError> {
         let folder = format!("/proc/{pid}/net");
         let file = Path::new(&folder).join("tls_stat");

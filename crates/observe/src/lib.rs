@@ -10,9 +10,9 @@
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
-//! - [`interrupt_time`]: whom the kernel charges the time of interrupts to.
+//! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
-//! - [`check`]: what of the machine will spoil a measurement, and what mends it.
+//! - [`check`]: what on the machine will spoil a measurement, and how to fix it.
 //! - [`tuning`]: makes settings, and takes them back.
 
 mod availability;

@@ -54,7 +54,7 @@ impl Link {
         Self::open(address)
     }
 
-    /// The interface by which the process `pid` sends to whoever reaches it from here at
+    /// The interface by which the process `pid` sends to a client that reaches it from here at
     /// `address`; `None` where that is no other than [`Self::to`] of it, or none at all.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ fn route(netlink: &Netlink, address: IpAddr) -> io::Result<Route> {
     (body[0], body[1]) = (family as u8, bits);
     body.extend(address_attribute(ROUTE_DESTINATION, address));
     let answers = netlink.ask(ROUTE, &body)?;
-    let answer = answers.first().ok_or_else(|| not_told("the kernel names no route"))?;
+    let answer = answers.first().ok_or_else(|| not_told("the kernel has no route"))?;
     let find = |kind| attribute(answer, ROUTE_FIXED, kind);
     let interface = find(ROUTE_INTERFACE).and_then(|value| u32_at(value, 0));
     let source = find(ROUTE_SOURCE).and_then(|value| match value.len() {

@@ -58,7 +58,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     #[test]
-    fn the_process_that_listens_is_told_from_others() {
+    fn the_listening_process_is_found_among_others() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let me = std::process::id();

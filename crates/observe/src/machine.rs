@@ -77,7 +77,7 @@ impl Machine {
             ]
         };
         facts(earlier).into_iter().zip(facts(self)).find_map(|(was, is)| match (was, is) {
-            (Some(was), Some(is)) if was != is => Some(format!("{was} then, {is} now")),
+            (Some(was), Some(is)) if was != is => Some(format!("{was} before, {is} now")),
             _ => None,
         })
     }
@@ -93,7 +93,7 @@ fn number<T: std::str::FromStr>(path: &str) -> crate::Fact<T> {
     let crate::Fact::Known(text) = line(path) else {
         return crate::Fact::unknown(format_args!("cannot read {path}"));
     };
-    text.parse().map_err(|_| format!("{path} holds `{text}`, which is no such number")).into()
+    text.parse().map_err(|_| format!("{path} holds `{text}`, which is not such a number")).into()
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_linux_tells_is_there() {
+    fn facts_that_every_linux_reports_are_there() {
         let first = CpuList::from(CpuList::allowed().unwrap().as_slice()[0]);
         let machine = Machine::read(&first);
         assert!(*machine.memory.total_bytes.known().unwrap() > 0);
@@ -132,10 +132,10 @@ mod tests {
         later.openssl = "OpenSSL 9".to_owned();
         assert_eq!(
             later.difference(&machine),
-            Some(format!("{} then, OpenSSL 9 now", machine.openssl))
+            Some(format!("{} before, OpenSSL 9 now", machine.openssl))
         );
         later.system.kernel_release = Fact::Known("9.9".to_owned());
-        assert!(later.difference(&machine).unwrap().ends_with(" then, kernel 9.9 now"));
+        assert!(later.difference(&machine).unwrap().ends_with(" before, kernel 9.9 now"));
         later.system.kernel_release = Fact::unknown("test");
         later.openssl = machine.openssl.clone();
         assert_eq!(later.difference(&machine), None, "what is not known differs from nothing");

@@ -44,7 +44,7 @@ impl Netlink {
         Ok(Self(socket))
     }
 
-    /// The answers, each the bytes behind its header.
+    /// The answers, each the bytes after its header.
     pub(crate) fn ask(&self, question: Question, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         let flags = REQUEST | if question.is_dump { DUMP } else { 0 };
         let mut message = Vec::with_capacity(HEADER + body.len());
@@ -101,7 +101,7 @@ fn add_answers(
     Ok(true)
 }
 
-/// The value of the first attribute of that kind, behind the `fixed` first bytes.
+/// The value of the first attribute of that kind, after the `fixed` first bytes.
 pub(crate) fn attribute(message: &[u8], fixed: usize, wanted: u16) -> Option<&[u8]> {
     /// Marks of nesting and byte order, no part of the kind.
     const KIND: u16 = 0x3fff;

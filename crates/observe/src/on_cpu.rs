@@ -8,7 +8,7 @@ use cpus::{CpuList, pin_current_thread};
 
 use crate::ObserveError;
 
-/// How long a probe of a few milliseconds may take where other work wants the CPU too.
+/// How long a probe of a few milliseconds may take where other work uses the CPU too.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs `work` on that CPU alone and waits for its result.

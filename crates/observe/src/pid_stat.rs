@@ -12,7 +12,8 @@ pub(crate) struct PidStat {
     pub user_ticks: u64,
     pub system_ticks: u64,
     pub threads: u64,
-    /// When it started, in ticks since boot: tells a process from a later one with its number.
+    /// When it started, in ticks since boot: distinguishes a process from a later one with the same
+    /// id.
     pub start_ticks: u64,
 }
 
@@ -29,7 +30,7 @@ impl PidStat {
     fn fields(text: &str) -> Option<Self> {
         let (_, behind_name) = text.rsplit_once(')')?;
         let fields: Vec<&str> = behind_name.split_ascii_whitespace().collect();
-        // The manual page counts from 1; the first field behind the name is its third.
+        // The manual page counts from 1; the first field after the name is its third.
         let field = |number: usize| fields.get(number - 3).copied();
         Some(Self {
             state: field(3)?.chars().next()?,

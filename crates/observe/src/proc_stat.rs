@@ -13,7 +13,7 @@ pub struct CoreTicks {
     pub irq: u64,
     /// In soft interrupts, where most of the network's receive path runs.
     pub softirq: u64,
-    /// Ready to run while the hypervisor ran somebody else.
+    /// Ready to run while the hypervisor ran another machine.
     pub steal: u64,
     /// Idle, including idle with I/O outstanding.
     pub idle: u64,
@@ -43,7 +43,7 @@ impl CoreTicks {
 /// The counters of each core that is online, from the text of `/proc/stat` (proc_stat(5)).
 ///
 /// # Errors
-/// A line of a CPU that is not as documented, a CPU that stands there twice, or no CPU at all.
+/// A line of a CPU that is not as documented, a CPU that is listed twice, or no CPU at all.
 pub fn parse_proc_stat(text: &str) -> Result<BTreeMap<usize, CoreTicks>, ObserveError> {
     let malformed = |what: String| ObserveError::Malformed { file: "/proc/stat", what };
     let mut cores = BTreeMap::new();
@@ -59,11 +59,11 @@ pub fn parse_proc_stat(text: &str) -> Result<BTreeMap<usize, CoreTicks>, Observe
         let cpu = number.parse().map_err(|_| wrong())?;
         let ticks = core_ticks(words).ok_or_else(wrong)?;
         if cores.insert(cpu, ticks).is_some() {
-            return Err(malformed(format!("CPU {cpu} stands there twice")));
+            return Err(malformed(format!("CPU {cpu} is listed twice")));
         }
     }
     if cores.is_empty() {
-        return Err(malformed("it names no CPU".into()));
+        return Err(malformed("it lists no CPU".into()));
     }
     Ok(cores)
 }

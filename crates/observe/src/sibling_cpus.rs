@@ -1,4 +1,4 @@
-//! The hyperthreads that share a core with given CPUs, as the kernel tells.
+//! The hyperthreads that share a core with given CPUs, according to the kernel.
 //!
 //! A virtual machine may tell nothing of the kind though it is so; what server and client do to each
 //! other is therefore [measured](crate::siblings). This is for the CPUs of neither.

@@ -50,7 +50,7 @@ impl ThreadCpu {
         // A thread that has not run yet has zeros too; this one has run.
         let waiting_so_far = match parse_waiting(&text)? {
             None if waiting(current_tid())?.is_none() => {
-                return Err(ObserveError::NotAvailable("the kernel keeps no account of threads"));
+                return Err(ObserveError::NotAvailable("the kernel does not account for threads"));
             }
             waiting => waiting.unwrap_or_default(),
         };

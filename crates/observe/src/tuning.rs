@@ -31,7 +31,7 @@ pub struct Made {
 }
 
 /// Makes settings and keeps the former values in the record of `folder`. What cannot be read or
-/// written is told in what is returned, and the others are made nonetheless.
+/// written is in the returned list, and the others are made all the same.
 ///
 /// # Errors
 /// The record cannot be read or written, another toll holds it, or it is of another network
@@ -40,7 +40,7 @@ pub fn apply(
     root: &Root,
     folder: &Path,
     changes: &[Change],
-    tell: &mut dyn FnMut(&Made),
+    report: &mut dyn FnMut(&Made),
 ) -> Result<Vec<Made>, TuningError> {
     let _lock = record::lock(folder)?;
     let mut record = match Record::read(folder)? {
@@ -64,7 +64,7 @@ pub fn apply(
             }),
         }
     }
-    made.iter().for_each(&mut *tell);
+    made.iter().for_each(&mut *report);
     if possible.is_empty() {
         return Ok(made);
     }
@@ -72,7 +72,7 @@ pub fn apply(
     for (change, from) in possible {
         let refused = set(root, &change.file, &change.to).err();
         let one = Made { file: change.file.clone(), from, to: change.to.clone(), refused };
-        tell(&one);
+        report(&one);
         made.push(one);
     }
     forget_what_is_as_before(root, folder, record)?;
@@ -89,7 +89,7 @@ pub fn apply(
 pub fn restore(
     root: &Root,
     folder: &Path,
-    tell: &mut dyn FnMut(&Made),
+    report: &mut dyn FnMut(&Made),
 ) -> Result<Vec<Made>, TuningError> {
     if !Record::path(folder).exists() {
         return Err(TuningError::NothingToRestore { path: Record::path(folder) });
@@ -110,7 +110,7 @@ pub fn restore(
         }
         let refused = set(root, &former.file, &former.value).err();
         let one = Made { file: former.file.clone(), from, to: former.value.clone(), refused };
-        tell(&one);
+        report(&one);
         made.push(one);
     }
     forget_what_is_as_before(root, folder, record)?;
@@ -149,7 +149,7 @@ fn set(root: &Root, file: &str, to: &str) -> Result<(), String> {
     std::fs::write(root.path(file), format!("{to}\n")).map_err(|error| in_words(&error))?;
     match value(root, file)? {
         now if now == normal(to) => Ok(()),
-        now => Err(format!("the kernel made it {now}")),
+        now => Err(format!("the kernel changed it to {now}")),
     }
 }
 
@@ -157,7 +157,7 @@ fn in_words(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => "it needs root".to_owned(),
         std::io::ErrorKind::ReadOnlyFilesystem => {
-            "it can only be read here, as in a container; set it on the host".to_owned()
+            "it is read-only here, as in a container; set it on the host".to_owned()
         }
         _ => error.to_string(),
     }

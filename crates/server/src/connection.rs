@@ -45,7 +45,7 @@ pub(crate) struct Connection {
     state: State,
     input: Input,
     deadline: Instant,
-    /// Whether it stands in the queue of those that can go on.
+    /// Whether it is in the queue of those that can continue.
     pub(crate) queued: bool,
 }
 

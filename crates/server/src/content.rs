@@ -102,8 +102,8 @@ impl Content {
     /// Up to `count` bytes from `offset` on, at least one within the content: where they are in
     /// memory, otherwise read into `space`.
     ///
-    /// Files are read, not mapped: reading a mapped file that somebody cuts short ends the whole
-    /// process, and a copy into memory that stays in the cache costs less than page faults.
+    /// Files are read, not mapped: reading a mapped file that another program truncates ends the
+    /// whole process, and a copy into memory that stays in the cache costs less than page faults.
     ///
     /// # Errors
     /// Those of reading, and `UnexpectedEof` where the file has become shorter.

@@ -13,12 +13,14 @@ pub enum ServerError {
     Cpus(String),
     /// Somebody listens there already.
     #[error(
-        "{0} is in use by another program; choose another port with --listen, or port 0 for a free one"
+        "{0} is in use by another program; choose another port with --listen, or port 0 for any \
+         free one"
     )]
     Busy(SocketAddr),
     /// The address cannot be listened on for another reason.
     #[error(
-        "cannot listen on {address}: {source}; take an address of this machine and a port that you may use"
+        "cannot listen on {address}: {source}; use an address of this machine and a port that you \
+         may use"
     )]
     Listen {
         /// Which address.
@@ -27,7 +29,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The folder of files cannot be served from.
-    #[error("cannot serve files from {path}: {source}; --root takes a folder that can be read")]
+    #[error("cannot serve files from {path}: {source}; --root needs a readable folder")]
     Root {
         /// Which folder.
         path: PathBuf,
@@ -35,7 +37,11 @@ pub enum ServerError {
         source: io::Error,
     },
     /// The suite belongs to a version that is not offered.
-    #[error("{suite} is a suite of {}, which --tls leaves out; add {} to --tls or leave the suite out", suite.version(), suite.version().number())]
+    #[error(
+        "{suite} is a suite of {}, which is not in --tls; add {} to --tls or remove the suite",
+        suite.version(),
+        suite.version().number()
+    )]
     SuiteVersion {
         /// Which suite.
         suite: &'static Suite,
@@ -53,11 +59,15 @@ pub enum ServerError {
         key: CertificateKey,
     },
     /// A version is offered that none of the named suites belongs to.
-    #[error("--tls offers {0}, and --suites names no suite of it; name one or leave {n} out of --tls", n = .0.number())]
+    #[error(
+        "--tls offers {0}, but --suites has no suite for it; add one or remove {n} from --tls",
+        n = .0.number()
+    )]
     VersionWithoutSuite(Version),
     /// The certificate's key is of a kind that no name exists for.
     #[error(
-        "the certificate's key is of a kind that toll does not serve; use RSA, ECDSA on P-256 or P-384, or Ed25519"
+        "toll cannot serve a certificate with this kind of key; use RSA, ECDSA on P-256 or P-384, \
+         or Ed25519"
     )]
     KeyKind,
     /// The certificate or its key.

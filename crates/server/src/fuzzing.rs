@@ -18,7 +18,7 @@ pub fn request(input: &[u8]) {
                 assert_eq!(wanted.path.first(), Some(&b'/'));
                 let _ = contents.find(&wanted.path);
             }
-            // What stands behind a head has no part in it, and no part of it is a whole one.
+            // What follows a head is not part of it, and no part of it is a whole one.
             assert_eq!(parse(&input[..length]), Parsed::Complete(request, length));
             for end in [length / 2, length - 1] {
                 assert!(!matches!(parse(&input[..end]), Parsed::Complete(..)));

@@ -31,7 +31,7 @@ pub(crate) struct Wanted {
 pub(crate) enum Persistence {
     /// Kept, as is usual in HTTP/1.1.
     Keep,
-    /// Kept because a client of HTTP/1.0 asked for it, which it must be told.
+    /// Kept because a client of HTTP/1.0 asked for it, which the response must say.
     KeepAndSay,
     /// Closed.
     Close,

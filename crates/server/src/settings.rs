@@ -121,7 +121,7 @@ impl FromStr for RecordSize {
         let size: Bytes = text.parse().map_err(|e: units::ParseError| e.to_string())?;
         match usize::try_from(size.0) {
             Ok(bytes @ 512..=16_384) => Ok(Self(bytes)),
-            _ => Err(format!("`{text}` is no size of a TLS record; take 512B to 16KiB")),
+            _ => Err(format!("`{text}` is not a size of a TLS record; use 512B to 16KiB")),
         }
     }
 }
@@ -156,7 +156,7 @@ impl FromStr for RecordsPerWrite {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.parse() {
             Ok(records @ 1..=64) => Ok(Self(records)),
-            _ => Err(format!("`{text}` is no number of records; take 1 to 64")),
+            _ => Err(format!("`{text}` is not a number of records; use 1 to 64")),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! OpenSSL writes each record on its own. Here its writes only gather in a buffer that a thread
 //! keeps for all of its connections, so OpenSSL never sees a full socket, and what gathered leaves
 //! in one send. What the socket does not take moves to the connection's own tail, which exists only
-//! then. The cost: encrypted bytes are copied once more, in the cache.
+//! then. The cost: encrypted bytes are copied once again, in the cache.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice, Read, Write};
@@ -16,7 +16,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 /// What one thread's connections write before it is sent; empty between their turns.
 pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
 
-/// A non-blocking socket with its readiness, as edge-triggered epoll tells it.
+/// A non-blocking socket with its readiness, as edge-triggered epoll reports it.
 pub(crate) struct Wire {
     socket: OwnedFd,
     gather: Gather,
@@ -73,12 +73,12 @@ impl Wire {
     }
 
     /// Sends all that is waiting. True when nothing is left; false when the socket is full, and
-    /// epoll will tell when it is not.
+    /// epoll reports when it is not.
     pub(crate) fn send_gathered(&mut self) -> io::Result<bool> {
         Ok(self.send_with_body(&[], SendFlags::empty())?.is_some())
     }
 
-    /// Sends all that is waiting, and `body` behind it without gathering it. Says how much of
+    /// Sends all that is waiting, and `body` after it without gathering it. Says how much of
     /// `body` was taken, or `None` where the socket is full before it.
     pub(crate) fn send_body(&mut self, body: &[u8]) -> io::Result<Option<usize>> {
         self.send_with_body(body, SendFlags::empty())
@@ -142,7 +142,7 @@ impl Wire {
                 rustix::net::sendmsg(&self.socket, &parts, &mut control, flags)
             };
             count = self.taken(outcome)?.unwrap_or(0);
-            // Less than all is what a full socket takes; epoll tells when there is room again.
+            // Less than all is what a full socket takes; epoll reports when there is room again.
             self.writable = count == whole;
         }
         let head = gather.len();
@@ -170,14 +170,14 @@ impl Wire {
 }
 
 impl Read for Wire {
-    /// Reads without a system call where epoll has told of nothing new since the last short read.
+    /// Reads without a system call where epoll has reported nothing new since the last short read.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.readable {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         match rustix::net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
             Ok((count, _)) => {
-                // A short read has emptied the socket, but does not tell that the peer is gone.
+                // A short read has emptied the socket, but does not show that the peer is gone.
                 if count < buffer.len() && !self.hung_up {
                     self.readable = false;
                 }

@@ -1,4 +1,4 @@
-//! A thread of the server: its connections, who is next, and what has taken too long.
+//! A thread of the server: its connections, which is next, and which took too long.
 
 use std::collections::VecDeque;
 use std::io;
@@ -122,7 +122,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for sockets until `end`, or only looks where somebody can go on.
+    /// Waits for sockets until `end`, or only looks where a connection can continue.
     fn wait(&mut self, end: Instant) -> io::Result<()> {
         let busy = !self.queue.is_empty()
             || self.listeners.iter().any(|listener| listener.pending == Pending::Maybe);

@@ -1,4 +1,4 @@
-//! `toll check`: what of this machine will spoil a measurement.
+//! `toll check`: what on this machine will spoil a measurement.
 
 mod words;
 
@@ -13,10 +13,10 @@ use serde::Serialize;
 use crate::Failure;
 use crate::progress::Progress;
 
-/// Tell what on this machine will spoil a measurement, and what mends it.
+/// Show what on this machine will spoil a measurement, and how to fix it.
 ///
-/// Looks at CPUs, frequency, neighbours, limits, the network's settings, libraries and programs, for a
-/// little more than a second; best while nothing else runs. Changes nothing, unless --apply is given.
+/// Checks CPUs, frequency, other programs, limits, network settings, libraries and installed servers. It
+/// takes a little more than 1 s; run it while nothing else runs. It changes nothing without --apply.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -24,11 +24,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     apply: bool,
 
-    /// Put back what --apply has set
+    /// Restore the settings that --apply changed
     #[arg(long, conflicts_with_all = ["apply", "only"])]
     restore: bool,
 
-    /// Look only at these items, such as ports,time-wait
+    /// Check only these items, such as ports,time-wait
     #[arg(
         long,
         value_name = "ITEM",
@@ -49,20 +49,20 @@ Examples:
   sudo toll check --apply
       sets what can be set: sysctls, governor, turbo, idle states
   sudo toll check --restore
-      puts every former value back
+      restores every former value
   sudo toll check --apply --only ports,backlog
   toll check --json | jq -r '.items[] | select(.state != \"ok\") | .item'
 
-Settings last until --restore or until the machine is started anew. The former values are on disk, in
-/var/lib/toll/settings.json for root, before the first is changed. The exit code is 0 whatever is
-found, and 3 where a setting could not be made or put back.";
+Settings last until --restore or until the machine restarts. The former values are saved before the
+first change, for root in /var/lib/toll/settings.json. The exit code is 0 whatever is found, and 3 if
+a setting could not be made or restored.";
 
 /// What is printed with --json.
 #[derive(Serialize)]
 struct Found<'a> {
-    /// How many of the items are not as they should be.
+    /// How many items are a warning or bad.
     spoiling: usize,
-    /// How many of those a setting mends.
+    /// How many of those a setting fixes.
     settable: usize,
     /// Where the former values are of settings that toll has made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,8 +106,8 @@ impl Arguments {
         let cpus = CpuList::allowed()
             .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
         let line = Progress::new(!self.json, "{wide_msg}");
-        let mut tell = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
-        let measured = Measured::of_this_machine(&cpus, &mut tell);
+        let mut report = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
+        let measured = Measured::of_this_machine(&cpus, &mut report);
         drop(line);
         let mut items = judge(root, &measured);
         if !self.only.is_empty() {

@@ -52,7 +52,7 @@ Examples:
   toll compare results/monday results/tuesday
       two runs cell by cell, with intervals, and what else differs
   toll check
-      what on this machine will spoil a measurement, and what mends it
+      what on this machine will spoil a measurement, and how to fix it
   toll serve --cpus 0 --write-certificate cert.pem
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
       a server on one CPU, and a load on another

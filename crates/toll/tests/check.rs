@@ -85,11 +85,12 @@ fn settings_are_made_and_put_back_exactly() {
     let expected = [
         BEFORE,
         "4 things spoil measurements here; `toll check --apply` can set all, as root.\n",
-        "5 settings were made; `toll check --restore` puts them back.\n",
+        "5 settings were made; `toll check --restore` restores them.\n",
         AFTER,
         "600\nNothing was found here that would spoil a measurement.\n",
-        "Settings that toll made are in force; `toll check --restore` puts the former back.\n",
-        "5 settings have their former values again.\n",
+        "Settings that toll made are in force; `toll check --restore` restores the former \
+         values.\n",
+        "5 settings were restored.\n",
         BEFORE,
     ];
     assert_eq!(said, expected.concat());
@@ -120,7 +121,7 @@ fn what_a_kill_left_half_done_is_put_back() {
         "toll --apply --only {ITEMS} > /dev/null; echo 128 > core/somaxconn
          echo 256 > ipv4/tcp_max_syn_backlog; toll --restore | head -1; values"
     ));
-    assert_eq!(said, format!("3 settings have their former values again.\n{BEFORE}"));
+    assert_eq!(said, format!("3 settings were restored.\n{BEFORE}"));
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn where_settings_cannot_be_written_nothing_is_set_and_it_is_said() {
     );
     let expected = [
         "Nothing was set.\n  /proc/sys/net/ipv4/ip_local_port_range: 60000 60999, not 10240 65535: \
-         it can only be read here, as in a container; set it on the host\n\
+         it is read-only here, as in a container; set it on the host\n\
          toll: 1 of 1 settings could not be changed\nexit 3\n",
         BEFORE,
         "toll: nothing to restore: there is no /var/lib/toll/settings.json\nexit 2\n",

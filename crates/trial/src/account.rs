@@ -70,7 +70,7 @@ impl Trial {
             None => Receipt::of(&self.plan, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.plan, peer, outcome),
         };
-        // A server that toll configured is told to encrypt by itself.
+        // toll configures its servers to encrypt themselves.
         let is_to_be_kernels = self.certificate_key.map(|_| false);
         let receipt = match self.plan.url.is_tls() && self.is_server_here() {
             true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
@@ -103,7 +103,7 @@ impl Trial {
                 && observed.target_error.is_none()
                 && load_error.is_none()
                 && verdict.limit != Limit::Errors
-                // Of objects larger than the window the bytes tell, which are proven one by one.
+                // Objects larger than the window count by their bytes, which are proven one by one.
                 && (outcome.completed > 0 || outcome.bytes.body > 0),
             interrupted: outcome.interrupted,
             started_unix_ms: observed.started_unix_ms,
@@ -129,7 +129,7 @@ impl Trial {
         .with_rates()
     }
 
-    /// Whether what stands behind the server runs on CPUs of the server or the client.
+    /// Whether the server's backend runs on CPUs of the server or the client.
     fn shared_backend(&self) -> bool {
         let Some(backend) = &self.backend_cpus else { return false };
         let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);

@@ -1,4 +1,4 @@
-//! What a line says that nobody can have measured.
+//! What a line says that cannot have been measured.
 
 use crate::line::{CpuTimes, Line};
 
@@ -7,7 +7,7 @@ use crate::line::{CpuTimes, Line};
 const TICK_NS: u64 = 10_000_000;
 
 impl Line {
-    /// Why nobody can have measured this; `None` where that is not certain.
+    /// Why this cannot have been measured; `None` where that is not certain.
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         let has_ended_early = self.interrupted || self.load_error.is_some();
@@ -15,7 +15,7 @@ impl Line {
             .then_some("a window of 0 ns that was not interrupted")
     }
 
-    /// Whose CPU time is more than so many CPUs have within the window.
+    /// Which side's CPU time is more than this many CPUs have within the window.
     #[must_use]
     pub fn excess_cpu_time(&self, cpus: usize) -> Option<String> {
         let CpuTimes { server, client, backend, .. } = self.cpu_ns;
@@ -23,6 +23,6 @@ impl Line {
         [("server", server), ("client", client), ("backend", backend)]
             .into_iter()
             .find(|(_, used)| *used > Some(most))
-            .map(|(who, _)| format!("more CPU time of the {who} than {cpus} CPUs have"))
+            .map(|(who, _)| format!("more CPU time of the {who} than {cpus} CPUs can give"))
     }
 }

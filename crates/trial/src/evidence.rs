@@ -85,7 +85,7 @@ pub struct Evidence {
     /// The idle share of the server's CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus_idle: Option<f64>,
-    /// CPU time of what stands behind the server over what its CPUs have.
+    /// CPU time of the server's backend over what its CPUs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend_busy: Option<f64>,
     /// Operations that completed over those that were meant to start in the window; absent in a
@@ -150,11 +150,11 @@ pub(crate) struct Facts<'a> {
     /// The server's CPUs, where it runs here.
     pub(crate) server_cpus: Option<&'a CpuList>,
     pub(crate) client_cpus: &'a CpuList,
-    /// Those of what stands behind the server.
+    /// The CPUs of the server's backend.
     pub(crate) backend_cpus: Option<&'a CpuList>,
     /// Those that share a core with the server's.
     pub(crate) siblings: &'a [usize],
-    /// Whom the kernel charges the time of interrupts to, where that is known.
+    /// Where the kernel counts the time of interrupts, if that is known.
     pub(crate) interrupt_time: Option<InterruptTime>,
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Between client and server, in the order of the readings.
@@ -276,7 +276,7 @@ impl Facts<'_> {
             .max_by(f64::total_cmp)
     }
 
-    /// What stands behind the server used so much of these CPUs, were it spread evenly over its own.
+    /// How much the backend used of these CPUs, if its load is spread evenly over its own.
     fn backend_on(&self, cpus: &CpuList) -> f64 {
         let (Some(usage), Some(own)) = (self.readings.backend(), self.backend_cpus) else {
             return 0.0;
@@ -341,9 +341,9 @@ impl Facts<'_> {
     ///
     /// Where it leaves the interrupts' time in the processes', these run a part of what `/proc/stat`
     /// calls interrupts, and the kernel's own threads run the rest: so the interrupts' time counts
-    /// too, less those threads'. Else a program beside the server would vanish behind the
-    /// interrupts that are charged to the server. Where those threads are not seen, or it is not
-    /// known what the kernel does, only what is certain counts.
+    /// too, less those threads'. Otherwise the interrupts would hide a program beside the server
+    /// that are charged to the server. Where those threads are not seen, or it is not known what
+    /// the kernel does, only what is certain counts.
     fn ran_on(&self, cpus: &CpuList) -> Option<f64> {
         let programs = self.mean(cpus, |shares| shares.user + shares.system)?;
         let interrupts = self.mean(cpus, |shares| shares.irq + shares.softirq)?;

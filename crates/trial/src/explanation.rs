@@ -54,7 +54,7 @@ impl Verdict {
                 let busy = e.client_busy.unwrap_or_default();
                 let busy = match e.client_waiting {
                     Some(waiting) if waiting >= CLIENT_WAITING => format!(
-                        "ran {} and waited {} of the time, while others ran on its CPU",
+                        "ran {} and waited {} of the time while other programs ran on its CPU",
                         percent(busy - waiting),
                         percent(waiting)
                     ),
@@ -63,7 +63,7 @@ impl Verdict {
                 format!("the client's CPU: its busiest load thread {busy}; {}", server_in_words(e))
             }
             Limit::Backend => format!(
-                "what stands behind the server: its backend was {} busy; {}",
+                "the backend of the server: it was {} busy; {}",
                 percent(e.backend_busy.unwrap_or_default()),
                 server_in_words(e)
             ),
@@ -75,18 +75,18 @@ impl Verdict {
                 format!("the network: {network}; {}", server_in_words(e))
             }
             Limit::LatencyLimit => format!(
-                "the limit that the study sets: at the next larger load it reached {} of it; {}",
+                "the limit set by the study: the next larger load reached {} of it; {}",
                 percent(e.beyond_limit.unwrap_or_default()),
                 server_in_words(e)
             ),
             Limit::OfferedLoad => format!(
-                "the load that was offered: {} of what was meant to start was done; {}",
+                "the offered load: {} of the intended operations completed; {}",
                 percent(e.offered_served.unwrap_or_default()),
                 server_in_words(e)
             ),
             Limit::Noise => format!("noise: {}", noise_in_words(e)),
             Limit::Unknown => {
-                format!("nothing that toll saw: {}; {}", server_in_words(e), client_in_words(e))
+                format!("nothing that toll can see: {}; {}", server_in_words(e), client_in_words(e))
             }
         }
     }
@@ -99,8 +99,9 @@ impl Verdict {
             Limit::Errors if e.completed + e.failed == 0 => "measure longer (--duration)",
             Limit::Errors => "read the first error of each kind, and the server's log",
             Limit::Descriptors if e.descriptors_lacking == 0 => {
-                "raise the server's limit (prlimit --pid PID --nofile=65536:65536 until it restarts; \
-                 LimitNOFILE= of its unit for good), or use fewer connections (--connections)"
+                "raise the server's limit (until it restarts: prlimit --pid PID \
+                 --nofile=65536:65536; permanently: LimitNOFILE= in its unit), or use fewer \
+                 connections (--connections)"
             }
             Limit::Descriptors => {
                 "raise the limit (ulimit -n 65536), or use fewer connections (--connections)"
@@ -111,7 +112,7 @@ impl Verdict {
                  net.ipv4.ip_local_port_range='1024 65535')"
             }
             Limit::AcceptQueue => {
-                "raise the server's backlog (of nginx: listen ... backlog=16384) and the kernel's \
+                "raise the server's backlog (nginx: listen ... backlog=16384) and the kernel's \
                  (sysctl -w net.core.somaxconn=16384), or use fewer connections (--connections)"
             }
             Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
@@ -122,55 +123,55 @@ impl Verdict {
                 "do not take this as the server's maximum; give the client more CPUs (--cpus)"
             }
             Limit::Backend => {
-                "do not take this as the server's maximum; leave the backend more CPUs, or give \
-                 the server fewer"
+                "do not take this as the server's maximum; give the backend more CPUs, or the \
+                 server fewer"
             }
             Limit::ServerCpu if e.has_few_workers() => {
-                "the server's threads have no CPU left, though its CPUs do: give it more workers (of \
-                 nginx: worker_processes; of HAProxy: nbthread), or fewer CPUs (taskset -acp LIST \
-                 PID), if this is to be the figure of one"
+                "the server's threads are fully busy, its CPUs are not: give it more workers \
+                 (nginx: worker_processes; HAProxy: nbthread) or fewer CPUs (taskset -acp LIST PID)"
             }
             Limit::ServerCpu if e.foreign >= Some(NOISE) || e.steal >= Some(NOISE) => {
-                "the server had no CPU left, but shared it with others: measure again when nothing \
-                 else runs on these CPUs"
+                "the server used all the CPU it could get, but shared it with other programs: \
+                 measure again when nothing else runs on these CPUs"
             }
             Limit::ServerCpu => {
-                "this is the server's maximum here; more needs more CPUs or less work a request"
+                "this is the server's maximum here; a higher rate needs more CPUs or less work per \
+                 request"
             }
             Limit::Network if e.network.as_ref().is_some_and(NetworkEvidence::is_full) => {
-                "this is the network's maximum, not the server's: see what holds packets back (tc -s \
-                 qdisc show; ethtool INTERFACE), or measure over a faster one, or over loopback"
+                "this is the network's maximum, not the server's: find what delays packets (tc -s \
+                 qdisc show; ethtool INTERFACE), or measure over a faster network or over loopback"
             }
             Limit::Network => {
-                "the network loses packets, which slows TCP down: see where (ip -s link; ethtool -S \
-                 INTERFACE; nstat -az TcpRetransSegs), and measure again when it does not"
+                "the network loses packets, which slows TCP down: find where (ip -s link; ethtool \
+                 -S INTERFACE; nstat -az TcpRetransSegs), fix it and measure again"
             }
             Limit::LatencyLimit => {
-                "this is the most that keeps within the limit (find.while); for more, loosen the \
-                 limit or look for what the operations wait for"
+                "this is the largest load within the limit (find.while); for more, loosen the \
+                 limit or find out what the operations wait for"
             }
             Limit::OfferedLoad => {
-                "the server could do more; offer more (--arrival) to find out how much"
+                "the server could do more; offer more load (--arrival) to find out how much"
             }
             Limit::Noise if e.steal >= Some(NOISE) && e.foreign < Some(NOISE) => {
-                "measure again when the host's other virtual machines are quiet, or on a host of your \
-                 own"
+                "measure again when the host's other virtual machines are quiet, or on a dedicated \
+                 host"
             }
             Limit::Noise => {
                 "measure again when nothing else runs on these CPUs (ps -eo psr,pcpu,pid,args --sort \
                  -pcpu | head shows what does)"
             }
             Limit::Unknown if e.server_busy.is_none() => {
-                "tell which process the server is (--server-pid), and let it keep its processes, so \
-                 that its CPU time is counted"
+                "name the server's process (--server-pid) and let it keep its processes, so that \
+                 toll can count its CPU time"
             }
             Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
-                "one thread of the server has no CPU left and others have, so connections are spread \
-                 unevenly: use more connections (--connections)"
+                "one thread of the server is fully busy and others are not, so connections are \
+                 spread unevenly: use more connections (--connections)"
             }
             Limit::Unknown => {
-                "offer more load with more connections (--connections); if the rate stays, the \
-                 server waits for something else than CPU"
+                "offer more load with more connections (--connections); if the rate does not \
+                 change, the server waits for something other than CPU"
             }
         }
     }
@@ -183,7 +184,7 @@ fn server_in_words(e: &Evidence) -> String {
             percent(busy),
             percent(e.server_busiest_thread.unwrap_or_default())
         ),
-        (None, _) => "how busy the server was is not known".to_owned(),
+        (None, _) => "the server's CPU use is not known".to_owned(),
         (Some(busy), Some(idle)) => {
             format!("the server used {} of its CPUs (idle {})", percent(busy), percent(idle))
         }
@@ -194,7 +195,7 @@ fn server_in_words(e: &Evidence) -> String {
 fn client_in_words(e: &Evidence) -> String {
     match e.client_busy {
         Some(busy) => format!("the client's busiest thread was {} busy", percent(busy)),
-        None => "how busy the client was is not known".to_owned(),
+        None => "the client's CPU use is not known".to_owned(),
     }
 }
 
@@ -211,8 +212,8 @@ fn noise_in_words(e: &Evidence) -> String {
     }
     if let Some(share) = e.sibling_busy.filter(|share| *share >= SIBLING_BUSY) {
         parts.push(format!(
-            "a hyperthread that shares a core with the server was {} busy with something else than \
-             the client",
+            "a hyperthread that shares a core with the server was {} busy with work other than the \
+             client",
             percent(share)
         ));
     }
@@ -227,11 +228,11 @@ fn network_in_words(network: &NetworkEvidence) -> String {
             format!("{interface} carried {rate}, {} of its speed", percent(used))
         }
         _ if network.is_full() => format!(
-            "packets waited before {interface}, which carried {rate}, {} of the time",
+            "packets waited {} of the time for {interface}, which carried {rate}",
             percent(*queued)
         ),
         _ => format!(
-            "{} of the segments were sent again ({interface} carried {rate})",
+            "{} of the segments were retransmitted ({interface} carried {rate})",
             percent(network.retransmitted.unwrap_or_default())
         ),
     }

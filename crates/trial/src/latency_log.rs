@@ -14,7 +14,7 @@ use hdrhistogram::serialization::interval_log::{
 };
 use load::Latencies;
 
-/// The log of a window that began so many milliseconds after 1970-01-01 UTC and lasted so many
+/// The log of a window by its begin in milliseconds after 1970-01-01 UTC and its length
 /// nanoseconds. What was not timed has no line.
 ///
 /// # Errors

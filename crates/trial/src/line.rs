@@ -21,7 +21,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub schema: u32,
-    /// Where the trial stands in its study; absent for a load that belongs to none.
+    /// The trial's place in its study; absent for a load that belongs to none.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Whether the figures are what was asked for: something completed, nothing was negotiated
@@ -37,9 +37,9 @@ pub struct Line {
     pub operations: Operations,
     /// Bytes of the window.
     pub bytes: ByteCounts,
-    /// Completed operations a second.
+    /// Completed operations per second.
     pub rate_per_s: f64,
-    /// Proven HTTP body bits a second.
+    /// Proven HTTP body bits per second.
     pub goodput_bps: u64,
     /// CPU time used within the window.
     pub cpu_ns: CpuTimes,
@@ -63,7 +63,7 @@ pub struct Line {
     pub load_error: Option<String>,
 }
 
-/// Where a trial stands in its study.
+/// A trial's place in its study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// The case's name.
@@ -180,7 +180,7 @@ pub struct CpuTimes {
     pub server: Option<u64>,
     /// The load threads; `null` where they ended before they could be read.
     pub client: Option<u64>,
-    /// All threads of what stands behind the server, which are not in its own time.
+    /// All threads of the server's backend, which are not in its own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<u64>,
     /// Waiting of the server's threads in run queues.

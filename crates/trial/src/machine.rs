@@ -21,7 +21,7 @@ pub trait Machine {
     fn unix_ms(&self) -> u64;
     /// Returns at that instant or, busy as the machine may be, soon after.
     fn sleep_until(&self, instant: Instant);
-    /// The frequency of a core now, in cycles a second, if that can be measured.
+    /// The frequency of a core now, in cycles per second, if that can be measured.
     fn core_hz(&self, cpu: usize) -> Option<u64>;
     /// Looks which processes the server has now; readings are of these until the next look.
     fn find_server(&mut self);
@@ -85,7 +85,7 @@ impl ThisMachine {
         Ok(Self { server: Some(server), ..Self::default() })
     }
 
-    /// The same with a backend behind the server, whose time is not the server's.
+    /// The same with a backend of the server, whose time is not the server's.
     ///
     /// # Errors
     /// There is no such process.

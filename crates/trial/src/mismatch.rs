@@ -1,7 +1,7 @@
 //! Where what was got differs from what was asked.
 //!
-//! Verification is sampled, so its absence is a mismatch only where so much was done that a sample
-//! cannot have missed by chance.
+//! Verification is sampled, so its absence is a mismatch only after so many operations that chance
+//! cannot explain it.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ pub(crate) fn compare_names(
 ) {
     let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
     let without_group = count(|kind| has_group(kind) && kind.group.is_none());
-    // Who resumes shows no certificate.
+    // A resumed handshake shows no certificate.
     let without_key = count(|kind| !kind.resumed && kind.certificate_key.is_none());
     for (what, asked, obtained, nameless) in [
         ("tls", &asked.tls, &obtained.tls, 0),
@@ -86,14 +86,14 @@ pub(crate) fn compare_names(
             differs(name, *count);
         }
         if nameless > 0 {
-            differs("none that toll knows", nameless);
+            differs("none known to toll", nameless);
         }
     }
 }
 
-/// Who encrypted, by the kernel's counters. These are of all connections of a network namespace, so
-/// that others may add to them: too few prove that the kernel did not, and as many as there were
-/// handshakes are taken for these.
+/// Whether the kernel encrypted, by its counters. These are of all connections of a network
+/// namespace, so that others may add to them: too few prove that the kernel did not, and as many as
+/// there were handshakes are taken for these.
 pub(crate) fn compare_kernel_tls(
     asked: Option<bool>,
     counted: &Fact<KernelTlsCounters>,
@@ -248,7 +248,7 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
             differs(
                 "receive",
                 "authenticated records".to_owned(),
-                format!("{completed} responses of which no record was opened"),
+                format!("no record opened in {completed} responses"),
             );
         } else if sample_expected && verified.opened == 0 {
             differs(
@@ -261,7 +261,7 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
             differs(
                 "receive",
                 "decrypt".to_owned(),
-                format!("{} responses that were walked", verified.walked),
+                format!("{} responses walked", verified.walked),
             );
         }
     }

@@ -13,7 +13,7 @@ pub struct Reading {
     pub at: Option<Instant>,
     /// The server's process tree, where it is known and lives.
     pub server: Option<TaskReading>,
-    /// The process tree of what stands behind the server, where that is accounted for apart.
+    /// The process tree of the server's backend, where that is accounted for apart.
     pub backend: Option<TaskReading>,
     /// Time on a CPU of each of the server's threads, by the kernel's number.
     pub server_threads: BTreeMap<u32, Nanos>,
@@ -87,7 +87,7 @@ pub struct ProcessesChanged {
     pub after: usize,
 }
 
-/// What was used between two readings, a second of time: 1.0 is one CPU.
+/// CPU time used between two readings per second: 1.0 is one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
     /// CPUs occupied.
@@ -183,7 +183,7 @@ impl Readings {
         self.end.server?.since(&self.start.server?)
     }
 
-    /// The usage of what stands behind the server.
+    /// The usage of the server's backend.
     #[must_use]
     pub fn backend(&self) -> Option<Usage> {
         self.end.backend?.since(&self.start.backend?)

@@ -186,7 +186,7 @@ impl Receipt {
                 what: "library_path".to_owned(),
                 asked: library_path.to_string(),
                 obtained: match self.obtained.library.as_slice() {
-                    [] => "no library that toll knows".to_owned(),
+                    [] => "no library known to toll".to_owned(),
                     libraries => libraries.join(", "),
                 },
             });
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peers_word_is_compared_and_nothing_of_it_is_verified() {
+    fn a_peers_counts_are_compared_but_not_verified() {
         let mut plan = plan("https://localhost/bytes/1MiB");
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];

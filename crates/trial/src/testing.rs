@@ -59,7 +59,7 @@ mod fits {
         }
     }
 
-    /// Of a window of 600 ms in which 64 connections brought `completed` objects of 1 MiB.
+    /// Of a window of 600 ms in which 64 connections received `completed` objects of 1 MiB.
     pub(crate) fn outcome(completed: u64) -> Outcome {
         Outcome {
             window: Nanos(600_000_000),

@@ -15,7 +15,7 @@ use crate::machine::Machine;
 use crate::reading::Readings;
 use crate::warning::Neighbours;
 
-/// How often a trial looks up: for an interrupt, and to tell of its progress.
+/// How often a trial looks up: for an interrupt, and to report its progress.
 pub(crate) const STEP: Duration = Duration::from_millis(100);
 
 /// How long before the window's end the load threads are read once more, for the case that they end
@@ -31,7 +31,7 @@ pub struct Trial {
     pub certificate_key: Option<CertificateKey>,
     /// The server's CPUs, where it runs on this machine and is known.
     pub server_cpus: Option<CpuList>,
-    /// The CPUs of what stands behind the server, where that is accounted for apart.
+    /// The CPUs of the server's backend, where that is accounted for apart.
     pub backend_cpus: Option<CpuList>,
     /// Where server and client run relative to each other.
     pub neighbours: Neighbours,
@@ -79,7 +79,7 @@ impl Load for Engine {
     }
 }
 
-/// What a trial asks of whoever runs it.
+/// What a trial needs from its caller.
 pub struct Hooks<'a> {
     /// Set to end the window early.
     pub interrupt: &'a AtomicBool,

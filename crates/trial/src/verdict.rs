@@ -1,7 +1,7 @@
 //! What limited a trial.
 //!
 //! A rate is a statement about the server only where the server was the limit. So candidates are
-//! judged in an order in which each excuses those behind it: with failing operations nothing else
+//! judged in an order in which each excuses those after it: with failing operations nothing else
 //! is worth asking; a client without descriptors, ports or CPU did not load the server fully; only
 //! then is a busy server the answer.
 
@@ -31,7 +31,7 @@ pub const CLIENT_WAITING: f64 = 0.10;
 pub const SERVER_BUSY: f64 = 0.95;
 
 /// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
-/// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less cannot be told apart.
+/// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less is not significant.
 pub const NOISE: f64 = 0.10;
 
 /// How busy a hyperthread beside the server's must be to slow it by a tenth: two busy ones share
@@ -56,7 +56,7 @@ pub enum Limit {
     AcceptQueue,
     /// The client's CPUs.
     ClientCpu,
-    /// The CPUs of what stands behind the server.
+    /// The CPUs of the server's backend.
     Backend,
     /// The server's CPUs, or as many of them as it has threads for.
     ServerCpu,
@@ -118,13 +118,13 @@ impl Verdict {
 
 fn limit(e: &Evidence) -> Limit {
     let lacking = e.descriptors_lacking + e.ports_lacking;
-    // Connections that this machine could not make have limits of their own, behind.
+    // Connections that this machine could not make have limits of their own, below.
     let failed = e.failed.saturating_sub(lacking);
     let ended = failed + e.completed;
     if failed > 0 && failed as f64 >= ERRORS * ended as f64 {
         return Limit::Errors;
     }
-    // Checked on a sample: a wrong one stands for many that nobody looked at.
+    // Checked on a sample: a wrong one means that many unchecked ones are wrong too.
     if e.wrong_bodies > 0 || e.unauthentic_handshakes > 0 {
         return Limit::Errors;
     }
@@ -146,7 +146,7 @@ fn limit(e: &Evidence) -> Limit {
     }
     let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
-    // was idle and nobody else ran there, the server had all that there is.
+    // was idle and nothing else ran there, the server had all that there is.
     let nothing_idle = e.server_busy.is_some()
         && e.server_cpus_idle.is_some_and(|idle| idle <= 1.0 - SERVER_BUSY)
         && !is_noisy;
@@ -154,7 +154,7 @@ fn limit(e: &Evidence) -> Limit {
         return Limit::ServerCpu;
     }
     let is_all_served = at_least(e.offered_served, OFFERED_SERVED);
-    // A network that loses segments and still brings all that was offered is not the limit.
+    // A network that loses segments and still carries the whole offered load is not the limit.
     let network = e.network.as_ref();
     if network.is_some_and(|network| network.is_full() || (network.is_lossy() && !is_all_served)) {
         return Limit::Network;
@@ -168,6 +168,6 @@ fn limit(e: &Evidence) -> Limit {
     if is_noisy || at_least(e.sibling_busy, SIBLING_BUSY) {
         return Limit::Noise;
     }
-    // Where nothing ended, nothing failed, and nobody was busy, the server does not answer.
+    // Where nothing ended, nothing failed, and nothing was busy, the server does not answer.
     if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
 }

@@ -24,7 +24,7 @@ pub const FREQUENCY_MOVED: f64 = 0.10;
 pub struct Warning {
     pub kind: WarningKind,
     pub seen: String,
-    /// What is likely behind it.
+    /// The likely cause.
     pub likely_cause: String,
     /// What to do next.
     pub remedy: String,
@@ -55,7 +55,7 @@ pub enum WarningKind {
     CoresUnknown,
     /// The served objects lie on a disk.
     ObjectsOnDisk,
-    /// What stands behind the server runs on the CPUs of server or client.
+    /// The server's backend runs on the CPUs of server or client.
     SharedBackend,
     /// A hyperthread beside the server's was busy with neither the server nor the client.
     BusySibling,
@@ -63,7 +63,7 @@ pub enum WarningKind {
     Mixed,
     /// The server has fewer busy threads than CPUs.
     FewWorkers,
-    /// Another program made the load, and nobody has verified its counts.
+    /// Another program made the load, and its counts are not verified.
     PeerClient,
 }
 
@@ -110,27 +110,30 @@ impl Warning {
         Self {
             kind: WarningKind::ProcessesChanged,
             seen: format!(
-                "the server's processes changed within the window ({before} at its start, {after} \
+                "the server's processes changed during the window ({before} at its start, {after} \
                  at its end), so its CPU time is not known"
             ),
-            likely_cause: "it starts and ends processes with the load".into(),
-            remedy: "fix the number of its processes, or warm up longer (--warmup)".into(),
+            likely_cause: "the server starts and stops processes with the load".into(),
+            remedy: "set a fixed number of processes, or warm up longer (--warmup)".into(),
         }
     }
 
-    /// Of a load on kept connections of which so many were opened within the window all the same,
-    /// where that is more than one for two operations.
+    /// For a load on kept connections that opened more than one connection per two operations
+    /// within the window.
     #[must_use]
     pub fn connections_not_kept(opened: u64, completed: u64) -> Option<Self> {
         (completed > 0 && 2 * opened > completed).then(|| Self {
             kind: WarningKind::ConnectionsNotKept,
             seen: format!(
-                "{} connections were opened for {} requests, though they were to be kept",
+                "{} connections were opened for {} requests, although connections should be kept",
                 thousands(opened),
                 thousands(completed)
             ),
-            likely_cause: "the server closes after a response, or the window is short".into(),
-            remedy: "let the server keep connections, or ask for one-request-per-connection".into(),
+            likely_cause: "the server closes connections after a response, or the window is short"
+                .into(),
+            remedy: "let the server keep connections, or measure --operation \
+                     one-request-per-connection"
+                .into(),
         })
     }
 
@@ -149,10 +152,10 @@ impl Warning {
             names.iter().map(|(name, count)| format!("{name} in {}", thousands(*count))).collect();
         Some(Self {
             kind: WarningKind::Mixed,
-            seen: format!("not all handshakes were alike: {}", names.join(", ")),
-            likely_cause: "the server changed, or there are several behind one address".into(),
-            remedy: "name what you want (--tls, --suite, --group): the figures are of a mixture"
-                .into(),
+            seen: format!("handshakes differed: {}", names.join(", ")),
+            likely_cause:
+                "the server's configuration changed, or several servers share the address".into(),
+            remedy: "the figures are of a mixture; choose one (--tls, --suite, --group)".into(),
         })
     }
 
@@ -161,19 +164,19 @@ impl Warning {
         Self {
             kind: WarningKind::CoresUnknown,
             seen: format!("CPU by core could not be read: {error}"),
-            likely_cause: "/proc/stat is hidden from this process, or of another form".into(),
-            remedy: "see with other means that nothing else runs on these CPUs".into(),
+            likely_cause: "/proc/stat is hidden from this process or has an unknown form".into(),
+            remedy: "check by other means that nothing else runs on these CPUs".into(),
         }
     }
 
-    /// Of a server whose objects lie on a disk, with the words of whoever put them there.
+    /// Of a server whose objects lie on a disk, with a note from the code that wrote them.
     #[must_use]
     pub fn objects_on_disk(note: &str) -> Self {
         Self {
             kind: WarningKind::ObjectsOnDisk,
             seen: note.to_owned(),
             likely_cause: "/dev/shm is missing, or the memory is full".into(),
-            remedy: "make room in /dev/shm, and measure again".into(),
+            remedy: "free some memory in /dev/shm, and measure again".into(),
         }
     }
 
@@ -182,7 +185,7 @@ impl Warning {
         Self {
             kind: WarningKind::PeerClient,
             seen: format!("counts are {}'s own; toll verified nothing", peer.client),
-            likely_cause: "another program was asked to make the load".into(),
+            likely_cause: "another program makes the load, as requested".into(),
             remedy: peer.caution.clone(),
         }
     }
@@ -196,7 +199,7 @@ impl Warning {
             seen: format!(
                 "the server's backend runs on CPUs of client or server, and used {used} of them"
             ),
-            likely_cause: "there are no CPUs beside those two".into(),
+            likely_cause: "there are no other CPUs".into(),
             remedy: "compare costs per CPU-second, not rates; give the backend a CPU of its own"
                 .into(),
         }
@@ -210,9 +213,8 @@ impl Warning {
             Neighbours::Shared => Some(Self {
                 kind: WarningKind::SharedCpus,
                 seen: "server and client may run on the same CPU".into(),
-                likely_cause: "there is one CPU only, or their lists of CPUs overlap".into(),
-                remedy: "compare costs per operation, not rates; give them CPUs of their own"
-                    .into(),
+                likely_cause: "there is only one CPU, or their lists of CPUs overlap".into(),
+                remedy: "compare costs per operation, not rates; give each its own CPUs".into(),
             }),
             Neighbours::Siblings => Some(Self {
                 kind: WarningKind::SiblingCpus,
@@ -229,7 +231,7 @@ impl Warning {
             kind: WarningKind::Steal,
             seen: format!("the hypervisor took {} of a CPU", percent(share)),
             likely_cause: "other virtual machines on the host are busy".into(),
-            remedy: "measure again later, or on a host of your own".into(),
+            remedy: "measure again later, or on a dedicated host".into(),
         })
     }
 
@@ -238,8 +240,8 @@ impl Warning {
         Some(Self {
             kind: WarningKind::ForeignWork,
             seen: format!("other programs used {} of these CPUs", percent(share)),
-            likely_cause: "something else runs on the CPUs of server or client".into(),
-            remedy: "stop it, or measure on other CPUs".into(),
+            likely_cause: "other programs run on the CPUs of server or client".into(),
+            remedy: "stop them, or measure on other CPUs".into(),
         })
     }
 
@@ -247,10 +249,11 @@ impl Warning {
         let share = verdict.evidence.sibling_busy.filter(|share| *share >= SIBLING_BUSY)?;
         Some(Self {
             kind: WarningKind::BusySibling,
-            seen: format!("a hyperthread beside the server's was {} busy", percent(share)),
+            seen: format!("a hyperthread on the server's core was {} busy", percent(share)),
             likely_cause: "another program runs on a CPU that shares its core with the server"
                 .into(),
-            remedy: "stop it, or keep it from there (taskset -cp LIST PID): it slows the server"
+            remedy: "stop that program or move it to other CPUs (taskset -cp LIST PID): it slows \
+                     the server"
                 .into(),
         })
     }
@@ -261,12 +264,12 @@ impl Warning {
         Some(Self {
             kind: WarningKind::FewWorkers,
             seen: format!(
-                "the server's busiest thread used {} of a CPU, all its CPUs together {}",
+                "the server's busiest thread used {} of a CPU, the server {} of all its CPUs",
                 percent(busiest),
                 percent(e.server_busy.unwrap_or_default())
             ),
-            likely_cause: "it has fewer workers than CPUs".into(),
-            remedy: "give it a worker for each CPU, or tell it fewer CPUs".into(),
+            likely_cause: "the server has fewer workers than CPUs".into(),
+            remedy: "give the server one worker per CPU, or fewer CPUs".into(),
         })
     }
 
@@ -275,8 +278,8 @@ impl Warning {
         ((after / before - 1.0).abs() > FREQUENCY_MOVED).then(|| Self {
             kind: WarningKind::FrequencyMoved,
             seen: format!("the core ran at {} before and {} after", Hertz(before), Hertz(after)),
-            likely_cause: "turbo, heat, or a neighbour on the same processor".into(),
-            remedy: "believe medians over several trials only, or fix the frequency".into(),
+            likely_cause: "turbo, heat, or other load on the same processor".into(),
+            remedy: "use only medians over several trials, or set a fixed frequency".into(),
         })
     }
 
@@ -285,8 +288,8 @@ impl Warning {
         (share < ERRORS).then(|| Self {
             kind: WarningKind::FewErrors,
             seen: format!("{} operations failed", thousands(verdict.evidence.failed)),
-            likely_cause: "the first error of each kind tells".into(),
-            remedy: "find out before taking the latencies: failed operations are not in them"
+            likely_cause: "see the first error of each kind".into(),
+            remedy: "find the cause before you use the latencies: they leave out failed operations"
                 .into(),
         })
     }
@@ -297,7 +300,7 @@ impl Warning {
             kind: WarningKind::FewOperations,
             seen: format!("{completed} operations completed on {connections} connections"),
             likely_cause: "one operation takes longer than the window".into(),
-            remedy: "measure longer (--duration); the latencies are of the fastest operations only"
+            remedy: "measure longer (--duration); the latencies cover only the fastest operations"
                 .into(),
         })
     }

@@ -1,6 +1,6 @@
 //! Other programs take CPU time, caches and the turbo's budget from what is measured.
 
-use super::{Item, Measured, Mend};
+use super::{Fix, Item, Measured};
 
 const NAME: &str = "background";
 /// CPUs that may be busy by themselves: a kernel's own work seldom is more.
@@ -19,7 +19,7 @@ pub(super) fn item(measured: &Measured) -> Item {
         return Item::not_available(NAME, "the kernel counted no time");
     }
     let busy: u64 = cores.values().map(|ticks| ticks.total() - ticks.idle - ticks.steal).sum();
-    // A CPU passed so many ticks, each.
+    // Ticks per CPU.
     let window = total as f64 / cores.len() as f64;
     let cpus = |ticks: u64| ticks as f64 / window;
     let programs: Vec<String> = measured
@@ -34,13 +34,13 @@ pub(super) fn item(measured: &Measured) -> Item {
         true => format!("{busy:.2} of {} CPUs busy", cores.len()),
         false => format!("{busy:.2} of {} CPUs busy: {}", cores.len(), programs.join(", ")),
     };
-    let why = "what else runs takes CPU time, cache and turbo from server and load";
-    let mend = || Mend::Advice("end these programs, or wait until they have ended".to_owned());
+    let why = "other programs take CPU time, cache and turbo from server and load";
+    let fix = || Fix::Advice("stop these programs, or wait until they end".to_owned());
     if busy <= QUIET {
         Item::ok(NAME, seen)
     } else if busy <= LOUD {
-        Item::warning(NAME, seen, why, mend())
+        Item::warning(NAME, seen, why, fix())
     } else {
-        Item::bad(NAME, seen, why, mend())
+        Item::bad(NAME, seen, why, fix())
     }
 }

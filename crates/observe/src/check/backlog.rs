@@ -3,12 +3,12 @@
 
 use units::thousands;
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "backlog";
 /// The kernel's own choice since Linux 5.4.
 const WANTED: &str = "4096";
-/// A load of so many connections may begin at once.
+/// This many connections may begin at once.
 const USUAL: i64 = 1_024;
 /// The kernel's choice until then.
 const OLD: i64 = 128;
@@ -19,7 +19,7 @@ pub(super) fn item(root: &Root) -> Item {
     let (Some(&accepted), Some(&half_open)) = (accepted.known(), half_open.known()) else {
         return Item::not_available(
             NAME,
-            "the kernel does not tell somaxconn, tcp_max_syn_backlog",
+            "the kernel does not report somaxconn and tcp_max_syn_backlog",
         );
     };
     let number = |n: i64| thousands(n.unsigned_abs());
@@ -31,13 +31,13 @@ pub(super) fn item(root: &Root) -> Item {
     if half_open < USUAL {
         settings.push(("net.ipv4.tcp_max_syn_backlog", WANTED));
     }
-    let why = "connections that come at once are dropped and tried again after a second, so their \
-               latency is that of the queue";
+    let why = "when many connections arrive at once, some are dropped and retried after 1 s, which \
+               shows as latency";
     if settings.is_empty() {
         Item::ok(NAME, seen)
     } else if accepted <= OLD {
-        Item::bad(NAME, seen, why, Mend::sysctl(&settings))
+        Item::bad(NAME, seen, why, Fix::sysctl(&settings))
     } else {
-        Item::warning(NAME, seen, why, Mend::sysctl(&settings))
+        Item::warning(NAME, seen, why, Fix::sysctl(&settings))
     }
 }

@@ -3,11 +3,11 @@
 
 use units::Bytes;
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "buffers";
 /// The kernel's choice for the send buffer. toll's client is woken up once a MiB, for which the
-/// kernel wants a receive buffer of twice that.
+/// kernel needs a receive buffer of twice that.
 const LEAST: u64 = 4 << 20;
 const WANTED: u64 = 16 << 20;
 
@@ -15,7 +15,7 @@ pub(super) fn item(root: &Root) -> Item {
     let numbers = |name: &str| root.numbers::<u64, 3>(&format!("/proc/sys/net/ipv4/{name}"));
     let (receive, send) = (numbers("tcp_rmem"), numbers("tcp_wmem"));
     let (Some(&receive), Some(&send)) = (receive.known(), send.known()) else {
-        return Item::not_available(NAME, "the kernel does not tell tcp_rmem and tcp_wmem");
+        return Item::not_available(NAME, "the kernel does not report tcp_rmem and tcp_wmem");
     };
     let asked =
         root.number("/proc/sys/net/core/rmem_max").known().and_then(|n| u64::try_from(*n).ok());
@@ -32,8 +32,9 @@ pub(super) fn item(root: &Root) -> Item {
     if settings.is_empty() {
         return Item::ok(NAME, seen);
     }
-    let why = "large objects go in small pieces, with more wake-ups on both sides than they need";
+    let why = "large objects are sent in small pieces, with more wake-ups than necessary on both \
+               sides";
     let settings: Vec<(&str, &str)> =
         settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Item::warning(NAME, seen, why, Mend::sysctl(&settings))
+    Item::warning(NAME, seen, why, Fix::sysctl(&settings))
 }

@@ -1,6 +1,6 @@
 //! A clock that is no register of the processor costs a system call or more for each look.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "clock";
 const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
@@ -18,10 +18,10 @@ pub(super) fn item(root: &Root) -> Item {
     let available = root.line(&format!("{FOLDER}/available_clocksource"));
     let available = available.known().cloned().unwrap_or_default();
     let better = FAST.into_iter().find(|fast| available.split(' ').any(|name| name == *fast));
-    let mend = match better {
-        Some(better) => Mend::files(&file, [file.clone()], better),
-        None => Mend::Advice("boot with a processor clock that is stable (see dmesg)".to_owned()),
+    let fix = match better {
+        Some(better) => Fix::files(&file, [file.clone()], better),
+        None => Fix::Advice("boot with a stable processor clock (see dmesg)".to_owned()),
     };
-    let why = "each look at the clock costs a microsecond or more, in server and load";
-    Item::warning(NAME, current, why, mend)
+    let why = "reading the clock costs a microsecond or more, in server and load";
+    Item::warning(NAME, current, why, fix)
 }

@@ -1,7 +1,7 @@
 //! Cycles, instructions and cache misses come from the processor's counters, where it lets them be
 //! read.
 
-use super::{Item, Measured, Mend, Root};
+use super::{Fix, Item, Measured, Root};
 use crate::Availability;
 
 const NAME: &str = "counters";
@@ -19,13 +19,13 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
         (Availability::Available, _) => Item::ok(NAME, format!("cycles are counted; {paranoid}")),
         (Availability::NotAvailable(why), None) => Item::not_available(
             NAME,
-            format!("no unit that counts, as in many virtual machines ({why}); {paranoid}"),
+            format!("no counters, as in many virtual machines ({why}); {paranoid}"),
         ),
         (Availability::NotAvailable(why), Some(unit)) => Item::warning(
             NAME,
-            format!("there is a unit ({unit}), but {why}; {paranoid}"),
-            "profiles and cycles a byte fall back on clocks",
-            Mend::sysctl(&[("kernel.perf_event_paranoid", "1")]),
+            format!("there are counters ({unit}), but {why}; {paranoid}"),
+            "profiles and cycles per byte are taken from clocks instead",
+            Fix::sysctl(&[("kernel.perf_event_paranoid", "1")]),
         ),
     }
 }

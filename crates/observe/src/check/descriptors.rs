@@ -2,7 +2,7 @@
 
 use units::thousands;
 
-use super::{Item, Measured, Mend, Root};
+use super::{Fix, Item, Measured, Root};
 
 const NAME: &str = "descriptors";
 /// Fewer do not carry a load of some thousand connections.
@@ -26,17 +26,17 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     if limits.hard >= ENOUGH {
         return Item::ok(NAME, seen);
     }
-    let why = "a server of one process cannot hold more connections than that; toll's load and its nginx \
-               need more threads and workers for them, which costs CPU time";
+    let why = "one server process cannot hold more connections than that; toll's load and its \
+               nginx need more threads and workers instead, which costs CPU time";
     let most = root.number("/proc/sys/fs/nr_open").known().and_then(|n| u64::try_from(*n).ok());
     let wanted = most.map_or(WANTED, |most| most.min(WANTED));
-    // The limit of the shell that starts toll: nothing that toll could leave behind.
-    let mend = Mend::Command(format!(
+    // The limit of the shell that starts toll: toll cannot change it for that shell.
+    let fix = Fix::Command(format!(
         "prlimit --pid $$ --nofile={wanted}:{wanted}  # for this shell, as root"
     ));
     match limits.hard < FEW {
-        true => Item::bad(NAME, seen, why, mend),
-        false => Item::warning(NAME, seen, why, mend),
+        true => Item::bad(NAME, seen, why, fix),
+        false => Item::warning(NAME, seen, why, fix),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "governor";
 const WANTED: &str = "performance";
@@ -20,7 +20,8 @@ pub(super) fn item(root: &Root) -> Item {
     let Some((first, _)) = governors.first() else {
         return Item::not_available(
             NAME,
-            "the kernel does not govern this machine's frequency; it is measured beside each trial",
+            "the kernel does not control this machine's frequency; toll measures it with each \
+             trial",
         );
     };
     let names: BTreeSet<&str> = governors.iter().map(|(_, name)| name.as_str()).collect();
@@ -32,19 +33,19 @@ pub(super) fn item(root: &Root) -> Item {
     if others.is_empty() {
         return Item::ok(NAME, seen);
     }
-    let why = "the frequency follows the load with a delay, so short trials begin slow";
+    let why = "the frequency follows the load with a delay, so short trials start slowly";
     let has_it = |cpu: &usize| {
         let file = format!("{}/scaling_available_governors", folder(*cpu));
         root.line(&file).known().is_some_and(|all| all.split(' ').any(|name| name == WANTED))
     };
-    let mend = if others.iter().all(has_it) {
-        Mend::files(
+    let fix = if others.iter().all(has_it) {
+        Fix::files(
             "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
             others.iter().map(|cpu| format!("{}/scaling_governor", folder(*cpu))),
             WANTED,
         )
     } else {
-        Mend::Advice("boot a kernel with the governor `performance`".to_owned())
+        Fix::Advice("boot a kernel with the governor `performance`".to_owned())
     };
-    Item::warning(NAME, seen, why, mend)
+    Item::warning(NAME, seen, why, fix)
 }

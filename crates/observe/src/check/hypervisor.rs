@@ -1,6 +1,6 @@
 //! In a virtual machine CPUs, frequency and neighbours are the host's.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "hypervisor";
 
@@ -15,17 +15,18 @@ pub(super) fn item(root: &Root) -> Item {
             .into_iter()
             .find_map(|file| root.line(file).known().filter(|name| !name.is_empty()).cloned());
     match has_flag {
-        Some(false) => Item::ok(NAME, "none: the machine itself"),
+        Some(false) => Item::ok(NAME, "none: this is a physical machine"),
         Some(true) => Item::warning(
             NAME,
             format!("a virtual machine{}", name.map(|n| format!(" ({n})")).unwrap_or_default()),
-            "the host moves CPUs between cores and gives them to others, so runs differ from hour to hour",
-            Mend::Advice(
-                "compare only what was measured side by side, and measure figures to publish on \
-                 hardware of its own"
+            "the host moves CPUs between cores and shares them with others, so runs differ from \
+             hour to hour",
+            Fix::Advice(
+                "compare only what was measured side by side; measure figures for publication on a \
+                 physical machine"
                     .to_owned(),
             ),
         ),
-        None => Item::not_available(NAME, "this processor has no flag that tells"),
+        None => Item::not_available(NAME, "this processor has no flag for it"),
     }
 }

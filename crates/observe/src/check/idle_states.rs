@@ -1,6 +1,6 @@
 //! A CPU that sleeps deeply takes its time to wake up, which lightly loaded servers show as latency.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "idle-states";
 /// What a wake-up may cost: less than a connection over loopback takes.
@@ -33,8 +33,8 @@ pub(super) fn item(root: &Root) -> Item {
         Some((latency, name)) => Item::warning(
             NAME,
             format!("{name} takes {latency} µs to leave"),
-            "latencies at low load are those of waking up; a busy server does not sleep",
-            Mend::Setting {
+            "latencies at low load include the time to wake up; a busy server does not sleep",
+            Fix::Setting {
                 command: format!("cpupower idle-set -D {MOST_MICROSECONDS}"),
                 changes: deep
                     .into_iter()

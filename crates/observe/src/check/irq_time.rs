@@ -1,6 +1,6 @@
-//! To whom the kernel charges the time of interrupts decides what "per server CPU-second" means.
+//! Where the kernel counts the time of interrupts decides what "per server CPU-second" means.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "irq-time";
 
@@ -12,13 +12,19 @@ pub(super) fn item(root: &Root) -> Item {
         }
     };
     match config.as_deref() {
-        Some("y") => Item::ok(NAME, "CONFIG_IRQ_TIME_ACCOUNTING: interrupts are nobody's time"),
+        Some("y") => Item::ok(
+            NAME,
+            "CONFIG_IRQ_TIME_ACCOUNTING: interrupts are counted apart from processes",
+        ),
         _ => Item::warning(
             NAME,
-            "no CONFIG_IRQ_TIME_ACCOUNTING: interrupts are charged to whoever runs".to_owned(),
-            "the server's CPU time holds network work, its own and that of others on its CPU",
-            Mend::Advice(
-                "compare figures per CPU-second only with those of a kernel that is built alike"
+            "no CONFIG_IRQ_TIME_ACCOUNTING: interrupts are charged to the process that runs"
+                .to_owned(),
+            "the server's CPU time includes network interrupts, also those of other programs on \
+             its CPU",
+            Fix::Advice(
+                "compare figures per CPU-second only with those of a kernel built with the same \
+                 setting"
                     .to_owned(),
             ),
         ),

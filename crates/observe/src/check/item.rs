@@ -23,7 +23,7 @@ pub enum Judgement {
     Warning(Trouble),
     /// Figures taken so are wrong, or cannot be taken.
     Bad(Trouble),
-    /// It cannot be told, or this machine does not have it.
+    /// It is not known, or this machine does not have it.
     NotAvailable {
         /// The reason, one line.
         why: String,
@@ -36,13 +36,14 @@ pub struct Trouble {
     /// What it does to a measurement, one sentence without its full stop.
     pub why: String,
     /// What helps.
-    pub mend: Mend,
+    #[serde(rename = "mend")]
+    pub fix: Fix,
 }
 
 /// What helps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mend {
+pub enum Fix {
     /// A setting, which toll can make and take back.
     Setting {
         /// The same as a command, for root's shell.
@@ -70,13 +71,13 @@ impl Item {
         Self { name, seen: seen.into(), judgement: Judgement::Ok }
     }
 
-    pub(super) fn warning(name: &'static str, seen: String, why: &str, mend: Mend) -> Self {
-        let trouble = Trouble { why: why.to_owned(), mend };
+    pub(super) fn warning(name: &'static str, seen: String, why: &str, fix: Fix) -> Self {
+        let trouble = Trouble { why: why.to_owned(), fix };
         Self { name, seen, judgement: Judgement::Warning(trouble) }
     }
 
-    pub(super) fn bad(name: &'static str, seen: String, why: &str, mend: Mend) -> Self {
-        let trouble = Trouble { why: why.to_owned(), mend };
+    pub(super) fn bad(name: &'static str, seen: String, why: &str, fix: Fix) -> Self {
+        let trouble = Trouble { why: why.to_owned(), fix };
         Self { name, seen, judgement: Judgement::Bad(trouble) }
     }
 
@@ -94,17 +95,17 @@ impl Item {
         }
     }
 
-    /// The settings that would mend it; none where no setting does.
+    /// The settings that would fix it; none where no setting does.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
-        match self.trouble().map(|trouble| &trouble.mend) {
-            Some(Mend::Setting { changes, .. }) => changes,
+        match self.trouble().map(|trouble| &trouble.fix) {
+            Some(Fix::Setting { changes, .. }) => changes,
             _ => &[],
         }
     }
 }
 
-impl Mend {
+impl Fix {
     /// Settings of `/proc/sys`, by their names and values.
     pub(super) fn sysctl(settings: &[(&str, &str)]) -> Self {
         let command = settings.iter().map(|(name, value)| format!(" {name}=\"{value}\""));
@@ -134,8 +135,8 @@ mod tests {
 
     #[test]
     fn programs_read_the_state_and_what_helps() {
-        let mend = Mend::sysctl(&[("net.ipv4.tcp_tw_reuse", "1")]);
-        let item = Item::warning("time-wait", "tcp_tw_reuse 0".to_owned(), "it matters", mend);
+        let fix = Fix::sysctl(&[("net.ipv4.tcp_tw_reuse", "1")]);
+        let item = Item::warning("time-wait", "tcp_tw_reuse 0".to_owned(), "it matters", fix);
         assert_eq!(
             serde_json::to_string(&item).unwrap(),
             concat!(

@@ -7,7 +7,7 @@ use super::{Root, Snapshot};
 use crate::machine::{self, Descriptors};
 use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 
-/// What no file tells: it was tried, measured, or watched over a second.
+/// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The CPUs that this process may use.
@@ -32,10 +32,10 @@ pub struct Measured {
     pub after: Snapshot,
 }
 
-/// What is looked at now, for whoever shows it.
+/// What is looked at now, for the progress display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Which CPUs share a core: 15 ms a pair, more where others want them too.
+    /// Which CPUs share a core: 15 ms per pair, more where other work uses them.
     Siblings,
     /// Which programs are there.
     Programs,
@@ -48,12 +48,12 @@ const WATCHED: Duration = Duration::from_secs(1);
 
 impl Measured {
     /// Tries and measures. Takes a little more than a second, and more with many CPUs.
-    pub fn of_this_machine(cpus: &CpuList, tell: &mut dyn FnMut(Stage)) -> Self {
-        tell(Stage::Siblings);
+    pub fn of_this_machine(cpus: &CpuList, report: &mut dyn FnMut(Stage)) -> Self {
+        report(Stage::Siblings);
         let siblings = siblings(cpus).into();
-        tell(Stage::Programs);
+        report(Stage::Programs);
         let programs = programs::find();
-        tell(Stage::Background);
+        report(Stage::Background);
         let root = Root::machine();
         let before = Snapshot::take(&root);
         std::thread::sleep(WATCHED);

@@ -1,6 +1,6 @@
 //! On a machine of several nodes the kernel takes pages away for a moment to see who uses them.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "numa-balancing";
 
@@ -13,8 +13,9 @@ pub(super) fn item(root: &Root) -> Item {
         Some(_) => Item::warning(
             NAME,
             format!("on, with {nodes} nodes"),
-            "the kernel moves pages while it is measured, some seconds after a load begins",
-            Mend::sysctl(&[("kernel.numa_balancing", "0")]),
+            "the kernel moves memory pages during the measurement, some seconds after a load \
+             begins",
+            Fix::sysctl(&[("kernel.numa_balancing", "0")]),
         ),
     }
 }

@@ -1,8 +1,9 @@
-//! An outgoing connection takes a port of its address: so many can be open at once to one server.
+//! An outgoing connection takes a port of its address, which limits how many can be open at once to
+//! one server.
 
 use units::thousands;
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "ports";
 /// The kernel's own choice, 32768 to 60999, has 28,232.
@@ -22,11 +23,11 @@ pub(super) fn item(root: &Root) -> Item {
     if ports >= USUAL {
         return Item::ok(NAME, seen);
     }
-    let why = "a load of more connections than that from one address ends with `ports`; over loopback \
-               toll takes many addresses, other clients take one";
-    let mend = Mend::sysctl(&[("net.ipv4.ip_local_port_range", "10240 65535")]);
+    let why = "a load with more connections from one address fails with `ports`; over loopback \
+               toll uses many addresses, other clients use one";
+    let fix = Fix::sysctl(&[("net.ipv4.ip_local_port_range", "10240 65535")]);
     match ports < FEW {
-        true => Item::bad(NAME, seen, why, mend),
-        false => Item::warning(NAME, seen, why, mend),
+        true => Item::bad(NAME, seen, why, fix),
+        false => Item::warning(NAME, seen, why, fix),
     }
 }

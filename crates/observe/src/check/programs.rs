@@ -33,14 +33,14 @@ const KNOWN: [Known; 3] = [
         name: "nginx",
         argument: "-v",
         package: "nginx-core",
-        loss: "its cells are left out of studies",
+        loss: "studies leave out its cells",
     },
     Known {
         item: "haproxy",
         name: "haproxy",
         argument: "-v",
         package: "haproxy",
-        loss: "its cells are left out of studies",
+        loss: "studies leave out its cells",
     },
     Known {
         item: "openssl-program",
@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_installed_is_told_with_its_package() {
+    fn a_missing_program_is_reported_with_its_package() {
         let known = Known { name: "no-such-program", ..KNOWN[0] };
         assert_eq!(
             known.version(),
             Fact::unknown(
-                "no-such-program is not installed: its cells are left out of studies; apt-get \
-                 install nginx-core"
+                "no-such-program is not installed: studies leave out its cells; apt-get install \
+                 nginx-core"
             )
         );
     }

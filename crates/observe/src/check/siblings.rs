@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Item, Measured, Mend, Root};
+use super::{Fix, Item, Measured, Root};
 
 const NAME: &str = "siblings";
 const WHY: &str = "work on one hyperthread slows the other by up to half";
@@ -12,14 +12,14 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     if measured.cpus.len() == 1 {
         return Item::bad(
             NAME,
-            format!("toll may use CPU {} alone", measured.cpus),
-            "server and load have to share it, so both are measured as one",
-            Mend::Advice("give this machine, or toll's cpuset, a second CPU".to_owned()),
+            format!("toll may use only CPU {}", measured.cpus),
+            "server and load share it, so their costs cannot be separated",
+            Fix::Advice("give this machine, or toll's cpuset, a second CPU".to_owned()),
         );
     }
-    let told = told(root);
+    let reported = reported_sets(root);
     let is_told =
-        |pair: &[usize; 2]| told.iter().any(|set| pair.iter().all(|cpu| set.contains(cpu)));
+        |pair: &[usize; 2]| reported.iter().any(|set| pair.iter().all(|cpu| set.contains(cpu)));
     let hidden: Vec<[usize; 2]> = measured
         .siblings
         .known()
@@ -37,23 +37,24 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
         return Item::warning(
             NAME,
             format!(
-                "CPUs {first} and {second}{more} share a core, measured; the kernel does not know it"
+                "CPUs {first} and {second}{more} share a core by measurement; the kernel does not \
+                 report it"
             ),
             WHY,
-            Mend::Advice(
-                "take CPUs of different cores for server and load where there are some; otherwise \
-                 read the figures per server CPU-second"
+            Fix::Advice(
+                "use CPUs of different cores for server and load; if there are none, use the \
+                 figures per server CPU-second"
                     .to_owned(),
             ),
         );
     }
-    if let Some(set) = told.iter().find(|set| set.len() > 1) {
+    if let Some(set) = reported.iter().find(|set| set.len() > 1) {
         let set: Vec<String> = set.iter().map(usize::to_string).collect();
         return Item::warning(
             NAME,
             format!("a core has {} hyperthreads, such as CPUs {}", set.len(), set.join(" and ")),
             WHY,
-            Mend::Command(
+            Fix::Command(
                 "echo off > /sys/devices/system/cpu/smt/control  # or take CPUs of different cores \
                  for server and load"
                     .to_owned(),
@@ -66,19 +67,22 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
             let kept = units::percent(least);
             Item::ok(
                 NAME,
-                format!("no two CPUs share a core; each keeps {kept} beside a busy other"),
+                format!(
+                    "no two CPUs share a core; each keeps {kept} of its speed while the other is \
+                     busy"
+                ),
             )
         }
-        None if told.is_empty() => Item::not_available(
+        None if reported.is_empty() => Item::not_available(
             NAME,
-            "the kernel does not tell which CPUs share a core, and it cannot be measured",
+            "the kernel does not report which CPUs share a core, and it cannot be measured",
         ),
-        None => Item::ok(NAME, "no two CPUs share a core, as the kernel says; not measured"),
+        None => Item::ok(NAME, "no two CPUs share a core, according to the kernel; not measured"),
     }
 }
 
 /// The sets of CPUs that share a core, as the kernel says.
-fn told(root: &Root) -> BTreeSet<Vec<usize>> {
+fn reported_sets(root: &Root) -> BTreeSet<Vec<usize>> {
     let set = |cpu: usize| {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let list: cpus::CpuList = root.line(&file).known()?.parse().ok()?;

@@ -19,7 +19,7 @@ struct Process {
 }
 
 impl Snapshot {
-    /// What the kernel tells now.
+    /// What the kernel reports now.
     #[must_use]
     pub fn take(root: &Root) -> Self {
         let cores = match root.text("/proc/stat") {

@@ -1,6 +1,6 @@
-//! Time that the hypervisor gives to somebody else while a CPU of this machine wants to run.
+//! Time that the hypervisor gives to other machines while a CPU of this machine is ready to run.
 
-use super::{Item, Measured, Mend};
+use super::{Fix, Item, Measured};
 
 const NAME: &str = "steal";
 /// The share that toll's verdicts take for noise.
@@ -19,17 +19,17 @@ pub(super) fn item(measured: &Measured) -> Item {
         return Item::not_available(NAME, "the kernel counted no time");
     };
     let seen = match share {
-        0.0 => "none in a second without load".to_owned(),
-        _ => format!("{} of CPU {cpu} within a second", units::percent(share)),
+        0.0 => "none in 1 s without load".to_owned(),
+        _ => format!("{} of CPU {cpu} within 1 s", units::percent(share)),
     };
-    let why =
-        "the hypervisor gives this machine's CPUs to others, so rates and latencies are theirs";
-    let mend = || Mend::Advice("measure on a dedicated host, or when it is quiet".to_owned());
+    let why = "the hypervisor gives this machine's CPU time to others, which lowers rates and \
+               raises latencies";
+    let fix = || Fix::Advice("measure on a dedicated host, or when this one is quiet".to_owned());
     if share <= NOISE {
         Item::ok(NAME, seen)
     } else if share <= MUCH {
-        Item::warning(NAME, seen, why, mend())
+        Item::warning(NAME, seen, why, fix())
     } else {
-        Item::bad(NAME, seen, why, mend())
+        Item::bad(NAME, seen, why, fix())
     }
 }

@@ -1,5 +1,5 @@
 //! The trees of two machines: a small virtual machine, recorded with `tests/record`, and a server
-//! that nobody has tuned, written by hand after the kernel's documentation.
+//! that is not tuned, written by hand after the kernel's documentation.
 
 mod tree;
 
@@ -84,9 +84,9 @@ fn settings(item: &Item) -> Vec<String> {
 }
 
 fn command(item: &Item) -> String {
-    match &item.trouble().unwrap().mend {
-        Mend::Setting { command, .. } | Mend::Command(command) => command.clone(),
-        Mend::Advice(advice) => panic!("no command: {advice}"),
+    match &item.trouble().unwrap().fix {
+        Fix::Setting { command, .. } | Fix::Command(command) => command.clone(),
+        Fix::Advice(advice) => panic!("no command: {advice}"),
     }
 }
 
@@ -101,7 +101,7 @@ fn every_item_is_judged_once_in_the_order_of_the_names() {
 }
 
 #[test]
-fn nothing_of_an_empty_tree_is_taken_for_good() {
+fn no_item_of_an_empty_tree_is_ok() {
     let tree = Tree::of("");
     let mut measured = measured(&tree);
     tree.remove("proc/stat");
@@ -130,27 +130,27 @@ fn a_small_virtual_machine_has_what_its_kernel_chose() {
     assert_ok(&tree, &measured, "buffers", seen);
     assert_ok(&tree, &measured, "clock", "tsc");
     assert_ok(&tree, &measured, "numa-balancing", "one node");
-    let seen = "no two CPUs share a core; each keeps 99.0% beside a busy other";
+    let seen = "no two CPUs share a core; each keeps 99.0% of its speed while the other is busy";
     assert_ok(&tree, &measured, "siblings", seen);
     assert_ok(&tree, &measured, "nginx", "nginx/1.22.1");
     assert_warning(&tree, &measured, "hypervisor", "a virtual machine");
-    let seen = "no CONFIG_IRQ_TIME_ACCOUNTING: interrupts are charged to whoever runs";
+    let seen = "no CONFIG_IRQ_TIME_ACCOUNTING: interrupts are charged to the process that runs";
     assert_warning(&tree, &measured, "irq-time", seen);
     let openssl = assert_warning(&tree, &measured, "openssl", "OpenSSL 3.0.22 25 Aug 2026");
     assert!(openssl.trouble().unwrap().why.contains("2.9 times"));
     for (name, reason) in [
-        ("governor", "does not govern"),
+        ("governor", "does not control"),
         ("turbo", "no switch"),
         ("idle-states", "the host chooses"),
         ("kernel-tls", "without CONFIG_TLS"),
-        ("counters", "no unit that counts, as in many virtual machines (ENOENT)"),
+        ("counters", "no counters, as in many virtual machines (ENOENT)"),
     ] {
         assert_not_available(&tree, &measured, name, reason);
     }
 }
 
 #[test]
-fn an_untuned_server_is_mended_by_settings() {
+fn settings_fix_an_untuned_server() {
     let tree = Tree::of(UNTUNED_SERVER);
     let mut measured = measured(&tree);
     measured.hardware_counters = Availability::NotAvailable("EACCES".to_owned());
@@ -192,12 +192,12 @@ fn an_untuned_server_is_mended_by_settings() {
     assert_eq!(clock.changes()[0].to, "tsc");
     let numa = assert_warning(&tree, &measured, "numa-balancing", "on, with 2 nodes");
     assert_eq!(settings(&numa), ["/proc/sys/kernel/numa_balancing=0"]);
-    let seen = "there is a unit (cpu), but EACCES; perf_event_paranoid 3";
+    let seen = "there are counters (cpu), but EACCES; perf_event_paranoid 3";
     let counters = assert_warning(&tree, &measured, "counters", seen);
     assert_eq!(settings(&counters), ["/proc/sys/kernel/perf_event_paranoid=1"]);
 
-    assert_ok(&tree, &measured, "hypervisor", "none: the machine itself");
-    let seen = "CONFIG_IRQ_TIME_ACCOUNTING: interrupts are nobody's time";
+    assert_ok(&tree, &measured, "hypervisor", "none: this is a physical machine");
+    let seen = "CONFIG_IRQ_TIME_ACCOUNTING: interrupts are counted apart from processes";
     assert_ok(&tree, &measured, "irq-time", seen);
     // The version with the older code on a processor that the newer code does not fit either.
     measured.openssl = "OpenSSL 3.0.22 25 Aug 2026".to_owned();
@@ -225,35 +225,36 @@ fn with_all_settings_made_nothing_is_left_to_set() {
 }
 
 #[test]
-fn hyperthreads_are_told_by_the_kernel_or_measured() {
+fn hyperthreads_are_reported_by_the_kernel_or_measured() {
     let tree = Tree::of(UNTUNED_SERVER);
     let mut measured = measured(&tree);
     measured.cpus = "0-3".parse().unwrap();
     let seen = "a core has 2 hyperthreads, such as CPUs 0 and 2";
-    let told = assert_warning(&tree, &measured, "siblings", seen);
-    assert!(command(&told).starts_with("echo off > /sys/devices/system/cpu/smt/control"));
+    let warning = assert_warning(&tree, &measured, "siblings", seen);
+    assert!(command(&warning).starts_with("echo off > /sys/devices/system/cpu/smt/control"));
     let pair = |first, second, ratio| SiblingRatio { first, second, ratio };
-    // What the kernel tells is not hidden.
+    // What the kernel reports is not hidden.
     measured.siblings = Fact::Known(vec![pair(0, 1, 0.99), pair(0, 2, 0.61)]);
     assert_warning(&tree, &measured, "siblings", seen);
     measured.siblings = Fact::Known(vec![pair(0, 1, 0.6), pair(0, 2, 0.6), pair(2, 3, 0.6)]);
-    let seen = "CPUs 0 and 1 and 1 more pairs share a core, measured; the kernel does not know it";
+    let seen = "CPUs 0 and 1 and 1 more pairs share a core by measurement; the kernel does not \
+                report it";
     assert_warning(&tree, &measured, "siblings", seen);
     measured.cpus = "2".parse().unwrap();
-    assert_bad(&tree, &measured, "siblings", "toll may use CPU 2 alone");
+    assert_bad(&tree, &measured, "siblings", "toll may use only CPU 2");
 
     let vm = Tree::of(SMALL_VM);
     measured.cpus = "0-1".parse().unwrap();
     measured.siblings = Fact::Known(vec![pair(0, 1, 0.62)]);
-    let seen = "CPUs 0 and 1 share a core, measured; the kernel does not know it";
+    let seen = "CPUs 0 and 1 share a core by measurement; the kernel does not report it";
     assert_warning(&vm, &measured, "siblings", seen);
     measured.siblings = Fact::unknown("no chains");
-    let seen = "no two CPUs share a core, as the kernel says; not measured";
+    let seen = "no two CPUs share a core, according to the kernel; not measured";
     assert_ok(&vm, &measured, "siblings", seen);
 }
 
 #[test]
-fn steal_and_programs_are_those_of_the_second() {
+fn steal_and_programs_are_measured_over_one_second() {
     let tree = Tree::of(SMALL_VM);
     let mut measured = measured(&tree);
     let mut judged = |busy, stolen, name| {
@@ -263,7 +264,7 @@ fn steal_and_programs_are_those_of_the_second() {
     assert_eq!(judged(0, 0, "steal").judgement, Judgement::Ok);
     assert_eq!(judged(0, 1, "steal").judgement, Judgement::Ok);
     let few = judged(0, 3, "steal");
-    assert_eq!(few.seen, "3.0% of CPU 1 within a second");
+    assert_eq!(few.seen, "3.0% of CPU 1 within 1 s");
     assert!(matches!(few.judgement, Judgement::Warning(_)));
     assert!(matches!(judged(0, 30, "steal").judgement, Judgement::Bad(_)));
 
@@ -296,7 +297,7 @@ fn descriptors_are_judged_by_what_toll_can_have() {
 fn kernel_tls_is_a_module_away_or_not_there() {
     let tree = Tree::of(UNTUNED_SERVER);
     let mut measured = measured(&tree);
-    assert_ok(&tree, &measured, "kernel-tls", "a socket takes the TLS layer");
+    assert_ok(&tree, &measured, "kernel-tls", "a socket accepts the TLS layer");
     measured.kernel_tls = Availability::NotAvailable("ENOENT".to_owned());
     let module = assert_warning(&tree, &measured, "kernel-tls", "the module `tls` is not loaded");
     assert_eq!(command(&module), "modprobe tls");
@@ -311,10 +312,10 @@ fn governors_and_clocks_that_are_not_there_are_not_asked_for() {
     let governors = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_available_governors";
     tree.set(governors, "powersave schedutil");
     let governor = item(&tree, &measured, "governor");
-    assert!(matches!(governor.trouble().unwrap().mend, Mend::Advice(_)));
+    assert!(matches!(governor.trouble().unwrap().fix, Fix::Advice(_)));
     tree.set("/sys/devices/system/clocksource/clocksource0/available_clocksource", "hpet acpi_pm");
     let clock = item(&tree, &measured, "clock");
-    assert!(matches!(clock.trouble().unwrap().mend, Mend::Advice(_)));
+    assert!(matches!(clock.trouble().unwrap().fix, Fix::Advice(_)));
     // An AMD server has the other switch.
     tree.remove("sys/devices/system/cpu/intel_pstate");
     tree.set("/sys/devices/system/cpu/cpufreq/boost", "1");
@@ -330,5 +331,5 @@ fn left_over_connections_are_waited_for() {
     let measured = measured(&tree);
     tree.set("/proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 20000 alloc 1 mem 1");
     let item = item(&tree, &measured, "time-wait");
-    assert_eq!(item.trouble().unwrap().mend, Mend::Advice("wait a minute".to_owned()));
+    assert_eq!(item.trouble().unwrap().fix, Fix::Advice("wait a minute".to_owned()));
 }

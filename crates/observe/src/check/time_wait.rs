@@ -1,10 +1,10 @@
 //! The side that closes first keeps the port for a minute (TIME_WAIT, RFC 9293, section 3.6.1),
-//! unless the kernel may take it again for a new connection, which it tells apart by timestamps (RFC
+//! unless the kernel may take it again for a new connection, which it recognizes by timestamps (RFC
 //! 6191).
 
 use units::thousands;
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "time-wait";
 const REUSE: &str = "net.ipv4.tcp_tw_reuse";
@@ -36,12 +36,12 @@ pub(super) fn item(root: &Root) -> Item {
         settings.push((TIMESTAMPS, "1"));
     }
     if !settings.is_empty() {
-        let why = "a port is free again after 60 s only: at 500 connections a second from one address \
-                   none is left";
-        Item::warning(NAME, seen, why, Mend::sysctl(&settings))
+        let why = "a port is free again only after 60 s: 500 connections per second from one \
+                   address use up all of them";
+        Item::warning(NAME, seen, why, Fix::sysctl(&settings))
     } else if waiting.is_some_and(|n| n >= MANY) {
-        let why = "an earlier load has left them, and they cost ports and memory";
-        Item::warning(NAME, seen, why, Mend::Advice("wait a minute".to_owned()))
+        let why = "an earlier load left them, and they use ports and memory";
+        Item::warning(NAME, seen, why, Fix::Advice("wait a minute".to_owned()))
     } else {
         Item::ok(NAME, seen)
     }

@@ -1,6 +1,6 @@
 //! With turbo a core's frequency depends on how many others work, and on how warm it is.
 
-use super::{Item, Mend, Root};
+use super::{Fix, Item, Root};
 
 const NAME: &str = "turbo";
 /// Of the driver `intel_pstate`: 1 is off.
@@ -18,8 +18,9 @@ pub(super) fn item(root: &Root) -> Item {
         Some((file, true, off)) => Item::warning(
             NAME,
             "on".to_owned(),
-            "the frequency falls as more cores work or grow warm, which looks like a cost of the load",
-            Mend::files(file, [file.to_owned()], off),
+            "the frequency falls when more cores work or get warm, which looks like a cost of the \
+             load",
+            Fix::files(file, [file.to_owned()], off),
         ),
     }
 }

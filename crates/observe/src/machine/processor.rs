@@ -46,7 +46,7 @@ pub struct MeasuredSiblings {
     pub cpus: [usize; 2],
     /// The throughput of the first beside the adding second one, over that beside the pausing one.
     pub throughput_ratio: f64,
-    /// Whether that tells that they share a core.
+    /// Whether that shows that they share a core.
     pub share_a_core: bool,
 }
 
@@ -170,7 +170,7 @@ fn hypervisor(flags: &Fact<String>) -> Fact<String> {
     match flags {
         Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
         Fact::Known(_) if !cfg!(target_arch = "x86_64") => {
-            Fact::unknown("this processor has no flag that tells")
+            Fact::unknown("this processor has no flag for it")
         }
         Fact::Known(flags) if !has_flag(flags, "hypervisor") => Fact::Known("none".into()),
         Fact::Known(_) => Fact::Known(
@@ -281,7 +281,7 @@ fn tsc_hz(flags: &Fact<String>) -> Fact<f64> {
     use std::time::{Duration, Instant};
 
     if !flags.known().is_some_and(|flags| has_flag(flags, "constant_tsc")) {
-        return Fact::unknown("the processor does not promise a constant rate");
+        return Fact::unknown("the processor does not guarantee a constant rate");
     }
     // SAFETY: every x86-64 processor has the instruction; Linux lets user mode execute it.
     let tsc = || unsafe { std::arch::x86_64::_rdtsc() };
@@ -314,7 +314,7 @@ CPU part\t: 0xd40
 ";
 
     #[test]
-    fn both_architectures_tell_their_flags() {
+    fn both_architectures_report_their_flags() {
         let flags = |text| relevant_flags(cpuinfo_field(text, &["flags", "Features"]).unwrap());
         assert_eq!(flags(X86), ["aes", "avx2", "sha_ni", "avx512ifma", "constant_tsc"]);
         assert_eq!(flags(ARM), ["aes", "asimd", "pmull", "sha1", "sha2", "atomics"]);

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TuningError {
     /// The record of former values cannot be read or written.
-    #[error("{}: {source}; settings are changed only where their former values can be kept", path.display())]
+    #[error(
+        "{}: {source}; toll changes settings only if it can save their former values there",
+        path.display()
+    )]
     Record {
         /// The file or its folder.
         path: PathBuf,
@@ -13,7 +16,7 @@ pub enum TuningError {
         source: io::Error,
     },
     /// The record is not what toll wrote.
-    #[error("{}: {why}; put the settings back by hand and remove the file", path.display())]
+    #[error("{}: {why}; restore the settings by hand and remove the file", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -21,7 +24,7 @@ pub enum TuningError {
         why: String,
     },
     /// Another process makes settings now.
-    #[error("{} is held by another toll; wait for its end", path.display())]
+    #[error("{} is locked by another toll; wait until it ends", path.display())]
     Busy {
         /// The folder.
         path: PathBuf,
@@ -29,11 +32,11 @@ pub enum TuningError {
     /// Nothing was set, or it has been put back.
     #[error("nothing to restore: there is no {}", path.display())]
     NothingToRestore {
-        /// The file that would tell.
+        /// The file that would show it.
         path: PathBuf,
     },
-    /// The machine has been started anew since.
-    #[error("nothing to restore: the machine was started anew since, which ended the settings")]
+    /// The machine was restarted since.
+    #[error("nothing to restore: the machine was restarted since, which reset the settings")]
     Rebooted,
     /// The settings are of another network namespace.
     #[error(

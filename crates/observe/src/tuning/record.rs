@@ -82,7 +82,7 @@ impl Record {
         };
         match record.settings.iter().find(|former| !is_setting(former)) {
             Some(former) => {
-                let why = format!("{} is no setting of the kernel", former.file);
+                let why = format!("{} is not a kernel setting", former.file);
                 Err(TuningError::Damaged { path, why })
             }
             None => Ok(Some(record)),

@@ -81,8 +81,8 @@ fn what_is_set_is_put_back_and_the_record_removed() {
     let desk = Desk::new();
     let made = desk.apply(&changes()).unwrap();
     assert_eq!(desk.values(), AFTER);
-    let told: Vec<_> = made.iter().map(|made| (made.from.as_str(), made.to.as_str())).collect();
-    assert_eq!(told, BEFORE.into_iter().zip(AFTER).collect::<Vec<_>>());
+    let reported: Vec<_> = made.iter().map(|made| (made.from.as_str(), made.to.as_str())).collect();
+    assert_eq!(reported, BEFORE.into_iter().zip(AFTER).collect::<Vec<_>>());
     assert!(made.iter().all(|made| made.refused.is_none()));
     let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(Record::path(&desk.state())), mode(desk.state())), (0o600, 0o700));
@@ -117,12 +117,12 @@ fn a_crash_between_two_settings_loses_no_former_value() {
         let desk = Desk::new();
         let mut made = 0;
         let crash = catch_unwind(AssertUnwindSafe(|| {
-            // The first setting is told after it was made.
-            let mut tell = |_: &Made| {
+            // The first setting is reported after it was made.
+            let mut report = |_: &Made| {
                 made += 1;
                 assert!(made < settings_before_the_crash, "a crash on purpose");
             };
-            apply(&desk.root, &desk.state(), &changes(), &mut tell)
+            apply(&desk.root, &desk.state(), &changes(), &mut report)
         }));
         assert!(crash.is_err());
         assert_eq!(desk.record().unwrap().settings().len(), 3);
@@ -142,7 +142,7 @@ fn a_crash_before_the_record_is_whole_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_set_is_told_and_the_others_are_made() {
+fn a_setting_that_fails_is_reported_and_the_others_are_made() {
     let desk = Desk::new();
     let mut all = changes();
     all.push(Change { file: "/proc/sys/no/such".to_owned(), to: "1".to_owned() });
@@ -202,7 +202,7 @@ fn a_record_that_names_another_file_is_refused() {
     for other in ["/etc/passwd", "/proc/sys/../../etc/passwd"] {
         std::fs::write(&path, text.replace(REUSE, other)).unwrap();
         let message = desk.restore().unwrap_err().to_string();
-        assert!(message.contains(&format!("{other} is no setting of the kernel")), "{message}");
+        assert!(message.contains(&format!("{other} is not a kernel setting")), "{message}");
     }
     std::fs::write(&path, &text[..30]).unwrap();
     assert!(matches!(desk.restore(), Err(TuningError::Damaged { .. })));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use observe::check::{Item, Judgement, Mend, Stage};
+use observe::check::{Fix, Item, Judgement, Stage};
 use observe::tuning::Made;
 use report::wrapped;
 
@@ -20,15 +20,14 @@ pub(super) fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Siblings => "measuring which CPUs share a core",
         Stage::Programs => "asking programs for their versions",
-        Stage::Background => "watching what runs by itself",
+        Stage::Background => "watching other programs",
     }
 }
 
 pub(super) fn of(items: &[Item], is_set: bool) -> String {
     let mut text = format!("{}\n", sentence(items));
     if is_set {
-        text +=
-            "Settings that toll made are in force; `toll check --restore` puts the former back.\n";
+        text += "Settings that toll made are in force; `toll check --restore` restores the former values.\n";
     }
     let (troubled, rest): (Vec<_>, Vec<_>) = items.iter().partition(|i| i.trouble().is_some());
     for items in [troubled, rest].into_iter().filter(|items| !items.is_empty()) {
@@ -42,12 +41,12 @@ fn sentence(items: &[Item]) -> String {
     let spoiling = items.iter().filter(|item| item.trouble().is_some()).count();
     let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
     let things = match spoiling {
-        0 => return "Nothing was found here that would spoil a measurement.".to_owned(),
+        0 => return "Nothing here would spoil a measurement.".to_owned(),
         1 => "1 thing spoils measurements here".to_owned(),
         n => format!("{n} things spoil measurements here"),
     };
     let set = match (settable, spoiling) {
-        (0, _) => "no setting mends it".to_owned(),
+        (0, _) => "no setting fixes it".to_owned(),
         (1, 1) => "`toll check --apply` can set it, as root".to_owned(),
         (n, all) if n == all => "`toll check --apply` can set all, as root".to_owned(),
         (n, _) => format!("`toll check --apply` can set {n} of them, as root"),
@@ -67,11 +66,11 @@ fn one(item: &Item) -> String {
     let indent = " ".repeat(STATE + NAME);
     let mut text = paragraph(&label, &seen);
     text += &paragraph(&format!("{indent}why:  "), &trouble.why);
-    let label = format!("{indent}mend: ");
-    text += &match &trouble.mend {
+    let label = format!("{indent}fix:  ");
+    text += &match &trouble.fix {
         // On one line, however long, so that it can be copied.
-        Mend::Setting { command, .. } | Mend::Command(command) => format!("{label}{command}\n"),
-        Mend::Advice(advice) => paragraph(&label, advice),
+        Fix::Setting { command, .. } | Fix::Command(command) => format!("{label}{command}\n"),
+        Fix::Advice(advice) => paragraph(&label, advice),
     };
     text
 }
@@ -79,10 +78,10 @@ fn one(item: &Item) -> String {
 pub(super) fn applied(made: &[Made], items: usize) -> String {
     let set = made.iter().filter(|made| made.refused.is_none()).count();
     let sentence = match (set, made.len()) {
-        (0, 0) => format!("Nothing to set: of {items} items none wants another setting."),
+        (0, 0) => format!("Nothing to set: none of the {items} items needs another setting."),
         (0, _) => "Nothing was set.".to_owned(),
-        (1, _) => "1 setting was made; `toll check --restore` puts it back.".to_owned(),
-        (n, _) => format!("{n} settings were made; `toll check --restore` puts them back."),
+        (1, _) => "1 setting was made; `toll check --restore` restores it.".to_owned(),
+        (n, _) => format!("{n} settings were made; `toll check --restore` restores them."),
     };
     changes(&sentence, made)
 }
@@ -90,10 +89,10 @@ pub(super) fn applied(made: &[Made], items: usize) -> String {
 pub(super) fn restored(made: &[Made]) -> String {
     let set = made.iter().filter(|made| made.refused.is_none()).count();
     let sentence = match (set, made.len()) {
-        (0, 0) => "Everything had its former value already.".to_owned(),
-        (0, _) => "Nothing was put back.".to_owned(),
-        (1, _) => "1 setting has its former value again.".to_owned(),
-        (n, _) => format!("{n} settings have their former values again."),
+        (0, 0) => "All settings already have their former values.".to_owned(),
+        (0, _) => "Nothing was restored.".to_owned(),
+        (1, _) => "1 setting was restored.".to_owned(),
+        (n, _) => format!("{n} settings were restored."),
     };
     changes(&sentence, made)
 }
@@ -120,33 +119,33 @@ mod tests {
     use super::*;
     use observe::check::{Change, Trouble};
 
-    fn item(name: &'static str, mend: Option<Mend>) -> Item {
-        let judgement = match mend {
-            Some(mend) => Judgement::Warning(Trouble { why: "it matters".to_owned(), mend }),
+    fn item(name: &'static str, fix: Option<Fix>) -> Item {
+        let judgement = match fix {
+            Some(fix) => Judgement::Warning(Trouble { why: "it matters".to_owned(), fix }),
             None => Judgement::Ok,
         };
         Item { name, seen: "this and that".to_owned(), judgement }
     }
 
-    fn setting() -> Option<Mend> {
+    fn setting() -> Option<Fix> {
         let change = Change { file: "/proc/sys/x".to_owned(), to: "1".to_owned() };
-        Some(Mend::Setting { command: "sysctl -w x=1".to_owned(), changes: vec![change] })
+        Some(Fix::Setting { command: "sysctl -w x=1".to_owned(), changes: vec![change] })
     }
 
-    fn advice() -> Option<Mend> {
-        Some(Mend::Advice("wait".to_owned()))
+    fn advice() -> Option<Fix> {
+        Some(Fix::Advice("wait".to_owned()))
     }
 
     #[test]
     fn the_sentence_counts_what_spoils_and_what_can_be_set() {
-        let said = |mends: &[Option<Mend>]| {
-            let items: Vec<Item> = mends.iter().map(|mend| item("ports", mend.clone())).collect();
+        let said = |fixes: &[Option<Fix>]| {
+            let items: Vec<Item> = fixes.iter().map(|fix| item("ports", fix.clone())).collect();
             sentence(&items)
         };
-        assert_eq!(said(&[None]), "Nothing was found here that would spoil a measurement.");
+        assert_eq!(said(&[None]), "Nothing here would spoil a measurement.");
         assert_eq!(
             said(&[None, advice()]),
-            "1 thing spoils measurements here; no setting mends it."
+            "1 thing spoils measurements here; no setting fixes it."
         );
         assert_eq!(
             said(&[advice(), None, setting(), setting()]),
@@ -159,17 +158,17 @@ mod tests {
     }
 
     #[test]
-    fn an_item_says_what_why_and_what_mends_it() {
+    fn an_item_shows_what_why_and_the_fix() {
         assert_eq!(one(&item("ports", None)), "ok       ports            this and that\n");
         assert_eq!(
             one(&item("ports", setting())),
-            "warning  ports            this and that\n                          why:  it matters\n                          \
-             mend: sysctl -w x=1\n"
+            "warning  ports            this and that\n                          why:  it matters\n \
+             fix:  sysctl -w x=1\n"
         );
     }
 
     #[test]
-    fn what_was_refused_is_told_beside_what_was_made() {
+    fn refused_changes_are_reported_beside_made_ones() {
         let made = |refused: Option<&str>| Made {
             file: "/proc/sys/x".to_owned(),
             from: "0".to_owned(),
@@ -178,9 +177,9 @@ mod tests {
         };
         assert_eq!(
             applied(&[made(None), made(Some("it needs root"))], 21),
-            "1 setting was made; `toll check --restore` puts it back.\n  /proc/sys/x: 0 -> 1\n  \
+            "1 setting was made; `toll check --restore` restores it.\n  /proc/sys/x: 0 -> 1\n  \
              /proc/sys/x: 0, not 1: it needs root\n"
         );
-        assert_eq!(restored(&[]), "Everything had its former value already.\n");
+        assert_eq!(restored(&[]), "All settings already have their former values.\n");
     }
 }

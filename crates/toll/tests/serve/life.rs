@@ -37,7 +37,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
         ),
         (
             &["--suites", "AES128-SHA", "--tls", "1.2,1.3"],
-            "--tls offers TLS 1.3, and --suites names no suite of it",
+            "--tls offers TLS 1.3, but --suites has no suite for it",
         ),
         (&["--cpus", "1000"], "CPU 1000 is not available"),
         (&["--root", "/nonexistent/folder"], "cannot serve files from /nonexistent/folder"),

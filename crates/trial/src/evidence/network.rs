@@ -25,7 +25,7 @@ pub struct NetworkEvidence {
     /// That over its speed; absent where it has none, as interfaces in software.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
-    /// The share of looks, ten a second, at which packets waited in its queue.
+    /// The share of samples, ten per second, in which packets waited in its queue.
     pub queued: f64,
     /// Packets that its queue dropped.
     pub queue_drops: u64,
@@ -52,7 +52,7 @@ impl NetworkEvidence {
         self.used >= Some(NETWORK_USED) || self.queued >= NETWORK_QUEUED
     }
 
-    /// Whether so many segments were lost that TCP slowed down for it.
+    /// Whether enough segments were lost to slow TCP down.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
         self.retransmitted >= Some(RETRANSMITTED)
@@ -68,7 +68,7 @@ impl NetworkEvidence {
 pub struct Interface {
     /// As in [`NetworkEvidence`].
     pub name: String,
-    /// In bits a second, where it has one.
+    /// In bits per second, where it has one.
     pub speed: Option<f64>,
 }
 

@@ -211,7 +211,7 @@ fn threads_that_take_turns_on_a_cpu_are_one_client() {
         let found = evidence(&readings, [shares(0.0, 0.0, 0.0); 2], None, cpus);
         (found.client_busy, found.client_waiting)
     };
-    // Each had a quarter and wanted all: the four wait for each other, and for nobody else.
+    // Each had a quarter and wanted all: the four wait for each other and for nothing else.
     let all = [(240, 750), (250, 750), (250, 750), (250, 740)];
     assert_eq!(busy(&CpuList::from(1), all), (Some(1.0), Some(0.01)));
     // Somebody else had half of the CPU.
@@ -231,7 +231,7 @@ fn a_server_that_is_not_known_has_no_figures() {
     let found = evidence(&readings(None, 120, 0), cores, None, &client);
     assert_eq!((found.server_busy, found.server_cpus_idle, found.foreign), (None, None, None));
     assert_eq!(found.client_busy, Some(0.2));
-    // Nor does an accept queue of this machine tell of it.
+    // Nor does an accept queue of this machine show it.
     assert_eq!((found.listen_overflows, found.accept_queue_loss), (None, None));
 }
 
@@ -252,7 +252,7 @@ const IN_PROCESSES: fn(&mut Facts<'_>) =
     |facts| facts.interrupt_time = Some(InterruptTime::InProcesses);
 
 #[test]
-fn a_program_does_not_vanish_behind_interrupts_that_are_charged_to_the_server() {
+fn interrupts_charged_to_the_server_do_not_hide_a_program() {
     // Recorded beside a busy loop at nice 5 and a server of plain HTTP: of the server's 0.75,
     // 0.25 were in soft interrupts, so that programs seem to have run for 0.75 in all.
     let cores = [shares(0.75, 0.25, 0.0), shares(0.2, 0.0, 0.0)];

@@ -151,7 +151,7 @@ impl Load for FakeLoad {
     }
 }
 
-/// What goes otherwise than it should.
+/// What goes wrong.
 #[derive(Default)]
 struct Trouble {
     interrupt_at: Option<u64>,
@@ -306,7 +306,7 @@ fn a_module_that_the_first_connection_loads_had_taken_over_none() {
 }
 
 #[test]
-fn where_cpu_by_core_cannot_be_read_that_is_told() {
+fn an_unreadable_cpu_by_core_is_reported() {
     let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
     assert!(line.valid && line.cpu_share.is_empty());
     assert_eq!(line.verdict.evidence.foreign, None);

@@ -102,7 +102,7 @@ fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
     };
     let verdict = offered(0.98, 0.5);
     assert_eq!(verdict.limit, Limit::OfferedLoad);
-    assert!(verdict.reason().starts_with("the load that was offered: "), "{verdict:?}");
+    assert!(verdict.reason().starts_with("the offered load: "), "{verdict:?}");
     assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
     assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
 }
@@ -155,7 +155,7 @@ fn one_failure_in_a_hundred_is_the_limit() {
         (Limit::Errors, "no operation ended within the window")
     );
     assert_eq!(limit_of(idle), Limit::Unknown);
-    // Where nothing completed because somebody had no time, that is the limit.
+    // Where nothing completed because one side had no CPU time, that is the limit.
     assert_eq!(limit_of(|e| e.completed = 0), Limit::ServerCpu);
 }
 
@@ -210,13 +210,13 @@ fn a_busy_client_comes_before_a_busy_server() {
 }
 
 #[test]
-fn a_client_that_waits_for_its_cpu_names_the_others() {
+fn a_client_that_waits_for_its_cpu_names_the_other_programs() {
     let verdict = judged(|e| {
         e.client_busy = Some(0.97);
         e.client_waiting = Some(0.8);
     });
     assert_eq!(verdict.limit, Limit::ClientCpu);
-    let expected = "ran 17.0% and waited 80.0% of the time, while others ran on its CPU;";
+    let expected = "ran 17.0% and waited 80.0% of the time while other programs ran on its CPU;";
     assert!(verdict.reason().contains(expected), "{}", verdict.reason());
     assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
 }
@@ -252,7 +252,7 @@ fn others_on_the_cpus_are_noise() {
         (
             Limit::Noise,
             "noise: a hyperthread that shares a core with the server was 25.0% busy with \
-             something else than the client"
+             work other than the client"
         )
     );
     // A server without CPU left has its limit, though noise lowers it.
@@ -279,7 +279,7 @@ fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
 }
 
 #[test]
-fn a_full_or_lossy_network_comes_behind_the_ends_and_before_the_offer() {
+fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
     let with = |network: NetworkEvidence, offered: Option<f64>| {
         judged(|e| {
             idle(e);
@@ -295,14 +295,14 @@ fn a_full_or_lossy_network_comes_behind_the_ends_and_before_the_offer() {
     assert_eq!(verdict.limit, Limit::Network);
     assert_eq!(
         verdict.reason(),
-        "the network: packets waited before veth1, which carried 20.00 Mb/s, 100.0% of the \
-         time; the server used 30.0% of its CPUs (idle 70.0%)"
+        "the network: packets waited 100.0% of the time for veth1, which carried 20.00 Mb/s; the \
+         server used 30.0% of its CPUs (idle 70.0%)"
     );
     assert!(verdict.remedy().contains("tc -s qdisc show"), "{}", verdict.remedy());
     let fast = NetworkEvidence { used: Some(0.97), bits_per_s: 970_000_000, ..veth.clone() };
     let reason = with(fast, None).reason();
     assert!(reason.starts_with("the network: veth1 carried 970.00 Mb/s, 97.0% of"), "{reason}");
-    assert!(with(lossy.clone(), None).reason().contains("2.0% of the segments were sent again"));
+    assert!(with(lossy.clone(), None).reason().contains("2.0% of the segments were retransmitted"));
     assert_eq!(with(full.clone(), Some(1.0)).limit, Limit::Network);
     assert_eq!(with(lossy.clone(), Some(0.5)).limit, Limit::Network);
     assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
@@ -311,18 +311,22 @@ fn a_full_or_lossy_network_comes_behind_the_ends_and_before_the_offer() {
 }
 
 #[test]
-fn where_nobody_is_busy_more_load_is_needed() {
+fn where_nothing_is_busy_more_load_is_needed() {
     let verdict = judged(idle);
     assert_eq!(verdict.limit, Limit::Unknown);
     assert!(verdict.remedy().contains("more connections (--connections)"));
 }
 
 #[test]
-fn a_busy_backend_is_the_limit_before_the_server_and_behind_the_client() {
+fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
     let verdict = judged(|e| e.backend_busy = Some(0.95));
     assert_eq!(verdict.limit, Limit::Backend);
-    assert!(verdict.reason().contains("its backend was 95.0% busy"), "{}", verdict.reason());
-    assert!(verdict.remedy().contains("leave the backend more CPUs"));
+    assert!(
+        verdict.reason().contains("the backend of the server: it was 95.0% busy"),
+        "{}",
+        verdict.reason()
+    );
+    assert!(verdict.remedy().contains("give the backend more CPUs"));
     assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
     let with_client = limit_of(|e| {
         (e.backend_busy, e.client_busy) = (Some(1.0), Some(0.95));
@@ -338,7 +342,7 @@ fn a_server_that_is_not_seen_is_never_the_limit() {
         e.server_cpus_idle = None;
     });
     assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.reason().contains("how busy the server was is not known"));
+    assert!(verdict.reason().contains("the server's CPU use is not known"));
     assert!(verdict.remedy().contains("--server-pid"));
 }
 

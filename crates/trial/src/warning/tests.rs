@@ -68,7 +68,7 @@ fn each_reason_to_doubt_is_told() {
 }
 
 #[test]
-fn what_was_not_seen_or_not_in_memory_is_told_in_three_parts() {
+fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
     let changed = Warning::processes_changed(ProcessesChanged { before: 1, after: 5 });
     assert!(changed.seen.contains("(1 at its start, 5 at its end)"));
     let unknown = Warning::cores_unknown(&ObserveError::Sampler("it panicked".into()));
@@ -84,7 +84,7 @@ fn what_was_not_seen_or_not_in_memory_is_told_in_three_parts() {
 }
 
 #[test]
-fn a_mixture_of_what_was_left_open_is_told() {
+fn a_mixture_of_what_was_left_open_is_reported() {
     let names = |names: &[(&str, u64)]| {
         names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
     };
@@ -96,13 +96,12 @@ fn a_mixture_of_what_was_left_open_is_told() {
     assert!(Warning::mixed(&obtained(&[("rsa_pss_rsae_sha256", 64)])).is_none());
     let both = [("ecdsa_secp256r1_sha256", 60), ("rsa_pss_rsae_sha256", 4)];
     let warning = Warning::mixed(&obtained(&both)).unwrap();
-    let expected =
-        "not all handshakes were alike: ecdsa_secp256r1_sha256 in 60, rsa_pss_rsae_sha256 in 4";
+    let expected = "handshakes differed: ecdsa_secp256r1_sha256 in 60, rsa_pss_rsae_sha256 in 4";
     assert_eq!((warning.kind, warning.seen.as_str()), (WarningKind::Mixed, expected));
 }
 
 #[test]
-fn a_connection_for_every_other_request_is_none_that_was_kept() {
+fn one_connection_per_two_requests_means_not_kept() {
     assert!(Warning::connections_not_kept(64, 128).is_none());
     assert!(Warning::connections_not_kept(0, 0).is_none());
     let warning = Warning::connections_not_kept(1_000, 1_000).unwrap();
