@@ -32,7 +32,7 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// What they have in common.
     pub(crate) subtitle: String,
-    /// All of it in words, for those who cannot see it.
+    /// The chart in words, for readers who cannot see it.
     pub(crate) description: String,
     /// What the axis counts, with the unit.
     pub(crate) axis: String,
@@ -44,9 +44,9 @@ pub(crate) struct Chart {
     pub(crate) is_share: bool,
     /// From top to bottom.
     pub(crate) rows: Vec<Row>,
-    /// Of the rows, in pixels; the axis stands below.
+    /// Of the rows, in pixels; the axis is below.
     pub(crate) height: f64,
-    /// What each colour stands for, where there is more than one.
+    /// What each colour means, where there is more than one.
     pub(crate) legend: Vec<Series>,
     /// What was published and is drawn too, where there is such a thing.
     pub(crate) published: Option<String>,
@@ -68,7 +68,7 @@ pub(crate) struct Row {
     pub(crate) label: String,
     /// The figure in words, with its unit; a part for each bar.
     pub(crate) values: Vec<Value>,
-    /// What stands there where there is no figure.
+    /// What is shown where there is no figure.
     pub(crate) lacking: String,
     /// The mark in words.
     pub(crate) mark: Option<&'static str>,
@@ -86,7 +86,7 @@ pub(crate) struct Value {
     pub(crate) interval: String,
 }
 
-/// What a colour stands for.
+/// What a colour means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Series {
@@ -121,7 +121,7 @@ pub(crate) struct Bar {
 /// Where a row has no figure.
 const NOT_MEASURED: &str = "not measured";
 
-/// A bar's label and value stand in a line of this height above it.
+/// A bar's label and value are in a line of this height above it.
 const LINE: f64 = 22.0;
 const GAP: f64 = 14.0;
 

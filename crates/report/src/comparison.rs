@@ -28,7 +28,7 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
         page.paragraph("", &about_intervals(comparison), Look::Dim);
     }
     if !comparison.only.is_empty() {
-        page.heading("In one run alone");
+        page.heading("In one run only");
     }
     for only in &comparison.only {
         let label = format!("  {}, {}: ", only.run.to_uppercase(), on_one_line(&only.cell));
@@ -114,7 +114,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Above => "above",
         Verdict::Below => "below",
-        Verdict::NotToldApart => "not told apart",
+        Verdict::NoSignificantDifference => "no significant difference",
         Verdict::NotCompared => "not compared",
     }
 }
@@ -126,13 +126,13 @@ fn about_intervals(comparison: &Comparison) -> String {
     let worst = coverages.reduce(f64::min);
     let covers = match worst {
         Some(coverage) if coverage > 0.0 => {
-            format!("covers the true one in {} of comparisons", units::percent(coverage))
+            format!("covers the true ratio in {} of comparisons", units::percent(coverage))
         }
-        _ => "is lacking where a run has a single trial".to_owned(),
+        _ => "is missing where a run has a single trial".to_owned(),
     };
     format!(
-        "B/A is the ratio of the medians; its interval {covers}, if the trials are independent, and \
-         assumes nothing else. The runs were not measured side by side: what changed between them, on \
-         the machine too, is in the ratio."
+        "B/A is the ratio of the medians; its interval {covers}, if the trials are independent; it \
+         assumes nothing else. The runs were not measured side by side, so the ratio includes \
+         everything that changed between them, also on the machine."
     )
 }

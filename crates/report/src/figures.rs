@@ -28,7 +28,11 @@ pub(crate) fn coverages(analysis: &Analysis) -> Vec<String> {
     coverages.dedup_by_key(|(n, _)| *n);
     let in_words = |(n, coverage)| match n {
         1 => "with 1 trial there is no interval".to_owned(),
-        _ => format!("with {} it covers it in {} of runs", trials(n), units::percent(coverage)),
+        _ => format!(
+            "with {} it covers the true median in {} of runs",
+            trials(n),
+            units::percent(coverage)
+        ),
     };
     coverages.into_iter().map(in_words).collect()
 }
@@ -91,33 +95,33 @@ pub(crate) const GOODPUT_OF_ONE_CORE: Named = Named {
     beside: |cell| cell.goodput_bps.as_ref(),
 };
 
-pub(crate) const SERVER_AN_OPERATION: Named = Named {
+pub(crate) const SERVER_PER_OPERATION: Named = Named {
     name: "server_cpu_ns_per_operation",
-    words: "server CPU an operation",
+    words: "server CPU per operation",
     quantity: Quantity::Nanos,
     of: |cell| cell.server_ns_per_operation.as_ref(),
     beside: |cell| cell.client_ns_per_operation.as_ref(),
 };
 
-pub(crate) const CLIENT_AN_OPERATION: Named = Named {
+pub(crate) const CLIENT_PER_OPERATION: Named = Named {
     name: "client_cpu_ns_per_operation",
-    words: "client CPU an operation",
+    words: "client CPU per operation",
     quantity: Quantity::Nanos,
     of: |cell| cell.client_ns_per_operation.as_ref(),
     beside: |cell| cell.server_ns_per_operation.as_ref(),
 };
 
-pub(crate) const SERVER_A_GIGABYTE: Named = Named {
+pub(crate) const SERVER_PER_GIGABYTE: Named = Named {
     name: "server_cpu_s_per_gb",
-    words: "server CPU a GB",
+    words: "server CPU per GB",
     quantity: Quantity::SecondsPerGigabyte,
     of: |cell| cell.server_s_per_gb.as_ref(),
     beside: |cell| cell.client_s_per_gb.as_ref(),
 };
 
-pub(crate) const CLIENT_A_GIGABYTE: Named = Named {
+pub(crate) const CLIENT_PER_GIGABYTE: Named = Named {
     name: "client_cpu_s_per_gb",
-    words: "client CPU a GB",
+    words: "client CPU per GB",
     quantity: Quantity::SecondsPerGigabyte,
     of: |cell| cell.client_s_per_gb.as_ref(),
     beside: |cell| cell.server_s_per_gb.as_ref(),
@@ -161,10 +165,10 @@ pub(crate) const FIGURES: [Named; 12] = [
     GOODPUT,
     RATE_OF_ONE_CORE,
     GOODPUT_OF_ONE_CORE,
-    SERVER_AN_OPERATION,
-    CLIENT_AN_OPERATION,
-    SERVER_A_GIGABYTE,
-    CLIENT_A_GIGABYTE,
+    SERVER_PER_OPERATION,
+    CLIENT_PER_OPERATION,
+    SERVER_PER_GIGABYTE,
+    CLIENT_PER_GIGABYTE,
     SERVER_BUSY,
     CLIENT_BUSY,
     P50,

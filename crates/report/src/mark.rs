@@ -42,21 +42,21 @@ pub(crate) fn symbol(mark: Mark) -> &'static str {
 /// What the mark means, in a sentence without its full stop.
 pub(crate) fn meaning(mark: Mark) -> &'static str {
     match mark {
-        Mark::Infeasible => "no load keeps within the limit that the study sets",
+        Mark::Infeasible => "no load meets the study's limit",
         Mark::NotMeasured => "no trial is valid, so there is no figure",
         Mark::ClientBound => {
-            "in some trials, or all, the client was the limit: the server can do more than the \
-             figure says"
+            "the client was the limit in some or all trials: the server can do more than the \
+             figure shows"
         }
         Mark::NotServerBound => {
-            "in some trials, or all, something else than the server's CPU was the limit: the figure \
+            "something other than the server's CPU was the limit in some or all trials: the figure \
              is not the server's maximum"
         }
         Mark::Spread => {
-            "the rates of the trials differ by more than a quarter of their median: something else \
-             than what is measured decided them"
+            "the rates of the trials differ by more than a quarter of their median, so other work \
+             affected them"
         }
-        Mark::SomeInvalid => "some trials are invalid; the figure is of the others",
+        Mark::SomeInvalid => "some trials are invalid; the figure uses the others",
         Mark::Incomplete => "there are fewer trials than the study asks for",
     }
 }

@@ -9,13 +9,13 @@ use study::analysis::CellSummary;
 
 use crate::Run;
 use crate::figures::{
-    CLIENT_A_GIGABYTE, CLIENT_AN_OPERATION, CLIENT_BUSY, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50,
-    P99, RATE, RATE_OF_ONE_CORE, SERVER_A_GIGABYTE, SERVER_AN_OPERATION, SERVER_BUSY,
+    CLIENT_BUSY, CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named,
+    P50, P99, RATE, RATE_OF_ONE_CORE, SERVER_BUSY, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION,
 };
 
 /// A family of figures.
 struct Family {
-    /// Without the unit, which the format wants at its end.
+    /// Without the unit, which the format puts at its end.
     name: &'static str,
     unit: &'static str,
     help: &'static str,
@@ -33,14 +33,14 @@ const FAMILIES: [Family; 12] = [
     Family {
         name: "toll_operations_per_second",
         unit: "",
-        help: "Completed operations a second.",
+        help: "Completed operations per second.",
         figure: RATE,
         factor: 1.0,
     },
     Family {
         name: "toll_goodput",
         unit: "bytes_per_second",
-        help: "Proven HTTP body bytes a second.",
+        help: "Proven HTTP body bytes per second.",
         figure: GOODPUT,
         factor: BITS,
     },
@@ -61,29 +61,29 @@ const FAMILIES: [Family; 12] = [
     Family {
         name: "toll_server_cpu_per_operation",
         unit: "seconds",
-        help: "CPU time of the server an operation.",
-        figure: SERVER_AN_OPERATION,
+        help: "CPU time of the server per operation.",
+        figure: SERVER_PER_OPERATION,
         factor: NANOS,
     },
     Family {
         name: "toll_client_cpu_per_operation",
         unit: "seconds",
-        help: "CPU time of the client an operation.",
-        figure: CLIENT_AN_OPERATION,
+        help: "CPU time of the client per operation.",
+        figure: CLIENT_PER_OPERATION,
         factor: NANOS,
     },
     Family {
         name: "toll_server_cpu_per_byte",
         unit: "seconds",
-        help: "CPU time of the server a body byte.",
-        figure: SERVER_A_GIGABYTE,
+        help: "CPU time of the server per body byte.",
+        figure: SERVER_PER_GIGABYTE,
         factor: GIGABYTES,
     },
     Family {
         name: "toll_client_cpu_per_byte",
         unit: "seconds",
-        help: "CPU time of the client a body byte.",
-        figure: CLIENT_A_GIGABYTE,
+        help: "CPU time of the client per body byte.",
+        figure: CLIENT_PER_GIGABYTE,
         factor: GIGABYTES,
     },
     Family {
@@ -103,14 +103,14 @@ const FAMILIES: [Family; 12] = [
     Family {
         name: "toll_latency_p50",
         unit: "seconds",
-        help: "The median of the whole operation's latency.",
+        help: "The median latency of a whole operation.",
         figure: P50,
         factor: NANOS,
     },
     Family {
         name: "toll_latency_p99",
         unit: "seconds",
-        help: "The 99th percentile of the whole operation's latency.",
+        help: "The 99th percentile of the latency of a whole operation.",
         figure: P99,
         factor: NANOS,
     },
@@ -157,7 +157,7 @@ fn targets(text: &mut Text, run: &Run<'_>) {
     let versions = run.targets.iter().filter_map(|t| Some((t, t.version.as_ref()?)));
     let mut names = Vec::new();
     for (target, version) in versions {
-        // A run that went on names its servers once more.
+        // A resumed run names its servers again.
         if names.contains(&&target.name) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `report.html`: one file with all in it, which asks nobody for anything.
+//! `report.html`: one file with everything in it; it loads nothing from elsewhere.
 //!
 //! Texts can come from a server that means harm, so no text becomes markup: the engine escapes
 //! whatever a template prints, and no template marks anything as safe. A Content-Security-Policy
@@ -23,7 +23,7 @@ use crate::{Run, mark, when};
 
 /// The page could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("report.html cannot be made from its templates: {0}; this is a fault of toll")]
+#[error("report.html cannot be made from its templates: {0}; this is a bug in toll")]
 pub struct ReportError(#[from] Error);
 
 const TEMPLATES: [(&str, &str); 13] = [
@@ -155,11 +155,11 @@ fn lead(run: &Run<'_>) -> String {
 fn notice(analysis: &Analysis) -> Option<String> {
     let counts = analysis.trials;
     if analysis.is_empty() {
-        return Some("No trial was made, so there is nothing to report.".to_owned());
+        return Some("No trial was run, so there is nothing to report.".to_owned());
     }
     if counts.valid == 0 && counts.planned > 0 {
         return Some(
-            "No trial is valid, so there are no figures. The reasons stand below.".to_owned(),
+            "No trial is valid, so there are no figures. The reasons are listed below.".to_owned(),
         );
     }
     incomplete(analysis)
@@ -171,11 +171,11 @@ pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
     let planned = trials_in_words(counts.planned);
     let mut lacking = Vec::new();
     if counts.done < counts.planned {
-        lacking.push(format!("{} of {planned} were made", counts.done));
+        lacking.push(format!("{} of {planned} were run", counts.done));
     }
     if let Some(found) = analysis.primitives.as_ref().filter(|found| found.done < found.planned) {
         let (done, planned) = (found.done, units::thousands(found.planned as u64));
-        lacking.push(format!("{done} of {planned} figures of primitives were taken"));
+        lacking.push(format!("{done} of {planned} figures of primitives were measured"));
     }
     (!lacking.is_empty()).then(|| format!("This run is incomplete: {}.", lacking.join(", and ")))
 }

@@ -1,4 +1,4 @@
-//! Numbers as a person reads them: in one unit and with the same decimals for all that stand in one
+//! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
 use study::{Measure, Metric};
@@ -7,7 +7,7 @@ use units::{decimal, places};
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
-    /// Operations a second.
+    /// Operations per second.
     PerSecond,
     BitsPerSecond,
     /// A share of one.
@@ -21,7 +21,7 @@ pub(crate) enum Quantity {
 /// A unit with its number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
-    /// As it is written behind a number; `%` without a space between.
+    /// As it is written after a number; `%` without a space between.
     pub(crate) name: &'static str,
     /// How many of the kept unit one of this is.
     factor: f64,

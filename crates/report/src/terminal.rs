@@ -31,7 +31,7 @@ const LEAST_WIDTH: usize = 40;
 /// Longer lines of words are hard to read; tables may be wider.
 const MOST_WORDS: usize = 100;
 
-/// The report in lines of at most `width` columns (at least 40 are taken), with a line end behind
+/// The report in lines of at most `width` columns (at least 40 are taken), with a line end after
 /// each. A table that does not fit leaves out its less important columns, and says so; where even
 /// the rest is wider, its lines are longer.
 #[must_use]
@@ -99,7 +99,7 @@ impl Page {
             self.paragraph("", &words, Look::Warning);
         }
         if analysis.is_empty() {
-            self.paragraph("", "No trial was made, so there is nothing to report.", Look::Warning);
+            self.paragraph("", "No trial was run, so there is nothing to report.", Look::Warning);
         } else if let Some(words) = incomplete(analysis) {
             self.paragraph("", &words, Look::Warning);
         }
@@ -150,9 +150,9 @@ impl Page {
         if !coverages.is_empty() {
             self.blank();
             let words = format!(
-                "One core: per CPU-second of the server. In brackets the interval of the median: {}. \
-                 Comparisons and the tax are medians of pairs of trials of one round, so they need not \
-                 be the quotients of these medians.",
+                "One core: per CPU-second of the server. In brackets: the interval of the median; \
+                 {}. Comparisons and the TLS tax are medians over pairs of trials of the same \
+                 round, so they can differ from the quotients of these medians.",
                 coverages.join("; ")
             );
             self.paragraph("", &words, Look::Dim);
@@ -183,7 +183,7 @@ impl Page {
     /// The trials of `whom` that are invalid, and why.
     pub(crate) fn invalid(&mut self, whom: &str, invalid: &[Invalid]) {
         if !invalid.is_empty() {
-            self.heading(&format!("Invalid trials{whom}, which are in no figure"));
+            self.heading(&format!("Invalid trials{whom}, not used in any figure"));
         }
         for trial in invalid {
             let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
@@ -207,7 +207,7 @@ impl Page {
         self.paragraph("", words, Look::Bold);
     }
 
-    /// Wrapped words behind a label, under which the further lines begin.
+    /// Wrapped words after a label, under which the further lines begin.
     pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
         for line in wrapped(label, &on_one_line(words), self.width.min(MOST_WORDS)) {
             self.line(&line, look);

@@ -1,4 +1,4 @@
-//! Words that come from elsewhere, made safe to look at.
+//! Text from other programs, made safe to print.
 
 use std::borrow::Cow;
 
@@ -78,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn what_all_rows_say_is_said_by_none() {
+    fn what_all_rows_share_is_in_no_label() {
         assert_eq!(
             own(&["CBC, 1 core, 1 MiB", "GCM, 1 core, 4 MiB"]),
             ["CBC, 1 MiB", "GCM, 4 MiB"]
         );
-        // Nothing would be left, or the parts do not stand for the same.
+        // Nothing would be left, or the parts do not mean the same.
         for kept in [&["nginx"][..], &["nginx", "nginx"], &["nginx, CBC", "nginx"]] {
             assert_eq!(own(kept), kept);
         }

@@ -104,7 +104,7 @@ fn numbers(column: &Value) -> Vec<f64> {
 }
 
 #[test]
-fn charts_are_drawn_and_nothing_is_asked_of_anybody() {
+fn charts_are_drawn_and_nothing_is_loaded() {
     let run = fabricated::whole();
     let shown = Shown::new(&run);
     let charts = shown.ask("page.charts()");

@@ -47,7 +47,7 @@ fn what_a_server_says_never_becomes_markup() {
 }
 
 #[test]
-fn the_page_needs_nobody() {
+fn the_page_loads_nothing() {
     let page = page(&fabricated::whole());
     let lower = page.to_lowercase();
     for request in
@@ -85,12 +85,12 @@ fn all_is_there() {
         "98 trials of 14 cells on Intel(R) Xeon(R) Processor, 2 CPUs",
         "begun 2026-11-21 21:33:21 UTC",
         "client-bound",
-        "server CPU an operation<span class=\"unit\">ms</span>",
-        "client CPU an operation<span class=\"unit\">ms</span>",
+        "server CPU per operation<span class=\"unit\">ms</span>",
+        "client CPU per operation<span class=\"unit\">ms</span>",
         "CPUs 0 and 1 share a core",
         "not available here: the kernel has no TLS layer",
         "OpenSSL 3.0.22 25 Aug 2026",
-        "with 7 trials it covers it in 98.4% of runs",
+        "with 7 trials it covers the true median in 98.4% of runs",
         "Gb&#x2f;s",
         concat!("Made by toll ", env!("CARGO_PKG_VERSION")),
     ] {
@@ -99,10 +99,10 @@ fn all_is_there() {
 }
 
 #[test]
-fn a_run_of_which_little_is_known_is_told_as_such() {
+fn a_run_of_which_little_is_known_says_so() {
     let nothing = page(&fabricated::of_nothing());
-    assert!(nothing.contains("No trial was made, so there is nothing to report."));
-    assert!(nothing.contains("machine.json is lacking"));
+    assert!(nothing.contains("No trial was run, so there is nothing to report."));
+    assert!(nothing.contains("machine.json is missing"));
     assert!(nothing.contains("There is no answer."));
     assert_eq!(count(&nothing, "<figure"), 0);
 
@@ -112,12 +112,12 @@ fn a_run_of_which_little_is_known_is_told_as_such() {
     assert_eq!(count(&invalid, "<g class=\"series\">"), 0);
 
     let interrupted = page(&fabricated::interrupted());
-    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were made."));
+    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were run."));
     assert!(interrupted.contains("interrupted"));
 
     let skipped = page(&fabricated::without_nginx());
     assert!(skipped.contains("<b>Left out:</b> nginx is not installed: &lt;script&gt;"));
-    assert_eq!(count(&skipped, "No trial was made.</p>"), 7);
+    assert_eq!(count(&skipped, "No trial was run.</p>"), 7);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_trial_of_no_known_cell_is_shown_all_the_same() {
     run.lines[0].place = None;
     run.lines[1].place.as_mut().unwrap().cell = "of-another-study".to_owned();
     let page = page(&run);
-    assert!(page.contains("Of no cell of this study <span class=\"count\">2 trials"));
+    assert!(page.contains("Not of a cell of this study <span class=\"count\">2 trials"));
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
 }
 

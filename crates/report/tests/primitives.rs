@@ -111,7 +111,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
         "What does another library bring?",
         "It is twice as fast.",
         "Projected, not measured.",
-        "17 of 18 figures of primitives were taken",
+        "17 of 18 figures of primitives were measured",
         "dashed is the bound of AES-128-GCM: 0.200 ",
         "published: Xeon Scalable, 0.65 ",
         "0.600",
@@ -129,7 +129,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
 }
 
 #[test]
-fn a_study_of_tables_alone_speaks_of_no_trials() {
+fn a_study_of_tables_alone_mentions_no_trials() {
     let mut run = run();
     run.analysis.cells.clear();
     run.analysis.answers.clear();

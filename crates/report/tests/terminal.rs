@@ -35,11 +35,11 @@ fn the_answers_come_first_with_what_to_do() {
         "  But: in plain HTTP the client was the limit",
         "\nhandshakes\n",
         "\nobjects\n",
-        "* client-bound: in some trials, or all, the client was the limit",
+        "* client-bound: the client was the limit in some or all trials",
         "! some invalid: some trials are invalid",
-        "In brackets the interval of the median: with 7 trials",
+        "In brackets: the interval of the median; with 7 trials",
         "\nWarnings\n",
-        "\nInvalid trials, which are in no figure\n",
+        "\nInvalid trials, not used in any figure\n",
         "  handshakes-0001, number 29: suite: asked",
     ]
     .iter()
@@ -52,7 +52,7 @@ fn the_answers_come_first_with_what_to_do() {
 }
 
 #[test]
-fn numbers_stand_under_each_other() {
+fn numbers_align_under_each_other() {
     let text = plain(&fabricated::whole(), 140);
     let lines = table(&text, "objects", 10);
     assert!(lines[0].contains("goodput") && lines[1].contains("Gb/s") && lines[1].contains("s/GB"));
@@ -102,14 +102,14 @@ fn a_terminal_obeys_toll_only() {
 }
 
 #[test]
-fn a_run_of_which_little_is_known_is_told_as_such() {
+fn a_run_of_which_little_is_known_says_so() {
     let nothing = plain(&fabricated::of_nothing(), 80);
-    assert!(nothing.contains("No trial was made, so there is nothing to report."));
+    assert!(nothing.contains("No trial was run, so there is nothing to report."));
     assert!(nothing.contains("x not measured: no trial is valid, so there is no figure"));
     assert!(nothing.contains("0/7"));
 
     let interrupted = plain(&fabricated::interrupted(), 80);
-    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were made."));
+    assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were run."));
     assert!(interrupted.contains("~ incomplete"));
 
     let invalid = plain(&fabricated::all_invalid(), 80);

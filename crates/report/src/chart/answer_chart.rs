@@ -9,7 +9,7 @@ use crate::figures::{interval, joined};
 use crate::mark;
 use crate::quantity::{Quantity, Unit};
 
-/// The chart of an answer, which stands beside those of `all`: answers to one question about
+/// The chart of an answer, next to those of `all`: answers to one question about
 /// different servers have the same axis, so that their bars can be compared.
 pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
     let is_alike = |other: &&Answer| {
@@ -94,9 +94,9 @@ pub(super) fn description(rows: &[Row]) -> String {
 
 pub(super) fn title(metric: Metric) -> &'static str {
     match metric {
-        Metric::Rate => "Operations a second",
+        Metric::Rate => "Operations per second",
         Metric::Goodput => "Goodput",
-        Metric::RatePerServerCpu => "What one core does in a second",
+        Metric::RatePerServerCpu => "What one core does per second",
         Metric::GoodputPerServerCpu => "What one core sends",
         Metric::TlsTax => "What TLS takes",
     }
@@ -105,10 +105,10 @@ pub(super) fn title(metric: Metric) -> &'static str {
 pub(super) fn axis(metric: Metric, unit: &Unit) -> String {
     let name = unit.name;
     match metric {
-        Metric::Rate => "operations a second".to_owned(),
+        Metric::Rate => "operations per second".to_owned(),
         Metric::Goodput => format!("{name} of proven bodies"),
         Metric::RatePerServerCpu => {
-            "operations a second for each CPU that the server uses fully".to_owned()
+            "operations per second for each CPU that the server uses fully".to_owned()
         }
         Metric::GoodputPerServerCpu => format!("{name} for each CPU that the server uses fully"),
         Metric::TlsTax => format!("{name} of what one core sends over plain HTTP"),

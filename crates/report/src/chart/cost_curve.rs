@@ -10,7 +10,7 @@ use super::rounded;
 #[derive(Debug, Serialize)]
 pub(crate) struct CostCurve {
     title: String,
-    /// All of it in words, for those who cannot see it.
+    /// The chart in words, for readers who cannot see it.
     description: String,
     /// Of the plot, in pixels.
     height: f64,
@@ -25,7 +25,7 @@ pub(crate) struct CostCurve {
     bound: Option<Tick>,
 }
 
-/// What a colour stands for.
+/// What a colour means.
 #[derive(Debug, Serialize)]
 struct Key {
     series: usize,

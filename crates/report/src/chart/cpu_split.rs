@@ -8,7 +8,7 @@ use crate::figures::{interval, joined};
 use crate::quantity::{Quantity, Unit};
 use crate::text::without_what_is_common;
 
-/// CPU time an operation for cells without bodies, and CPU time a GB for those with; a chart for
+/// CPU time per operation for cells without bodies, and CPU time a GB for those with; a chart for
 /// each of the two that there is.
 pub(crate) fn cpu_splits(cells: &[CellSummary]) -> Vec<Chart> {
     let per_gigabyte =
@@ -16,13 +16,13 @@ pub(crate) fn cpu_splits(cells: &[CellSummary]) -> Vec<Chart> {
     let (with_bodies, without): (Vec<_>, Vec<_>) =
         cells.iter().partition(|cell| per_gigabyte(cell));
     let per_operation = Split {
-        title: "CPU time an operation",
+        title: "CPU time per operation",
         quantity: Quantity::Nanos,
         of: |cell| [cell.server_ns_per_operation.as_ref(), cell.client_ns_per_operation.as_ref()],
-        axis: |unit| format!("{} of CPU time an operation", unit.name),
+        axis: |unit| format!("{} of CPU time per operation", unit.name),
     };
     let per_gigabyte = Split {
-        title: "CPU time a gigabyte",
+        title: "CPU time per gigabyte",
         quantity: Quantity::SecondsPerGigabyte,
         of: |cell| [cell.server_s_per_gb.as_ref(), cell.client_s_per_gb.as_ref()],
         axis: |unit| format!("{} (CPU time for 10⁹ bytes of bodies)", unit.name),
@@ -92,7 +92,7 @@ fn row(label: String, figures: Both<'_>, scale: &Scale, unit: &Unit) -> Row {
         let words = joined(&unit.text(figure.estimate.median), &interval(figure, unit));
         Bar::of(figure, *series, false, scale, format!("{label}, {name}: {words}"))
     };
-    // The unit stands behind the last of the two numbers only.
+    // The unit follows only the last of the two numbers.
     let value = |(i, ((series, _), figure)): (usize, &((Series, &str), &Figure))| Value {
         series: *series,
         text: match i + 1 == known.len() {

@@ -30,7 +30,7 @@ pub(crate) fn curve_charts(answer: &Answer, curve: &Curve) -> Vec<Chart> {
     let has_busy = matches!(answer.metric, Metric::Goodput | Metric::Rate)
         && figures(curve, of_busy).next().is_some();
     let second = has_busy.then(|| Chart {
-        title: "CPU that the server used meanwhile".to_owned(),
+        title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
         ..chart(answer, curve, of_busy, &unit, false)
@@ -166,7 +166,7 @@ mod tests {
         let answer = answer();
         let charts = curve_charts(&answer, answer.curve.as_ref().unwrap());
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
-        assert_eq!(titles, ["Goodput", "CPU that the server used meanwhile"]);
+        assert_eq!(titles, ["Goodput", "CPU that the server used"]);
         assert!(charts[0].description.starts_with("1 MiB objects: 2.70 Gb/s, 8.10 Gb/s."));
         assert!(charts[1].description.contains("4 MiB objects: 99.0%, 90.0%."));
         assert_eq!(charts[0].rows[0].bars.len(), 2);

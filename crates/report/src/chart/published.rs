@@ -1,5 +1,5 @@
 //! Published figures beside ours: a range over the bar that it is about, drawn as an outline and named as
-//! published, so that nobody takes it for a measurement.
+//! published, so that it cannot be mistaken for a measurement.
 
 use serde::Serialize;
 use study::analysis::Bar;
@@ -39,7 +39,7 @@ impl<'a> Bands<'a> {
         Self::beside(published, bars, bars.iter().find(|bar| bar.is_baseline))
     }
 
-    /// Of bars whose baseline stands elsewhere.
+    /// Of bars whose baseline is in another chart.
     pub(crate) fn beside(published: &'a Published, bars: &[Bar], baseline: Option<&Bar>) -> Self {
         let baseline = baseline.and_then(|bar| Some(bar.figure.as_ref()?.estimate.median));
         let factor = match published.unit {

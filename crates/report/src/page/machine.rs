@@ -37,7 +37,7 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         }),
         fact("Frequency governor", &processor.frequency_governor, Clone::clone),
         siblings(machine),
-        fact("Hyperthreads, as the kernel says", &processor.kernel_siblings, |sets| {
+        fact("Hyperthreads, according to the kernel", &processor.kernel_siblings, |sets| {
             sets.iter().map(|cpus| format!("{{{cpus}}}")).collect::<Vec<_>>().join(" ")
         }),
         fact("Flags that cryptography uses", &processor.flags, |flags| flags.join(" ")),
@@ -57,7 +57,7 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         fact("Kernel", &system.kernel_release, Clone::clone),
         fact("Distribution", &system.distribution, Clone::clone),
         fact("Time of interrupts", &system.interrupt_time, |time| match time {
-            InterruptTime::Apart => "counted apart from processes'".to_owned(),
+            InterruptTime::Apart => "counted apart from processes".to_owned(),
             InterruptTime::InProcesses => "charged to the process that runs".to_owned(),
         }),
         known("OpenSSL of toll", machine.openssl.clone()),

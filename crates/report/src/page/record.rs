@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asked_and_obtained_stand_side_by_side() {
+    fn asked_and_obtained_are_side_by_side() {
         let given: Receipt = serde_json::from_str(
             r#"{"asked":{"tls":"1.3","connections":64},
                 "obtained":{"tls":{"1.2":2,"1.3":1000},"encrypt_then_mac":false},

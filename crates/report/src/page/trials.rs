@@ -59,7 +59,7 @@ pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
     let others: Vec<&Line> =
         run.lines.iter().filter(|line| !cell_of(line).as_ref().is_some_and(is_known)).collect();
     if !others.is_empty() {
-        groups.push(group("Of no cell of this study".to_owned(), &others));
+        groups.push(group("Not of a cell of this study".to_owned(), &others));
     }
     groups
 }

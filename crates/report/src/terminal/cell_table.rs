@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Column;
 use crate::figures::{
-    CLIENT_A_GIGABYTE, CLIENT_AN_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
-    RATE_OF_ONE_CORE, SERVER_A_GIGABYTE, SERVER_AN_OPERATION, interval,
+    CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
+    RATE_OF_ONE_CORE, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION, interval,
 };
 use crate::mark;
 use crate::search::found;
@@ -45,8 +45,8 @@ pub(super) fn columns(cells: &[&CellSummary]) -> Vec<Column> {
 const WITHOUT: [Figures; 6] = [
     Figures::of("rate", RATE, 0, Some(9)),
     Figures::of("one core", RATE_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_AN_OPERATION, 2, None),
-    Figures::of("client CPU", CLIENT_AN_OPERATION, 4, None),
+    Figures::of("server CPU", SERVER_PER_OPERATION, 2, None),
+    Figures::of("client CPU", CLIENT_PER_OPERATION, 4, None),
     Figures::of("p50", P50, 8, None),
     Figures::of("p99", P99, 7, None),
 ];
@@ -54,8 +54,8 @@ const WITHOUT: [Figures; 6] = [
 const WITH_BODIES: [Figures; 6] = [
     Figures::of("goodput", GOODPUT, 0, Some(9)),
     Figures::of("one core", GOODPUT_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_A_GIGABYTE, 2, None),
-    Figures::of("client CPU", CLIENT_A_GIGABYTE, 4, None),
+    Figures::of("server CPU", SERVER_PER_GIGABYTE, 2, None),
+    Figures::of("client CPU", CLIENT_PER_GIGABYTE, 4, None),
     Figures::of("p50", P50, 8, None),
     Figures::of("p99", P99, 7, None),
 ];
@@ -104,9 +104,10 @@ fn limits(cell: &&CellSummary) -> String {
     }
 }
 
-/// What tells the cells apart, as short as it may be.
+/// What distinguishes the cells, as short as it may be.
 fn labels(cells: &[&CellSummary]) -> Vec<String> {
-    // Columns that a label has room for, and those that it takes where it would not tell otherwise.
+    // Columns that a label has room for, and those that it takes where it would be ambiguous
+    // otherwise.
     const USUAL: usize = 32;
     const MOST: usize = 64;
     let whole: Vec<String> = cells.iter().map(|cell| on_one_line(&cell.label)).collect();
@@ -117,7 +118,7 @@ fn labels(cells: &[&CellSummary]) -> Vec<String> {
     if distinct(&usual) == distinct(&own) { usual } else { shortened(MOST) }
 }
 
-/// A label of at most so many columns.
+/// A label of at most this many columns.
 fn short(label: &str, most: usize) -> String {
     if label.width() <= most {
         return label.to_owned();

@@ -32,7 +32,7 @@ impl Page {
             self.paragraph("", &words, Look::Dim);
         }
         if !found.discarded.is_empty() {
-            self.heading("Discarded lines of the journal, which are in no figure");
+            self.heading("Discarded lines of the journal, not used in any figure");
         }
         for line in &found.discarded {
             self.paragraph(&format!("  {}: ", on_one_line(&line.of)), &line.why, Look::Warning);

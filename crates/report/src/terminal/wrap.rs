@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn further_lines_stand_under_the_first_word() {
+    fn further_lines_begin_under_the_first_word() {
         assert_eq!(
             wrapped("  But: ", "12 µs are × long enough", 18),
             ["  But: 12 µs are ×", "       long enough"]

@@ -1,4 +1,4 @@
-//! A run that nobody made: the cells of a first study with figures such as a small machine gives, a
+//! An invented run: the cells of a first study with figures such as a small machine gives, a
 //! client that was the limit, a trial that is invalid, a server that is not installed, and texts of
 //! a server that means harm.
 #![allow(dead_code, reason = "each test uses a part of it")]
@@ -56,9 +56,9 @@ struct Spec {
     server: &'static str,
     /// The swept value, and its words.
     value: (&'static str, &'static str),
-    /// Operations a second of one core, or bits.
+    /// Operations per second of one core, or bits.
     of_one_core: f64,
-    /// Nanoseconds an operation, or seconds a GB.
+    /// Nanoseconds per operation, or seconds per GB.
     client: f64,
     limit: Limit,
 }
