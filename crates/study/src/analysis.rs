@@ -58,7 +58,7 @@ pub struct Analysis {
     pub answers: Vec<Answer>,
     /// What more cores would do, where the study asks.
     pub projections: Vec<Projection>,
-    /// Each pair of cells that differ in who makes the load, toll or another program.
+    /// Each pair of cells that differ in the program that makes the load.
     pub cross_checks: Vec<CrossCheck>,
     /// All cells of the study, also those that were not measured, in the study's order.
     pub cells: Vec<CellSummary>,
@@ -76,7 +76,7 @@ pub struct Analysis {
 /// How many trials there are, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TrialCounts {
-    /// A whole run has so many, those of skipped targets left out.
+    /// How many a whole run has, without those of skipped targets.
     pub planned: usize,
     /// In the journal.
     pub done: usize,
@@ -136,7 +136,7 @@ pub struct Bar {
     pub cell: String,
     /// Whether the others are compared with this one.
     pub is_baseline: bool,
-    /// The figure in the metric's unit (operations or bits a second; a share for the tax); `None`
+    /// The figure in the metric's unit (operations or bits per second; a share for the tax); `None`
     /// where no trial is valid.
     pub figure: Option<Figure>,
     /// This cell's figure over the baseline's, from pairs of trials of one round (for a tax, of the
@@ -165,27 +165,27 @@ pub struct CellSummary {
     pub cell: String,
     /// The case's name.
     pub case: String,
-    /// What tells it from the other cells of its case, in words: `nginx, AES-128-GCM`.
+    /// What distinguishes it from the other cells of its case, in words: `nginx, AES-128-GCM`.
     pub label: String,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
-    /// Operations a second.
+    /// Operations per second.
     pub rate_per_s: Option<Figure>,
-    /// Proven body bits a second; `None` where there are no bodies.
+    /// Proven body bits per second; `None` where there are no bodies.
     pub goodput_bps: Option<Figure>,
     /// Operations per CPU-second of the server.
     pub rate_per_server_cpu: Option<Figure>,
     /// Proven body bits per CPU-second of the server.
     pub goodput_per_server_cpu: Option<Figure>,
-    /// The server's CPU time an operation in nanoseconds.
+    /// The server's CPU time per operation in nanoseconds.
     pub server_ns_per_operation: Option<Figure>,
-    /// The client's CPU time an operation in nanoseconds.
+    /// The client's CPU time per operation in nanoseconds.
     pub client_ns_per_operation: Option<Figure>,
-    /// The server's CPU-seconds a GB (10^9 bytes) of bodies.
+    /// The server's CPU-seconds per GB (10^9 bytes) of bodies.
     pub server_s_per_gb: Option<Figure>,
-    /// The client's CPU-seconds a GB of bodies.
+    /// The client's CPU-seconds per GB of bodies.
     pub client_s_per_gb: Option<Figure>,
     /// The share of its CPUs that the server used.
     pub server_busy: Option<Figure>,

@@ -104,7 +104,7 @@ impl Comparison {
     pub fn sentences(&self) -> Vec<&str> {
         match self.metrics.is_empty() {
             true => vec![
-                "The runs have no cell in common: cells are matched by their case and swept values.",
+                "The runs have no common cell: cells are matched by their case and swept values.",
             ],
             false => self.metrics.iter().map(|metric| metric.sentence.as_str()).collect(),
         }

@@ -2,7 +2,7 @@
 //!
 //! A gate is judged by medians. It holds where every cell that it is about meets it; a cell that has no
 //! figure does not meet it, whatever the reason, so that nothing passes by not being measured. Where an
-//! interval reaches across the limit it is said, and the median counts all the same: a gate that
+//! interval includes the limit it is said, and the median counts all the same: a gate that
 //! wanted the whole interval beyond its limit would fail by chance in many runs.
 
 mod expression;
@@ -34,11 +34,12 @@ pub enum GateError {
         known: String,
     },
     /// It is about a ratio, and there is one run.
-    #[error("gate {gate}: a single run has no ratio; toll compare A B judges it")]
+    #[error("gate {gate}: a single run has no ratio; use this gate with toll compare A B")]
     NoRatio { gate: String },
     /// None of its cells can have the metric.
     #[error(
-        "gate {gate}: none of its cells has {metric}; it wants bodies, and these are handshakes"
+        "gate {gate}: none of its cells has {metric}, because handshakes have no bodies; gate \
+         another metric"
     )]
     NoSuchFigure { gate: String, metric: Measure },
 }
@@ -189,7 +190,7 @@ impl Gate {
         let unsure = cells.iter().filter(|cell| self.reaches_across(cell)).count();
         let unsure = match unsure {
             0 => String::new(),
-            n => format!(" In {n} the interval reaches across the limit; the median counts."),
+            n => format!(" In {n} the interval includes the limit; the median counts."),
         };
         format!("Gate {self} {result}.{unsure}")
     }

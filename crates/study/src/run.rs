@@ -50,7 +50,7 @@ pub trait Bench {
     /// Runs one trial, in which what is random follows from the seed.
     ///
     /// # Errors
-    /// Why it could not begin. What fails later is told in the line.
+    /// Why it could not begin. What fails later is in the line.
     fn trial(
         &mut self,
         target: &mut Self::Target,
@@ -70,21 +70,21 @@ pub enum StartError {
     Failed(String),
 }
 
-/// What happens in a run, for whoever shows it.
+/// What happens in a run, for the progress display.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A server is not installed, and its cells are left out; the sentence says how to get it.
     Skipped(&'a TargetRecord),
     /// A server answers.
     Started(&'a TargetRecord),
-    /// All servers answer; so many trials are in the journal already, and so many are to come.
+    /// All servers answer; how many trials are in the journal already, and how many are to come.
     Begins {
         /// Of an earlier run.
         done: usize,
         /// To be run now, at most.
         ahead: Forecast,
     },
-    /// A trial goes on.
+    /// A trial is running.
     Progress {
         /// Of which cell, with the load that it has now.
         cell: &'a Cell,
@@ -128,7 +128,7 @@ pub enum RunError {
     #[error("{cell}: {why}")]
     Probe { cell: String, why: String },
     /// A server is another one than that of the trials which are in the journal.
-    #[error("{was} was measured before, and {is} runs now; begin a new run")]
+    #[error("{was} was measured before, but {is} runs now; start a new run")]
     ServerChanged {
         /// In the journal.
         was: String,
@@ -136,7 +136,7 @@ pub enum RunError {
         is: String,
     },
     /// This machine is another one than that of the trials which are in the journal.
-    #[error("this is another machine than the one that was measured before: {0}; begin a new run")]
+    #[error("this is not the machine that was measured before: {0}; start a new run")]
     MachineChanged(String),
     /// A trial could not begin.
     #[error("{cell}: {why}")]
@@ -167,13 +167,13 @@ pub fn run<B: Bench>(
     results: &Results,
     bench: &mut B,
     interrupt: &AtomicBool,
-    tell: &mut dyn FnMut(Event<'_>),
+    report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
     let lines = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &lines);
-    let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
+    let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
         if let Some(target) = servers.of_cell(index) {
             bench
@@ -184,11 +184,11 @@ pub fn run<B: Bench>(
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
-    tell(Event::Begins { done: lines.len(), ahead: agenda.ahead() });
+    report(Event::Begins { done: lines.len(), ahead: agenda.ahead() });
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = lines.iter().filter_map(|line| line.place.as_ref()).map(|place| place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
-    let mut run = Run { study, results, journal, interrupt, tell };
+    let mut run = Run { study, results, journal, interrupt, report };
     while let Some(task) = agenda.next() {
         if interrupt.load(Relaxed) {
             return Ok(Ended::Interrupted);
@@ -227,7 +227,7 @@ struct Run<'a, 'b> {
     results: &'a Results,
     journal: Journal,
     interrupt: &'a AtomicBool,
-    tell: &'a mut (dyn FnMut(Event<'_>) + 'b),
+    report: &'a mut (dyn FnMut(Event<'_>) + 'b),
 }
 
 impl Run<'_, '_> {
@@ -242,10 +242,10 @@ impl Run<'_, '_> {
         let cell = &self.study.cells[task.cell];
         let at = at(cell, task);
         let seed = seed(self.study.seed, cell, task);
-        let tell = &mut *self.tell;
+        let report = &mut *self.report;
         let ahead = agenda.ahead();
         let mut progress =
-            |moment| tell(Event::Progress { cell: &at, role: task.role, ahead, moment });
+            |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
         let mut measured = match bench.trial(target, &at, seed, self.interrupt, &mut progress) {
             Ok(measured) => measured,
             Err(why) => return self.not_begun(cell, task, why),
@@ -256,7 +256,7 @@ impl Run<'_, '_> {
             line.interrupted = false;
         }
         if line.interrupted {
-            // Shorter than the others, it could not stand beside them.
+            // It is shorter than the others and cannot be compared with them.
             return Ok(Became::Interrupted);
         }
         if let Some(beyond) = agenda.beyond(task).filter(|_| task.role == Role::Measure) {
@@ -279,7 +279,7 @@ impl Run<'_, '_> {
             .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
         line.latency_ns.file = Some(self.results.write_latencies(order, &log)?);
         self.journal.append(&line)?;
-        (self.tell)(Event::Finished(&line));
+        (self.report)(Event::Finished(&line));
         Ok(Became::Line(Box::new(line)))
     }
 
@@ -287,7 +287,7 @@ impl Run<'_, '_> {
     fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
         match (cell.find, task.load, task.role) {
             (Some(find), Some(load), Role::Search) if load > find.from => {
-                (self.tell)(Event::Impossible { cell, load: find.over.value(load), why: &why });
+                (self.report)(Event::Impossible { cell, load: find.over.value(load), why: &why });
                 Ok(Became::Impossible(load))
             }
             _ => Err(RunError::Trial { cell: cell.name.clone(), why }),

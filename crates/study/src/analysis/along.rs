@@ -119,7 +119,7 @@ impl<'a> Along<'a> {
         let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let (Some(least), Some(most)) = (least, most) else {
-            // What the others are compared with has no figure; theirs stand all the same.
+            // What the others are compared with has no figure; theirs are shown all the same.
             let with = label_in_sentence(key, value);
             return (!highest.is_empty()).then(|| format!("{verb} {highest} with {with}"));
         };

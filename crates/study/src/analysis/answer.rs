@@ -35,7 +35,8 @@ pub(super) fn answers(
                         .iter()
                         .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
                     let places = points.iter().map(|point| (along.label(point), point));
-                    let remedies = untold(remedies(places).into_iter().chain(libraries), &mut told);
+                    let remedies =
+                        not_yet_given(remedies(places).into_iter().chain(libraries), &mut told);
                     answers
                         .extend(along.answer().map(|answer| Answer { remedy: remedies, ..answer }));
                 }
@@ -43,7 +44,8 @@ pub(super) fn answers(
             None => {
                 for compared in compared {
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
-                    let remedy = untold(remedy(&compared).into_iter().chain(library), &mut told);
+                    let remedy =
+                        not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
                     answers.push(Answer { remedy, ..Answer::of(&compared) });
                 }
             }
@@ -53,7 +55,7 @@ pub(super) fn answers(
 }
 
 /// What has not been said yet.
-fn untold(remedies: impl Iterator<Item = String>, told: &mut Vec<String>) -> Option<String> {
+fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>) -> Option<String> {
     let mut new: Vec<String> = Vec::new();
     for remedy in remedies {
         if !told.contains(&remedy) {

@@ -27,7 +27,7 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats
 }
 
-/// So many cells are told one by one; of more, the table tells.
+/// Up to this many cells are listed one by one; more are in the table.
 const FEW: usize = 2;
 
 /// Which other limit than the server's CPU was found, in how many trials, and what to do.
@@ -73,10 +73,10 @@ fn other_clients(compared: &Compared<'_>) -> Option<String> {
     }
     let programs = list(&programs);
     Some(match compared.shared(|cell| cell.load.client) {
-        Some(_) => format!("{programs} made the load, and what it counts is its own word."),
+        Some(_) => format!("{programs} made the load; toll did not verify its counts."),
         None => format!(
-            "The load is not the same program's: {programs} made some of it, and what it counts is \
-             its own word, so differences may be those of the clients."
+            "Different programs made the load: {programs} made some of it. toll did not verify its \
+             counts, and differences may come from the clients."
         ),
     })
 }
@@ -87,7 +87,7 @@ fn cells_lacking(compared: &Compared<'_>) -> Vec<String> {
         return Vec::new();
     }
     let told = |entry: &Entry<'_>| {
-        let rest = if entry.is_baseline { "; so nothing is compared with it" } else { "" };
+        let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
         let (with, lacking) = (compared.with(entry), compared.lacking(entry));
         format!("Not measured {with}: {lacking}{rest}.")
     };
@@ -121,7 +121,7 @@ fn invalid(compared: &Compared<'_>) -> Option<String> {
         }
     }
     let first = first?;
-    Some(format!("Not valid, and not in the figures: {}; the first: {first}.", list(&cells)))
+    Some(format!("Not valid and not in the figures: {}; the first: {first}.", list(&cells)))
 }
 
 fn incomplete(compared: &Compared<'_>) -> Option<String> {
@@ -152,7 +152,7 @@ fn cpu_time_lacking(compared: &Compared<'_>) -> Option<String> {
     }
     (!cells.is_empty()).then(|| {
         format!(
-            "{} the server's CPU time is not known; the figures are of the others.",
+            "{} the server's CPU time is not known; the figures use the others.",
             capitalized(&list(&cells))
         )
     })
@@ -179,7 +179,7 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
             "One {one} gives no interval and proves no difference: measure at least {ENOUGH}."
         ),
         (1, false) => format!(
-            "Some figures are of one {one}, which gives no interval and proves no difference: \
+            "Some figures are from one {one}, which gives no interval and proves no difference: \
              measure at least {ENOUGH}."
         ),
         _ => format!(
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_trials_are_enough_and_one_less_is_not() {
+    fn enough_trials_are_enough_and_one_less_is_not() {
         let coverage = |n| Figure::of(vec![1.0; n]).unwrap().estimate.interval.coverage;
         assert!(coverage(ENOUGH) >= stats::LEVEL && coverage(ENOUGH - 1) < stats::LEVEL);
     }

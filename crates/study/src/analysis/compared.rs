@@ -113,7 +113,7 @@ impl<'a> Compared<'a> {
         !matches!(self.rule.metric, Metric::Rate | Metric::RatePerServerCpu)
     }
 
-    /// A cell behind its figure: `with AES-128-GCM`.
+    /// A cell after its figure: `with AES-128-GCM`.
     pub(super) fn with(&self, entry: &Entry<'_>) -> String {
         with(&self.rule.compare, entry.value)
     }
@@ -123,8 +123,8 @@ impl<'a> Compared<'a> {
         label_in_sentence(&self.rule.compare, entry.value)
     }
 
-    /// What the cells have in common, in brackets behind a space: ` (nginx, 1 MiB objects)`. The
-    /// server and what a request is are told also where the case does not sweep them.
+    /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
+    /// server and what a request is are named also where the case does not sweep them.
     pub(super) fn context(&self) -> String {
         self.context_of(&self.common, "")
     }
@@ -165,7 +165,7 @@ impl<'a> Compared<'a> {
             return format!("it was left out: {why}");
         }
         if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
-            return format!("no load keeps within {}: {infeasible}", search.limit);
+            return format!("no load meets {}: {infeasible}", search.limit);
         }
         if counts.valid > 0 {
             return if self.is_of_bodies() && !trials.has_bodies() {
@@ -179,9 +179,9 @@ impl<'a> Compared<'a> {
         let first = trials.lines.iter().find_map(|line| line.why_invalid());
         let first = first.unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
-            0 => "no trial was done".to_owned(),
+            0 => "no trial was run".to_owned(),
             1 => format!("its only trial is not valid: {first}"),
-            done => format!("none of its {done} trials is valid, the first because: {first}"),
+            done => format!("none of its {done} trials is valid; the first: {first}"),
         }
     }
 
@@ -193,8 +193,8 @@ impl<'a> Compared<'a> {
             let received =
                 |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
             return format!(
-                "they were not received alike ({} {with}, {} {other}), so that the client's work \
-                 differs too",
+                "they were not received in the same way ({} {with}, {} {other}), so the client's \
+                 work differs too",
                 received(entry),
                 received(baseline)
             );

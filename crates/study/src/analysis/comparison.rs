@@ -1,7 +1,7 @@
 //! How the cells of an answer compare with its baseline, in words.
 //!
-//! A difference is told only where the interval of the paired ratio does not contain 1. A single
-//! pair has no interval, so nothing is told of it.
+//! A difference is stated only where the interval of the paired ratio does not contain 1. A single
+//! pair has no interval, so nothing is stated.
 
 use load::Operation;
 
@@ -55,10 +55,10 @@ pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
             (true, true) => format!("against {name}, "),
             (true, false) => String::new(),
         };
-        clauses.push(against + &told(compared, &changes));
+        clauses.push(against + &in_words(compared, &changes));
     }
     if !same.is_empty() {
-        clauses.push(format!("no difference from {name} is shown {}", list(&same)));
+        clauses.push(format!("no significant difference from {name} {}", list(&same)));
     }
     (!clauses.is_empty()).then(|| clauses.join("; "))
 }
@@ -114,7 +114,7 @@ impl Change {
 }
 
 /// All changes, with verb and object only where they are not those of the change before.
-fn told(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String {
+fn in_words(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String {
     let mut before = None;
     let mut items = Vec::new();
     for (entry, Change { verb, amount, of_what }) in changes {

@@ -1,8 +1,9 @@
-//! Whether another program finds what toll finds: pairs of cells that differ in who makes the load.
+//! Whether another program finds what toll finds: pairs of cells that differ in the program that
+//! makes the load.
 //!
 //! Rates of two closed loops are about the same thing only where the server was the limit with both.
-//! Where a client was, its rate tells of itself, and only what an operation costs the server is left
-//! to compare.
+//! Where a client was the limit, its rate describes the client, and only the server's cost per
+//! operation can be compared.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
 use super::wording::{capitalized, times};
 
-/// Rates that differ by less are taken for the same.
+/// Rates that differ by less count as equal.
 const TOLERANCE: f64 = 0.05;
 
 /// A cell that toll and another program both loaded.
@@ -37,9 +38,9 @@ pub struct CrossCheck {
     pub cell: String,
     /// The cell that the other program loaded.
     pub other_cell: String,
-    /// Operations a second of the other program over toll's, from pairs of trials of one round.
+    /// Operations per second of the other program over toll's, from pairs of trials of one round.
     pub rate_ratio: Option<Figure>,
-    /// The server's CPU time an operation with the other program over that with toll.
+    /// The server's CPU time per operation with the other program over that with toll.
     pub server_cpu_ratio: Option<Figure>,
     /// What limited toll's valid trials, and how many of them.
     pub limits: BTreeMap<Limit, usize>,
@@ -55,7 +56,7 @@ pub enum Agreement {
     Agrees,
     /// The server was the limit with both, and the rates differ by more.
     Disagrees,
-    /// The server was the limit with both, and the interval does not tell.
+    /// The server was the limit with both, and the interval does not decide.
     Undecided,
     /// Something else than the server was the limit of one, so the rates are of different things.
     NotComparable,
@@ -112,7 +113,7 @@ impl CrossCheck {
         let Self { client, label, .. } = self;
         let Some(rate) = &self.rate_ratio else {
             let why = [toll, other].into_iter().find_map(why_lacking);
-            let why = why.unwrap_or_else(|| "no two trials are of one round".to_owned());
+            let why = why.unwrap_or_else(|| "no two trials are of the same round".to_owned());
             return format!("{} is not checked with {client}: {why}.", capitalized(label));
         };
         let cost = self.server_cpu_ratio.as_ref().map_or_else(
@@ -127,12 +128,12 @@ impl CrossCheck {
                 format!("{client} disagrees with toll ({label}): {figures}, though {both}.")
             }
             Agreement::Undecided => format!(
-                "Whether {client} agrees with toll ({label}) cannot be told from these trials: \
-                 {figures}; {both}."
+                "These trials do not show whether {client} agrees with toll ({label}): {figures}; \
+                 {both}."
             ),
             Agreement::NotComparable | Agreement::NotMeasured => format!(
-                "{client} cannot check toll's rate ({label}): with {client} {}; with toll {}. As it \
-                 is, {figures}.",
+                "{client} cannot check toll's rate ({label}): with {client} {}; with toll {}. For \
+                 information: {figures}.",
                 limits_in_words(&self.other_limits),
                 limits_in_words(&self.limits),
             ),
@@ -142,8 +143,8 @@ impl CrossCheck {
         });
         match costs_differ && share_a_core(toll) {
             true => format!(
-                "{sentence} Server and client share a core here, so that a client that works more \
-                 makes the server's work take longer."
+                "{sentence} Server and client share a core here, so a client that works more slows \
+                 the server."
             ),
             false => sentence,
         }
@@ -197,8 +198,8 @@ fn why_lacking(of: &CellTrials<'_>) -> Option<String> {
     }
     let why = of.lines.iter().find_map(|line| line.why_invalid());
     Some(match why {
-        Some(why) => format!("no trial of {} is valid, the first because: {why}", of.cell.name),
-        None => format!("no trial of {} was done", of.cell.name),
+        Some(why) => format!("no trial of {} is valid; the first: {why}", of.cell.name),
+        None => format!("no trial of {} was run", of.cell.name),
     })
 }
 

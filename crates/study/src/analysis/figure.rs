@@ -54,8 +54,8 @@ impl Figure {
         Some(Self { estimate, samples })
     }
 
-    /// The same of each sample changed. The estimate is taken anew: a falling change swaps the ends
-    /// of the interval.
+    /// The same of each sample changed. The estimate is computed again: a falling change swaps the
+    /// ends of the interval.
     pub(super) fn map(&self, change: impl Fn(f64) -> f64) -> Option<Self> {
         Self::of(self.samples.iter().copied().map(change).collect())
     }

@@ -25,7 +25,7 @@ pub(super) fn advice(
     is_told.then(|| {
         format!(
             "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL {version} does not \
-             use and that of {FIRST_OPENSSL_WITH_VAES} and later does: measure a newer one."
+             use. OpenSSL {FIRST_OPENSSL_WITH_VAES} and later use them: measure a newer version."
         )
     })
 }
@@ -76,12 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn an_older_library_on_a_newer_processor_is_told() {
+    fn an_older_library_on_a_newer_processor_is_reported() {
         let told = remedy(&[GCM], "nginx/1.22.1, OpenSSL 3.0.22", &NEEDED);
         assert_eq!(
             told,
-            "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL 3.0.22 does not use \
-             and that of 3.1 and later does: measure a newer one."
+            "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL 3.0.22 does not \
+             use. OpenSSL 3.1 and later use them: measure a newer version."
         );
         assert_ne!(remedy(&[GCM], "nginx/1.18.0 (Ubuntu), OpenSSL 1.1.1f", &NEEDED), "");
     }

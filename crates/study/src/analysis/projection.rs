@@ -46,8 +46,8 @@ pub struct AtCores {
     /// How many.
     pub cores: u32,
     pub measured: Option<Figure>,
-    /// What was measured with the fewest cores, times as many; at most what a limit other than the
-    /// server's CPU let through.
+    /// What was measured with the fewest cores cores, times as many; at most what a limit other
+    /// than the server's CPU let through.
     pub linear: f64,
     /// By the scaling law, where one was fitted.
     pub law: Option<Figure>,
@@ -66,7 +66,8 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
     let Some(first) = compared.first() else { return Vec::new() };
     let mut found = Vec::new();
     for entry in &first.entries {
-        // By what the cells have in common but their cores: the key with the highest figure is told.
+        // By what the cells have in common but their cores: the key with the highest figure is
+        // shown.
         let mut groups: Vec<(BTreeMap<String, String>, Vec<Step<'_>>)> = Vec::new();
         for point in compared {
             let Some(step) = step(point, entry.value) else { continue };
@@ -134,8 +135,8 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
         let items: Vec<String> =
             beyond.iter().map(|at| format!("{} {}", of_cores(at.cores), told(at.linear))).collect();
         sentences.push(format!(
-            "{label}: were nothing in the way of more cores, {} at {} a core; that is a projection from \
-             {}, not a measurement, and an upper bound.",
+            "{label}: if nothing else limited more cores, {} at {} per core. This is a projection \
+             from {}, not a measurement, and an upper bound.",
             list(&items),
             told(per_core),
             of_cores(least.cores)
@@ -143,13 +144,13 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
     }
     if let Some(limit) = other_limit(least) {
         sentences.push(format!(
-            "A core does more than that: {} {}.",
+            "A core can do more than that: {} {}.",
             super::limits::in_words(limit),
-            if least.cores == 1 { "with it alone" } else { "with the fewest" }
+            if least.cores == 1 { "with 1 core" } else { "with the fewest cores" }
         ));
     }
     if let Some((cap, why)) = cap {
-        sentences.push(format!("More than {} was not let through: {why}.", told(cap)));
+        sentences.push(format!("The rate did not exceed {}: {why}.", told(cap)));
     }
     match &law {
         Ok(_) => {
@@ -163,8 +164,8 @@ fn projection(label: String, compared: &Compared<'_>, steps: &[Step<'_>]) -> Pro
                 .collect();
             if !items.is_empty() {
                 sentences.push(format!(
-                    "By the scaling law through the {} measured numbers of cores, {}; beyond the \
-                     measured {most} cores the law is a guess that the same things go on to limit.",
+                    "By the scaling law fitted to the {} measured numbers of cores: {}. Beyond the \
+                     measured {most} cores the law assumes that the same limits remain.",
                     steps.len(),
                     list(&items)
                 ));
@@ -223,7 +224,7 @@ fn law(
     Ok(wanted.iter().filter_map(figure).collect())
 }
 
-/// The number of cores behind which the next larger one does not add what its cores are worth.
+/// The number of cores after which the next larger one does not add what its cores are worth.
 fn stops_helping(steps: &[Step<'_>]) -> Option<u32> {
     steps.windows(2).find_map(|pair| {
         let [fewer, more] = pair else { return None };

@@ -9,7 +9,7 @@ use super::compared::{Compared, Entry};
 use super::wording::{list, times};
 use super::{Figure, Mark};
 
-/// What to change, and what that brings.
+/// What to change, and what that gains.
 pub(super) struct Remedy {
     /// What to take instead.
     preferred: String,
@@ -19,13 +19,13 @@ pub(super) struct Remedy {
     sentence: String,
 }
 
-/// A sentence that says what to change and what that brings, if anything was shown to help.
+/// A sentence that says what to change and what that gains, if anything was shown to help.
 pub(super) fn remedy(compared: &Compared<'_>) -> Option<String> {
     found(compared).map(|remedy| remedy.sentence + ".")
 }
 
 /// The same for several comparisons along a key, with what each is of: where all prefer the same,
-/// that is said once, with the least that it brings.
+/// that is said once, with the least that it gains.
 pub(super) fn remedies<'a>(
     points: impl Iterator<Item = (String, &'a Compared<'a>)>,
 ) -> Vec<String> {
@@ -38,7 +38,7 @@ pub(super) fn remedies<'a>(
     let least = all.iter().min_by(|a, b| a.1.least.total_cmp(&b.1.least));
     match least {
         Some((place, remedy)) if is_same && all.len() > 1 => {
-            vec![format!("{} ({place}, where it brings least).", remedy.sentence)]
+            vec![format!("{} ({place}, where it helps least).", remedy.sentence)]
         }
         _ => all.iter().map(|(place, remedy)| format!("{} ({place}).", remedy.sentence)).collect(),
     }
@@ -63,8 +63,8 @@ fn certificate(compared: &Compared<'_>) -> Option<Remedy> {
     let where_ = if compared.is_per_cpu() { "the same CPU gives" } else { "the server gives" };
     let (ecdsa, rsa) = (compared.name(ecdsa), compared.name(rsa));
     let sentence = format!(
-        "Use an {ecdsa} certificate: {where_} {} the {what} of {rsa}; keep {rsa} beside it only for \
-         clients that cannot verify ECDSA",
+        "Use an {ecdsa} certificate: {where_} {} the {what} of {rsa}; keep {rsa} only for clients \
+         that cannot verify ECDSA",
         times(&gain)
     );
     Some(Remedy { preferred: ecdsa, least: gain.estimate.median, sentence })
@@ -104,7 +104,7 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     }
     let where_ = if compared.is_per_cpu() { "on the same CPU it sends" } else { "it sends" };
     let rest = beats_chacha.map_or_else(String::new, |chacha| {
-        format!("; leave {chacha} to clients without AES instructions")
+        format!("; keep {chacha} for clients without AES instructions")
     });
     let preferred = compared.name(preferred);
     let sentence = format!("Prefer {preferred}: {where_} {}{rest}", list(&gains));

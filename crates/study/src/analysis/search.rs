@@ -46,9 +46,9 @@ pub struct SearchStep {
     pub order: u32,
     /// As a value of the key that was searched over.
     pub load: String,
-    /// The same as a number: connections, or operations a second.
+    /// The same as a number: connections, or operations per second.
     pub at: f64,
-    /// What is maximized: bits or operations a second.
+    /// What is maximized: bits or operations per second.
     pub figure: f64,
     /// What the limit is on, in words.
     pub seen: Option<String>,

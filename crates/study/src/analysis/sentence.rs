@@ -32,7 +32,7 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     text
 }
 
-/// `One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes a second with
+/// `One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes per second with
 /// RSA-2048 and 4,200 [4,100, 4,300] with ECDSA P-256 (nginx)`
 fn figures(compared: &Compared<'_>) -> String {
     let measured = compared.measured();
@@ -70,7 +70,7 @@ pub(super) fn subject(compared: &Compared<'_>) -> String {
 /// What all figures are divided by, and what they then count.
 pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
     if !compared.is_of_bodies() {
-        return (1.0, format!("{} a second", operations(compared)));
+        return (1.0, format!("{} per second", operations(compared)));
     }
     let (unit, name) = match largest {
         1e9.. => (1e9, "Gb/s"),
@@ -128,7 +128,7 @@ fn tax(compared: &Compared<'_>) -> String {
     }
     if !same.is_empty() {
         clauses.push(format!(
-            "no difference from plain HTTP in what a core of this machine sends is shown {}",
+            "no significant difference from plain HTTP in what a core of this machine sends {}",
             list(&same)
         ));
     }
@@ -138,7 +138,7 @@ fn tax(compared: &Compared<'_>) -> String {
     capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
 }
 
-/// `Not measured (nginx): no trial was done.`
+/// `Not measured (nginx): no trial was run.`
 fn not_measured(compared: &Compared<'_>) -> String {
     let context = compared.context();
     if compared.rule.metric == Metric::TlsTax {
@@ -168,7 +168,7 @@ fn not_measured(compared: &Compared<'_>) -> String {
     format!("Not measured{context}: {told}.")
 }
 
-/// Which figures are not the server's maximum and why, in a sentence behind a space.
+/// Which figures are not the server's maximum and why, in a sentence after a space.
 fn no_maximum(compared: &Compared<'_>) -> String {
     let mut cells = Vec::new();
     for (entry, _) in compared.measured() {

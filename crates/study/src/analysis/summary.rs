@@ -38,8 +38,8 @@ impl CellSummary {
     }
 }
 
-/// What tells a cell from the others of its case, the server first; the server alone where the case
-/// sweeps nothing.
+/// What distinguishes a cell from the others of its case, the server first; the server alone where
+/// the case sweeps nothing.
 fn of_cell(cell: &Cell) -> String {
     const SERVER: &str = "target.server";
     let (server, others): (Vec<_>, Vec<_>) =

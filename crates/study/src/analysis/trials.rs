@@ -34,7 +34,7 @@ pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLim
 
 /// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
 /// study does not have, and those that were interrupted are left out: the last are shorter than
-/// planned, and a run that goes on does them again.
+/// planned, and a resumed run does them again.
 pub(super) fn by_cell<'a>(
     study: &'a Study,
     lines: &'a [Line],
@@ -137,7 +137,7 @@ impl CellTrials<'_> {
         ours.is_empty() || theirs.is_empty() || (ours == theirs && ours.len() == 1)
     }
 
-    /// Whether the trials' rates differ by so much that something else than the cell decided them.
+    /// Whether the trials' rates differ so much that something other than the cell decided them.
     fn is_spread(&self) -> bool {
         let rate = Figure::of_cell(self, Metric::Rate);
         rate.is_some_and(|Figure { estimate, .. }| {

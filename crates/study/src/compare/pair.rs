@@ -14,7 +14,7 @@ use crate::study::Cell;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
     pub case: String,
-    /// What tells the cell from others of its case, in words.
+    /// What distinguishes the cell from others of its case, in words.
     pub label: String,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
@@ -45,7 +45,8 @@ pub enum Verdict {
     /// Below 1.
     Below,
     /// Around 1, or there is no interval: no difference is shown.
-    NotToldApart,
+    #[serde(rename = "not-told-apart")]
+    NoSignificantDifference,
     /// There is no ratio.
     NotCompared,
 }
@@ -117,10 +118,10 @@ impl Verdict {
     fn of(ratio: Option<&Estimate>) -> Self {
         match ratio {
             None => Self::NotCompared,
-            Some(Estimate { n: 0 | 1, .. }) => Self::NotToldApart,
+            Some(Estimate { n: 0 | 1, .. }) => Self::NoSignificantDifference,
             Some(ratio) if ratio.interval.low > 1.0 => Self::Above,
             Some(ratio) if ratio.interval.high < 1.0 => Self::Below,
-            Some(_) => Self::NotToldApart,
+            Some(_) => Self::NoSignificantDifference,
         }
     }
 }

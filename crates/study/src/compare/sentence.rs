@@ -11,11 +11,13 @@ pub(super) fn of(metric: Measure, cells: &[Pair]) -> String {
     let compared: Vec<(&Pair, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
-        [] => format!("Nothing can be compared in {measure}: no cell has it in both runs."),
+        [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
             let times = ratio_in_words(ratio);
             let told = match pair.verdict {
-                Verdict::NotToldApart | Verdict::NotCompared => ", which shows no difference",
+                Verdict::NoSignificantDifference | Verdict::NotCompared => {
+                    ", which is no significant difference"
+                }
                 Verdict::Above | Verdict::Below => "",
             };
             format!("B is {times} A in {measure} ({}: {}){told}.", pair.case, pair.label)
@@ -39,9 +41,9 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
         Some(format!("{words} in {} ({range})", cells.len()))
     };
     let mut parts: Vec<String> = [
-        part(Verdict::Above, "above A"),
-        part(Verdict::Below, "below A"),
-        part(Verdict::NotToldApart, "not told apart"),
+        part(Verdict::Above, "B above A"),
+        part(Verdict::Below, "B below A"),
+        part(Verdict::NoSignificantDifference, "no significant difference"),
     ]
     .into_iter()
     .flatten()
@@ -51,11 +53,12 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
     }
     // The furthest from 1 is what a reader asks for next.
     let distance = |ratio: &Estimate| ratio.median.max(f64::MIN_POSITIVE).ln().abs();
-    let shown = compared.iter().filter(|(pair, _)| pair.verdict != Verdict::NotToldApart);
+    let shown =
+        compared.iter().filter(|(pair, _)| pair.verdict != Verdict::NoSignificantDifference);
     let furthest = shown.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
         format!(" Furthest: {}, {} ({}).", ratio_in_words(ratio), pair.label, pair.case)
     });
     let parts = crate::analysis::wording::list(&parts);
-    format!("In {measure} B is, of {all} cells, {parts}.{furthest}")
+    format!("In {measure}, of {all} cells: {parts}.{furthest}")
 }

@@ -27,14 +27,14 @@ pub(crate) fn compared(a: &Scene, b: &Scene) -> Comparison {
 }
 
 #[test]
-fn each_cell_is_above_below_or_not_told_apart() {
+fn each_cell_is_above_below_or_not_significantly_different() {
     let a = bulk(&[8.0e9, 4.0e9, 2.0e9]);
     let b = bulk(&[10.0e9, 4.05e9, 1.6e9]);
     let comparison = compared(&a, &b);
     let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
     assert_eq!(metric.metric, Measure::GoodputPerServerCpu);
     let verdicts: Vec<Verdict> = metric.cells.iter().map(|pair| pair.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Above, Verdict::NotToldApart, Verdict::Below]);
+    assert_eq!(verdicts, [Verdict::Above, Verdict::NoSignificantDifference, Verdict::Below]);
     let ratio = metric.cells[0].ratio.unwrap();
     assert!((ratio.median - 1.25).abs() < 1e-6);
     assert!((ratio.interval.low - 1.25 * 0.97 / 1.03).abs() < 1e-6);
@@ -42,9 +42,9 @@ fn each_cell_is_above_below_or_not_told_apart() {
     assert!(ratio.interval.coverage >= 0.95);
     assert_eq!(
         comparison.sentences(),
-        ["In goodput per server CPU-second B is, of 3 cells, above A in 1 (1.25x), below A in 1 \
-          (0.80x) and not told apart in 1 (1.01x). Furthest: 1.25x [1.18, 1.33], nginx, AES-128-GCM \
-          (bulk)."]
+        ["In goodput per server CPU-second, of 3 cells: B above A in 1 (1.25x), B below A in 1 \
+          (0.80x) and no significant difference in 1 (1.01x). Furthest: 1.25x [1.18, 1.33], nginx, \
+          AES-128-GCM (bulk)."]
     );
     assert_eq!((comparison.differences, comparison.only), (vec![], vec![]));
 }
@@ -61,7 +61,7 @@ fn one_cell_is_one_ratio() {
         ["B is 2.00x [1.88, 2.12] A in goodput per server CPU-second (bulk: nginx, AES-128-GCM)."]
     );
     let same = compared(&one(8e9), &one(8e9));
-    assert!(same.sentences()[0].ends_with("AES-128-GCM), which shows no difference."));
+    assert!(same.sentences()[0].ends_with("AES-128-GCM), which is no significant difference."));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_single_trial_proves_no_difference() {
     a.keep(|_, round| round == 0);
     let comparison = compared(&a, &bulk(&[80e9, 40e9, 20e9]));
     let cells = &comparison.metrics[0].cells;
-    assert!(cells.iter().all(|pair| pair.verdict == Verdict::NotToldApart), "{cells:?}");
+    assert!(cells.iter().all(|pair| pair.verdict == Verdict::NoSignificantDifference), "{cells:?}");
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn handshakes_are_compared_by_their_rate_and_other_metrics_where_they_are_asked_
     assert_eq!(asked.metrics[0].cells.len(), 2);
     assert_eq!(
         asked.metrics[1].sentence,
-        "Nothing can be compared in goodput: no cell has it in both runs."
+        "Nothing can be compared in goodput: no cell has a figure in both runs."
     );
 }
 
 #[test]
-fn what_one_run_lacks_is_told() {
+fn what_one_run_lacks_is_reported() {
     let a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);
     (0..7).for_each(|round| b.fail(1, round));
@@ -101,12 +101,12 @@ fn what_one_run_lacks_is_told() {
     assert!(metric.sentence.contains("not compared in 1"), "{}", metric.sentence);
     b.study.cells.iter_mut().for_each(|cell| cell.case = "other".to_owned());
     let nothing = compared(&a, &b);
-    assert!(nothing.sentences()[0].contains("no cell in common"));
+    assert!(nothing.sentences()[0].contains("no common cell"));
     assert_eq!(nothing.only.len(), 6);
 }
 
 #[test]
-fn what_else_differs_is_told_with_its_cells() {
+fn what_else_differs_is_shown_with_its_cells() {
     let mut a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);
     a.skip(Server::Nginx);

@@ -158,17 +158,17 @@ impl FromStr for Ceiling {
     fn from_str(text: &str) -> Result<Self, String> {
         const FORM: &str = "write a limit such as first-byte-max <= 2s or errors <= 0.1%";
         let (name, most) =
-            text.split_once("<=").ok_or_else(|| format!("`{text}` is no limit; {FORM}"))?;
+            text.split_once("<=").ok_or_else(|| format!("`{text}` is not a limit; {FORM}"))?;
         let (name, most) = (name.trim(), most.trim());
         let watched = Watched::ALL.into_iter().find(|watched| watched.name() == name);
         let Some(watched) = watched else {
             let names = Watched::ALL.iter().map(|watched| watched.name());
             let hint = did_you_mean(name, "a limit is on one of:", names);
-            return Err(format!("`{name}` is nothing that a limit can be on{hint}"));
+            return Err(format!("`{name}` cannot have a limit{hint}"));
         };
         let most = match watched.is_share() {
             true => millionths(most)
-                .ok_or_else(|| format!("`{most}` is no share; write one such as 0.1%"))?,
+                .ok_or_else(|| format!("`{most}` is not a share; write one such as 0.1%"))?,
             false => most.parse::<Nanos>().map_err(|error| error.to_string())?.0,
         };
         Ok(Self { watched, most })
@@ -219,14 +219,14 @@ mod tests {
     #[test]
     fn what_is_no_limit_is_refused_with_what_to_write() {
         for (text, expected) in [
-            ("2s", "`2s` is no limit; write a limit such as first-byte-max <= 2s"),
-            ("first-byte-max < 2s", "is no limit"),
+            ("2s", "`2s` is not a limit; write a limit such as first-byte-max <= 2s"),
+            ("first-byte-max < 2s", "is not a limit"),
             ("frist-byte-max <= 2s", "did you mean first-byte-max?"),
             ("first-byte-max <= 2", "has no unit"),
-            ("errors <= 0.1", "`0.1` is no share; write one such as 0.1%"),
-            ("errors <= 101%", "is no share"),
-            ("errors <= 0.00001%", "is no share"),
-            ("errors <= 2s", "is no share"),
+            ("errors <= 0.1", "`0.1` is not a share; write one such as 0.1%"),
+            ("errors <= 101%", "is not a share"),
+            ("errors <= 0.00001%", "is not a share"),
+            ("errors <= 2s", "is not a share"),
         ] {
             let message = text.parse::<Ceiling>().unwrap_err();
             assert!(message.contains(expected), "{text}: {message}");

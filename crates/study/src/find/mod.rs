@@ -42,18 +42,18 @@ pub struct Find {
 /// What a search makes as large as it can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maximize {
-    /// Proven body bits a second.
+    /// Proven body bits per second.
     Goodput,
-    /// Completed operations a second.
+    /// Completed operations per second.
     Rate,
 }
 
 /// What a search changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// `load.connections`: a load is so many of them.
+    /// `load.connections`: a load is this many of them.
     Connections,
-    /// The rate of `load.arrival`: a load is so many thousandths of an operation a second.
+    /// The rate of `load.arrival`: a load is this many thousandths of an operation per second.
     Arrival(Distribution),
 }
 
@@ -90,7 +90,7 @@ impl Over {
         }
     }
 
-    /// A load as a number for people: connections, or operations a second.
+    /// A load as a number for people: connections, or operations per second.
     pub(crate) fn number(self, load: u64) -> f64 {
         match self {
             Self::Connections => load as f64,
@@ -136,7 +136,7 @@ impl Find {
         }
     }
 
-    /// At most so many trials search before the first one measures.
+    /// At most this many trials search before the first one measures.
     #[must_use]
     pub fn most_steps(&self) -> u64 {
         self.bounds().most_steps()

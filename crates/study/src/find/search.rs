@@ -1,6 +1,6 @@
 //! The search itself: which load is tried next, from those that were tried.
 //!
-//! A pure function of what was seen, so that a search that was interrupted goes on from the journal.
+//! A pure function of what was seen, so that an interrupted search resumes from the journal.
 //! The load is doubled from the smallest one until the limit breaks, the largest load is reached, or
 //! two doublings bring no more. Then it is bisected: toward the limit where the figure still grows
 //! there, around the most where that is a hump, and toward the smallest load that does nearly the
@@ -8,7 +8,7 @@
 //!
 //! Noise is met in three ways. A load that breaks the limit, or that holds it by less than
 //! [`NEAR`], is tried again, and the majority of up to three tries decides. Loads closer together than
-//! [`APART`] are not told apart. Figures within the plateau's width are equal.
+//! [`APART`] count as equal. Figures within the plateau's width are equal.
 //!
 //! A limit that holds in a step may break when the load is held for long. Then the search steps back
 //! from there by a tenth, the next time by a fifth, and so on, tries that load, and that is held.
@@ -33,7 +33,7 @@ const BISECTING: u64 = 16;
 /// Tries that each step back may take.
 const STEPPING_BACK: u64 = 4;
 
-/// What a search is told beside what was seen.
+/// What a search knows besides what was seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bounds {
     /// The smallest load.
@@ -124,7 +124,7 @@ impl Bounds {
         }
     }
 
-    /// At most so many steps are tried before the first load is held.
+    /// At most this many steps are tried before the first load is held.
     pub(crate) fn most_steps(&self) -> u64 {
         let doublings = u64::from((self.to / self.from.max(1)).max(1).ilog2()) + 2;
         2 * doublings + BISECTING
@@ -189,7 +189,8 @@ impl Bounds {
         Some(back.clamp(self.from, lowest - 1))
     }
 
-    /// The load that would tell more, if one would. `broken` is the smallest that breaks the limit.
+    /// The load that would show more, if there is one. `broken` is the smallest that breaks the
+    /// limit.
     fn refined(&self, feasible: &[(u64, f64)], broken: Option<u64>, may_grow: bool) -> Option<u64> {
         let &(highest, _) = feasible.last()?;
         if may_grow && highest < self.to && !self.is_idle(feasible) {
@@ -217,7 +218,7 @@ impl Bounds {
         feasible[..top].windows(2).find_map(|pair| between(pair[0].0, pair[1].0)).filter(|_| falls)
     }
 
-    /// Whether the last doublings brought no more.
+    /// Whether the last doublings gained nothing.
     fn is_idle(&self, feasible: &[(u64, f64)]) -> bool {
         let Some(before) = feasible.len().checked_sub(IDLE_DOUBLINGS).filter(|n| *n > 0) else {
             return false;

@@ -76,7 +76,7 @@ impl FromStr for Gate {
             let ratio = limit.trim_end_matches('x').parse::<f64>().ok();
             let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
             let ratio =
-                ratio.ok_or_else(|| wrong(format!("`{limit}` is no ratio such as 0.95")))?;
+                ratio.ok_or_else(|| wrong(format!("`{limit}` is not a ratio such as 0.95")))?;
             (Judged::Ratio, ratio)
         } else {
             let metric: Measure = name.parse().map_err(wrong)?;
@@ -121,9 +121,9 @@ mod tests {
             ("goodput>=10", "`10` has no unit"),
             ("godput>=10Gb/s", "`godput` is no metric; did you mean goodput?"),
             ("p99<=5Gb/s", "is no time with a unit"),
-            ("ratio>=much", "`much` is no ratio"),
-            ("ratio>=-1", "`-1` is no ratio"),
-            ("ratio>=inf", "`inf` is no ratio"),
+            ("ratio>=much", "`much` is not a ratio"),
+            ("ratio>=-1", "`-1` is not a ratio"),
+            ("ratio>=inf", "`inf` is not a ratio"),
             (">=1Gb/s", "`` is no metric"),
         ] {
             let message = text.parse::<Gate>().unwrap_err();

@@ -47,20 +47,20 @@ fn every_cell_has_to_meet_it() {
 }
 
 #[test]
-fn the_median_counts_and_an_interval_across_the_limit_is_said() {
+fn the_median_counts_and_an_interval_across_the_limit_is_mentioned() {
     let scene = bulk();
     for (gate, met) in
         [("bulk-0002:goodput>=2.19Gb/s", true), ("bulk-0002:goodput>=2.22Gb/s", false)]
     {
         let outcome = judged(&scene, gate);
         assert_eq!(outcome.met, met);
-        let said = " In 1 the interval reaches across the limit; the median counts.";
+        let said = " In 1 the interval includes the limit; the median counts.";
         assert!(outcome.sentence.ends_with(said), "{}", outcome.sentence);
     }
 }
 
 #[test]
-fn nothing_passes_by_not_being_measured() {
+fn an_unmeasured_cell_never_passes() {
     let mut scene = bulk();
     (0..7).for_each(|round| scene.fail(1, round));
     let outcome = judged(&scene, "goodput>=1b/s");
@@ -89,7 +89,7 @@ fn what_cannot_be_judged_at_all_is_a_wrong_request() {
         refused(&scene, "bluk:goodput>=1Gb/s"),
         "gate bluk:goodput>=1Gb/s: the study has no case or cell bluk; it has bulk"
     );
-    assert!(refused(&scene, "ratio>=0.9").contains("toll compare A B judges it"));
+    assert!(refused(&scene, "ratio>=0.9").contains("use this gate with toll compare A B"));
     let handshakes = Scene::handshakes();
     let message = refused(&handshakes, "goodput>=1Gb/s");
     assert!(message.contains("none of its cells has goodput"), "{message}");

@@ -1,8 +1,8 @@
 //! What a table answers: sentences with figures and ratios, curves by size, and what more cores would do.
 //!
 //! A ratio is taken round by round: the cost of the baseline over that of the other, so that more than 1
-//! is faster. It stands with the range of the rounds. Costs are medians over rounds of the medians of
-//! samples; their quartiles are in the table.
+//! is faster. It comes with the range of the rounds. Costs are medians over rounds of the medians
+//! of samples; their quartiles are in the table.
 
 mod words;
 
@@ -20,7 +20,7 @@ use crate::analysis::Figure;
 pub struct Answer {
     /// What was asked, where the study says so.
     pub question: Option<String>,
-    /// The answer: a sentence, and behind it one for each combination, where there are several.
+    /// The answer: a sentence, and after it one for each combination, where there are several.
     pub sentences: Vec<String>,
     /// What was published of it, a clause each.
     pub published: Vec<String>,

@@ -31,7 +31,7 @@ pub struct Child {
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a process that was asked to end may take before it is killed.
 const TO_END: Duration = Duration::from_secs(10);
-/// A part may take so many times what is forecast, and [`AT_LEAST`] more: nearly all of its samples
+/// A part may take this many times its forecast, and [`AT_LEAST`] more: nearly all of its samples
 /// may be disturbed, and operations such as RSA are longer than a sample.
 const PATIENCE: u32 = 20;
 /// See [`PATIENCE`].
@@ -91,13 +91,13 @@ impl Child {
         part: &Part<'_>,
         libraries: &[&str],
         interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(Duration),
+        report: &mut dyn FnMut(Duration),
     ) -> Result<Once, Failed> {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let started_unix_ms = u64::try_from(started.as_millis()).unwrap_or(u64::MAX);
         let limit = AT_LEAST + Duration::from_nanos(part.forecast().0) * PATIENCE;
         let running = self.start(part, libraries)?;
-        let Some(ended) = running.wait(limit, interrupt, tell)? else {
+        let Some(ended) = running.wait(limit, interrupt, report)? else {
             return Ok(Once::Interrupted);
         };
         let why = last_line(&ended.stderr);
@@ -108,7 +108,7 @@ impl Child {
                 Ok(Once::Refused { why, started_unix_ms })
             }
             Err(error) if why.is_empty() => Err(Failed(error)),
-            Err(error) => Err(Failed(format!("{error}; it said: {why}"))),
+            Err(error) => Err(Failed(format!("{error}; it printed: {why}"))),
         }
     }
 }
@@ -146,13 +146,13 @@ impl Meter for Child {
         &mut self,
         part: &Part<'_>,
         interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(Duration),
+        report: &mut dyn FnMut(Duration),
     ) -> Result<Option<Reading>, Failed> {
         let libraries: Vec<&str> = match part.what {
             What::Bounds(_) => Vec::new(),
             What::Table { table, .. } => table.libraries.iter().map(String::as_str).collect(),
         };
-        let why = match self.once(part, &libraries, interrupt, tell)? {
+        let why = match self.once(part, &libraries, interrupt, report)? {
             Once::Measured(reading) => return Ok(Some(reading)),
             Once::Interrupted => return Ok(None),
             Once::Refused { why, .. } => why,
@@ -163,7 +163,7 @@ impl Meter for Child {
         // Which of them is not here is found by asking for each by itself.
         let mut all = Reading::default();
         for library in libraries {
-            match self.once(part, &[library], interrupt, tell)? {
+            match self.once(part, &[library], interrupt, report)? {
                 Once::Measured(reading) => all.lines.extend(reading.lines),
                 Once::Interrupted => return Ok(None),
                 Once::Refused { why, started_unix_ms } => {
@@ -206,13 +206,13 @@ impl Running {
         mut self,
         limit: Duration,
         interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(Duration),
+        report: &mut dyn FnMut(Duration),
     ) -> Result<Option<Over>, Failed> {
         let began = Instant::now();
         let mut asked: Option<Instant> = None;
         let code = loop {
             let ended = self.process.0.try_wait();
-            match ended.map_err(|error| Failed(format!("toll bench is lost: {error}")))? {
+            match ended.map_err(|error| Failed(format!("cannot wait for toll bench: {error}")))? {
                 Some(status) => break status.code(),
                 None if began.elapsed() > limit => {
                     let limit = limit.as_secs();
@@ -225,7 +225,7 @@ impl Running {
                 asked = Some(Instant::now());
                 self.ask_to_end();
             }
-            tell(began.elapsed());
+            report(began.elapsed());
             std::thread::sleep(LOOK);
         };
         let read = |reader: JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
@@ -240,7 +240,7 @@ impl Running {
     }
 }
 
-/// Reads a pipe to its end, so that whoever writes never waits.
+/// Reads a pipe to its end, so that the writer never waits.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

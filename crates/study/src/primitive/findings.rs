@@ -16,7 +16,7 @@ use journal::primitive::{BoundLine, Line, Outcome};
 /// What was found of a study's tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Findings {
-    /// A whole run has so many figures: rows times rounds.
+    /// How many figures a whole run has: rows times rounds.
     pub planned: usize,
     /// In the journal.
     pub done: usize,
@@ -220,7 +220,7 @@ fn bounds(
         let is_number = line.cycles_per_byte.is_finite() && line.cycles_per_byte > 0.0;
         if !is_number || line.round >= rounds {
             let of = format!("{}, round {}", line.of, line.round);
-            discarded.push(Discarded { of, why: "it is no bound of this study".to_owned() });
+            discarded.push(Discarded { of, why: "it is not a bound of this study".to_owned() });
             continue;
         }
         match bounds.iter_mut().find(|(first, _)| first.of == line.of) {

@@ -111,7 +111,7 @@ pub(super) fn read(
                 return Ok(None);
             }
             if (said.hardware, said.cache, said.threads) != (hardware, cache, table.cpus.len()) {
-                return Err("it measured something else than it was asked for".to_owned());
+                return Err("it measured something other than requested".to_owned());
             }
             let mut lines = Vec::new();
             for (algorithm, library, size) in table.places() {
@@ -124,7 +124,7 @@ pub(super) fn read(
                         == (algorithm.name(), library, size)
                 });
                 let row =
-                    row.ok_or_else(|| format!("it says nothing of {algorithm}, {library}"))?;
+                    row.ok_or_else(|| format!("it does not report {algorithm}, {library}"))?;
                 let title = said.libraries.iter().find(|known| known.id == library);
                 lines.push(Line {
                     schema: SCHEMA,

@@ -109,7 +109,7 @@ impl Part<'_> {
         arguments
     }
 
-    /// The command for a person who wants to repeat it.
+    /// The command to repeat it by hand.
     #[must_use]
     pub fn command(&self) -> String {
         let libraries: Vec<&str> = match self.what {

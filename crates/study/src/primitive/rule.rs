@@ -21,7 +21,7 @@ pub struct Rule {
     pub baseline: String,
     /// The sizes that sentences are about, ascending; the last one has the figures.
     pub at: Vec<Bytes>,
-    /// Figures of the study's reference that stand beside it.
+    /// Figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which rates are projected.
     pub project: Vec<u32>,

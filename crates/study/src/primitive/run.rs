@@ -18,7 +18,8 @@ pub trait Meter {
     /// Why, in one line.
     fn check(&self, primitives: &Primitives) -> Result<(), String>;
 
-    /// Measures a part; `None` after an interrupt. `tell` gets the time since it began, now and then.
+    /// Measures a part; `None` after an interrupt. `report` gets the time since it began, now and
+    /// then.
     ///
     /// # Errors
     /// Why it has no figures at all.
@@ -26,7 +27,7 @@ pub trait Meter {
         &mut self,
         part: &Part<'_>,
         interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(Duration),
+        report: &mut dyn FnMut(Duration),
     ) -> Result<Option<Reading>, Failed>;
 }
 
@@ -44,20 +45,20 @@ pub struct Reading {
 #[error("{0}")]
 pub struct Failed(pub String);
 
-/// What happens in a run, for whoever shows it.
+/// What happens in a run, for the progress display.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// So many parts are in the journal already, of so many.
+    /// How many parts are in the journal already, and how many there are.
     Begins {
         /// Of an earlier run.
         done: usize,
         all: usize,
     },
-    /// A part goes on.
+    /// A part is being measured.
     Progress {
         /// Which one.
         part: &'a Part<'a>,
-        /// How many are still to be measured behind it.
+        /// How many are still to be measured after it.
         behind: usize,
         /// Since it began.
         elapsed: Duration,
@@ -75,7 +76,7 @@ pub fn run(
     results: &Results,
     meter: &mut dyn Meter,
     interrupt: &AtomicBool,
-    tell: &mut dyn FnMut(Event<'_>),
+    report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, RunError> {
     let entries = results.entries()?;
     let parts = primitives.parts();
@@ -83,14 +84,14 @@ pub fn run(
     if lacking.is_empty() {
         return Ok(Ended::Complete);
     }
-    tell(Event::Begins { done: parts.len() - lacking.len(), all: parts.len() });
+    report(Event::Begins { done: parts.len() - lacking.len(), all: parts.len() });
     let mut journal = results.journal()?.0;
     let orders = entries.primitives.iter().map(|line| line.order);
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
         let behind = lacking.len() - place - 1;
-        let mut progress = |elapsed| tell(Event::Progress { part, behind, elapsed });
+        let mut progress = |elapsed| report(Event::Progress { part, behind, elapsed });
         let measured = match interrupt.load(Relaxed) {
             true => None,
             false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
@@ -102,7 +103,7 @@ pub fn run(
         reading.bounds.iter_mut().for_each(|line| line.order = order);
         journal.append_all(&reading.lines)?;
         journal.append_all(&reading.bounds)?;
-        tell(Event::Finished(&reading));
+        report(Event::Finished(&reading));
     }
     Ok(Ended::Complete)
 }

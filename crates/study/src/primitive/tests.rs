@@ -86,7 +86,7 @@ fn figure(place: &Place) -> Figure {
 #[derive(Default)]
 struct Known {
     asked: Vec<String>,
-    /// After so many parts the user interrupts.
+    /// After this many parts the user interrupts.
     interrupt_after: Option<usize>,
     /// The library whose result is wrong.
     wrong: Option<&'static str>,
@@ -101,9 +101,9 @@ impl Meter for Known {
         &mut self,
         part: &Part<'_>,
         interrupt: &AtomicBool,
-        tell: &mut dyn FnMut(Duration),
+        report: &mut dyn FnMut(Duration),
     ) -> Result<Option<Reading>, Failed> {
-        tell(Duration::ZERO);
+        report(Duration::ZERO);
         self.asked.push(format!("{}: {}", part.round, part.in_words()));
         interrupt.store(self.interrupt_after == Some(self.asked.len()), Relaxed);
         let What::Table { table, hardware, cache } = part.what else {
@@ -163,9 +163,9 @@ impl Desk {
 
     fn run(&self, study: &Study, meter: &mut Known) -> Ended {
         let events = Cell::new(0);
-        let mut tell = |_: Event<'_>| events.set(events.get() + 1);
+        let mut report = |_: Event<'_>| events.set(events.get() + 1);
         let interrupt = AtomicBool::new(false);
-        run(&study.primitives, &self.results, meter, &interrupt, &mut tell).unwrap()
+        run(&study.primitives, &self.results, meter, &interrupt, &mut report).unwrap()
     }
 
     fn journal(&self) -> PathBuf {
@@ -214,7 +214,7 @@ fn rounds_are_interleaved_over_tables_and_every_other_runs_backwards() {
 }
 
 #[test]
-fn a_run_goes_on_after_the_last_whole_part() {
+fn a_run_resumes_after_the_last_whole_part() {
     let (desk, study) = (Desk::new(), study());
     let mut first = Known { interrupt_after: Some(3), ..Known::default() };
     assert_eq!(desk.run(&study, &mut first), Ended::Interrupted);
@@ -331,7 +331,7 @@ fn forged_lines_are_discarded() {
         let desk = Desk::new();
         desk.run(&study, &mut Known::default());
         let honest_rows = desk.found(&study).rows;
-        // The first row of the table: bounds stand before it.
+        // The first row of the table: bounds come before it.
         desk.forge(|text| {
             let start = text.find("\"role\":\"primitive\"").unwrap();
             let (before, rest) = text.split_at(start);
@@ -367,12 +367,12 @@ fn a_bound_that_is_no_cost_is_discarded() {
 }
 
 #[test]
-fn disturbed_and_lacking_rounds_are_told() {
+fn disturbed_and_lacking_rounds_are_reported() {
     let (desk, study) = (Desk::new(), study());
     desk.run(&study, &mut Known { interrupt_after: Some(3), ..Known::default() });
     desk.forge(|text| text.replacen("\"quality\":\"quiet\"", "\"quality\":\"disturbed\"", 1));
     let caveats = desk.found(&study).answers[0].caveats.join(" ");
-    assert!(caveats.contains("Of 1 of 16 figures too few samples were quiet"), "{caveats}");
+    assert!(caveats.contains("1 of 16 figures had too few quiet samples"), "{caveats}");
     assert!(caveats.contains("The run is not complete: 16 of 16 figures lack"), "{caveats}");
 }
 

@@ -1,9 +1,9 @@
 //! What a run does next, from the study and what the journal holds: a pure function of both, so that
-//! a run that goes on does what the whole one would have done.
+//! a resumed run does what the whole one would have done.
 //!
 //! First the searches, cell by cell in an order that follows from the seed; then the rounds, all cells
-//! in each. Where a maximum does not hold, its search goes on at once, and the rounds that it had are
-//! measured again at the load that is found then.
+//! in each. Where a maximum does not hold, its search resumes at once, and the rounds that it had
+//! are measured again at the load that is found then.
 
 use std::collections::BTreeSet;
 

@@ -19,7 +19,7 @@ impl<T> Servers<T> {
         is_wanted: impl Fn(usize) -> bool,
         results: &Results,
         bench: &mut B,
-        tell: &mut dyn FnMut(Event<'_>),
+        report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Self, RunError> {
         let earlier = results.targets()?;
         // Those of an earlier session are named by the trials that are in the journal.
@@ -48,7 +48,7 @@ impl<T> Servers<T> {
                     record.name = bench.name(&target);
                     record.version = Some(bench.version(&target));
                     check_same(known, &record)?;
-                    tell(Event::Started(&record));
+                    report(Event::Started(&record));
                     for cell in cells {
                         servers.of_cell[cell] = Some(servers.running.len());
                     }
@@ -56,7 +56,7 @@ impl<T> Servers<T> {
                 }
                 Err(StartError::Missing(why)) if spec.if_missing == IfMissing::Skip => {
                     record.skipped = Some(why);
-                    tell(Event::Skipped(&record));
+                    report(Event::Skipped(&record));
                 }
                 Err(StartError::Missing(why) | StartError::Failed(why)) => {
                     return Err(RunError::Start(why));

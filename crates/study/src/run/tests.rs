@@ -133,19 +133,19 @@ struct Desk {
     _parent: tempfile::TempDir,
     results: Results,
     interrupt: AtomicBool,
-    told: Vec<String>,
+    events: Vec<String>,
 }
 
 impl Desk {
     fn new() -> Self {
         let parent = tempfile::tempdir().unwrap();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
-        Self { _parent: parent, results, interrupt: AtomicBool::new(false), told: Vec::new() }
+        Self { _parent: parent, results, interrupt: AtomicBool::new(false), events: Vec::new() }
     }
 
     fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
         self.interrupt.store(false, Relaxed);
-        let told = &mut self.told;
+        let told = &mut self.events;
         let ended = run(&study(), &self.results, stage, &self.interrupt, &mut |event| {
             told.push(match event {
                 Event::Skipped(record) => format!("skipped {}", record.name),
@@ -184,8 +184,8 @@ fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
         .map(|(order, (round, cell))| (format!("bulk-{:04}", cell + 1), round, order))
         .collect();
     assert_eq!(desk.places(), expected);
-    assert_eq!(desk.told[..3], ["started embedded", "started nginx", "0 done, 12 to do"]);
-    assert_eq!(desk.told[3..].len(), 12);
+    assert_eq!(desk.events[..3], ["started embedded", "started nginx", "0 done, 12 to do"]);
+    assert_eq!(desk.events[3..].len(), 12);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
 }
@@ -219,7 +219,7 @@ fn a_missing_server_leaves_its_cells_out() {
     assert_eq!(desk.places().len(), 6);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].skipped.as_deref(), Some("nginx is not installed"));
-    assert_eq!(desk.told[1..3], ["skipped nginx", "0 done, 6 to do"]);
+    assert_eq!(desk.events[1..3], ["skipped nginx", "0 done, 6 to do"]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_told_before_the_first_trial() {
+fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
     let mut desk = Desk::new();
     let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
@@ -310,7 +310,7 @@ fn a_load_that_ends_by_itself_is_no_interrupt() {
 }
 
 #[test]
-fn a_line_that_was_removed_by_hand_is_measured_again_in_a_place_of_its_own() {
+fn a_line_removed_by_hand_is_measured_again_in_a_place_of_its_own() {
     let mut desk = Desk::new();
     desk.run(&mut Stage::default()).unwrap();
     let path = desk.results.folder().join("journal.jsonl");
@@ -344,7 +344,7 @@ fn another_version_of_a_server_does_not_go_on_with_an_earlier_run() {
     let error = desk.run(&mut Stage { version: "1.28", ..Stage::default() }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "embedded 1.22 was measured before, and embedded 1.28 runs now; begin a new run"
+        "embedded 1.22 was measured before, but embedded 1.28 runs now; start a new run"
     );
     assert_eq!(desk.places().len(), 3);
 }

@@ -8,7 +8,7 @@ use crate::study::LoadClient;
 use trial::{Neighbours, Warning};
 
 /// toll and wrk at nginx, seven trials each: `rate` times toll's, at the cost of `cost` times the
-/// server's CPU time an operation. The server is the limit with both.
+/// server's CPU time per operation. The server is the limit with both.
 fn scene(rate: f64, cost: f64) -> Scene {
     let mut scene = Scene::clients(&["toll", "wrk"]);
     scene.measure(0, 8e9, &SPREAD);
@@ -43,7 +43,7 @@ fn clients_that_find_the_same_agree() {
 }
 
 #[test]
-fn a_disagreement_is_told() {
+fn a_disagreement_is_reported() {
     for rate in [0.8, 1.2] {
         let check = check(&scene(rate, 1.0));
         assert_eq!(check.agreement, Agreement::Disagrees, "{rate}");
@@ -53,7 +53,7 @@ fn a_disagreement_is_told() {
 }
 
 #[test]
-fn a_client_that_was_its_own_limit_checks_nothing_and_that_is_told() {
+fn a_client_that_was_the_limit_checks_nothing_and_the_report_says_so() {
     let mut scene = scene(0.5, 1.1);
     for round in 0..5 {
         scene.trial(1, round).verdict.limit = Limit::ClientCpu;
@@ -81,14 +81,17 @@ fn a_limit_that_is_not_known_is_not_the_servers() {
 }
 
 #[test]
-fn an_interval_that_does_not_tell_is_no_agreement() {
+fn an_undecided_interval_is_no_agreement() {
     let mut wide = scene(1.0, 1.0);
     for (round, factor) in [(0, 0.8), (1, 0.8), (2, 1.2), (3, 1.2)] {
         wide.trial(1, round).rate_per_s *= factor;
     }
     let found = check(&wide);
     assert_eq!(found.agreement, Agreement::Undecided);
-    assert!(found.sentence.starts_with("Whether wrk agrees with toll "), "{found:?}");
+    assert!(
+        found.sentence.starts_with("These trials do not show whether wrk agrees with toll "),
+        "{found:?}"
+    );
     // One pair has no interval.
     let mut one = scene(1.0, 1.0);
     one.keep(|_, round| round == 0);
@@ -104,11 +107,11 @@ fn what_is_not_valid_checks_nothing() {
     assert!(found.sentence.contains("is not checked with wrk: no trial of bulk-0002 is valid"));
     assert!(found.sentence.contains("nginx died"), "{}", found.sentence);
     scene.lines.clear();
-    assert!(check(&scene).sentence.ends_with("no trial of bulk-0001 was done."));
+    assert!(check(&scene).sentence.ends_with("no trial of bulk-0001 was run."));
 }
 
 #[test]
-fn a_shared_core_is_told_where_costs_differ() {
+fn a_shared_core_is_mentioned_where_costs_differ() {
     const WHY: &str = "share a core";
     let mut scene = scene(1.0, 1.3);
     assert!(!check(&scene).sentence.contains(WHY));
@@ -124,13 +127,13 @@ fn a_shared_core_is_told_where_costs_differ() {
 fn an_answer_over_loads_of_other_clients_says_so() {
     let mut scene = scene(1.0, 1.0).answer(Metric::Rate, "load.client", "toll");
     let told = |scene: &Scene| scene.first().caveats.join(" ");
-    assert!(told(&scene).contains("wrk made some of it, and what it counts is its own word"));
+    assert!(told(&scene).contains("wrk made some of it. toll did not verify its counts"));
     for cell in &mut scene.study.cells {
         cell.load.client = LoadClient::Other(Peer::Ab);
     }
-    assert!(told(&scene).contains("ab made the load, and what it counts is its own word."));
+    assert!(told(&scene).contains("ab made the load; toll did not verify its counts."));
     for cell in &mut scene.study.cells {
         cell.load.client = LoadClient::Toll;
     }
-    assert!(!told(&scene).contains("its own word"));
+    assert!(!told(&scene).contains("did not verify"));
 }

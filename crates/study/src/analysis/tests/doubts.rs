@@ -26,7 +26,7 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
             "In 1 of 7 trials with ECDSA P-256 the client's CPU was the limit: do not take this as \
              the server's maximum; give the client more CPUs (--cpus).",
             "In 1 of 7 trials with ECDSA P-256 the server's accept queue was full: raise the \
-             server's backlog (of nginx: listen ... backlog=16384) and the kernel's (sysctl -w \
+             server's backlog (nginx: listen ... backlog=16384) and the kernel's (sysctl -w \
              net.core.somaxconn=16384), or use fewer connections (--connections).",
         ]
     );
@@ -35,7 +35,7 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
 }
 
 #[test]
-fn what_limited_many_cells_is_told_once() {
+fn what_limited_many_cells_is_reported_once() {
     let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
     limit(&mut scene, 0, 0, Limit::Noise);
     limit(&mut scene, 1, 0, Limit::Noise);
@@ -74,7 +74,7 @@ fn what_was_not_received_alike_is_not_compared() {
         received("wrk 4.1.0", |receipt, how| receipt.obtained.client = Some(how.to_owned()));
     for (answer, how) in [(decrypted, "decrypt"), (by_wrk, "by wrk 4.1.0")] {
         assert!(answer.bars[3].ratio.is_none() && answer.bars[3].figure.is_some());
-        let expected = format!("they were not received alike ({how} with ");
+        let expected = format!("they were not received in the same way ({how} with ");
         assert!(answer.caveats.iter().any(|told| told.contains(&expected)), "{:?}", answer.caveats);
         assert_ne!(answer.sentence, alike.sentence);
     }
@@ -139,8 +139,8 @@ fn an_invalid_trial_drops_out_and_is_listed() {
     assert_eq!(answer.bars[1].ratio.as_ref().unwrap().estimate.n, 6);
     assert_eq!(
         answer.caveats,
-        ["Not valid, and not in the figures: 1 of 7 trials with ECDSA P-256; the first: nginx \
-          died."]
+        ["Not valid and not in the figures: 1 of 7 trials with ECDSA P-256; the first: nginx \
+             died."]
     );
     let [invalid] = analysis.invalid.as_slice() else { panic!("{:?}", analysis.invalid) };
     assert_eq!((invalid.cell.as_str(), invalid.order), ("keys-0002", 3));
@@ -157,13 +157,13 @@ fn without_a_valid_baseline_there_are_figures_and_no_comparison() {
     let answer = scene.first();
     assert_eq!(
         answer.sentence,
-        "One core of this machine makes 4,200 [4,120, 4,280] full TLS 1.3 handshakes a second with \
-         ECDSA P-256 (nginx)."
+        "One core of this machine makes 4,200 [4,120, 4,280] full TLS 1.3 handshakes per second \
+         with ECDSA P-256 (nginx)."
     );
     assert_eq!(
         answer.caveats,
-        ["Not measured with RSA-2048: none of its 7 trials is valid, the first because: nginx \
-          died; so nothing is compared with it."]
+        ["Not measured with RSA-2048: none of its 7 trials is valid; the first: nginx died; \
+          nothing is compared with it."]
     );
     assert_eq!((answer.bars[0].mark, &answer.bars[0].figure), (Some(Mark::NotMeasured), &None));
     assert_eq!((&answer.bars[1].ratio, answer.remedy), (&None, None));
@@ -176,7 +176,7 @@ fn a_tax_without_plain_is_not_measured() {
     let answer = scene.first();
     assert_eq!(
         answer.sentence,
-        "Not measured (nginx, 1 MiB objects): over plain HTTP, no trial was done."
+        "Not measured (nginx, 1 MiB objects): over plain HTTP, no trial was run."
     );
     assert!(answer.bars.iter().all(|bar| bar.figure.is_none()));
     scene.study.answers[0].baseline = "1.3".to_owned();
@@ -189,7 +189,7 @@ fn nothing_measured_is_said_with_its_reason() {
     let mut scene = Scene::handshakes();
     scene.lines.clear();
     let answer = scene.first();
-    assert_eq!(answer.sentence, "Not measured (nginx): no trial was done.");
+    assert_eq!(answer.sentence, "Not measured (nginx): no trial was run.");
     assert_eq!((answer.bars.len(), answer.remedy, answer.caveats.len()), (2, None, 0));
     let mut scene = Scene::handshakes();
     scene.keep(|cell, round| cell == 0 && round == 0);
@@ -197,7 +197,7 @@ fn nothing_measured_is_said_with_its_reason() {
     assert_eq!(
         scene.first().sentence,
         "Not measured (nginx): with RSA-2048, its only trial is not valid: nginx died; with ECDSA \
-         P-256, no trial was done."
+         P-256, no trial was run."
     );
 }
 
@@ -219,8 +219,8 @@ fn cpu_time_that_is_not_known_is_not_0() {
     assert_eq!(answer.bars[0].figure.as_ref().unwrap().estimate.n, 6);
     assert_eq!(
         answer.caveats,
-        ["In 1 of 7 trials with RSA-2048 the server's CPU time is not known; the figures are of \
-          the others."]
+        ["In 1 of 7 trials with RSA-2048 the server's CPU time is not known; the figures use the \
+          others."]
     );
 }
 
@@ -258,7 +258,7 @@ fn a_single_trial_has_no_interval_and_proves_no_difference() {
     let answer = scene.first();
     assert_eq!(
         answer.sentence,
-        "One core of this machine makes 1,640 full TLS 1.3 handshakes a second with RSA-2048 and \
+        "One core of this machine makes 1,640 full TLS 1.3 handshakes per second with RSA-2048 and \
          4,200 with ECDSA P-256 (nginx)."
     );
     let caveat = "One valid trial gives no interval and proves no difference: measure at least 6.";
@@ -296,7 +296,7 @@ fn pairs_are_of_the_same_round() {
     scene.keep(|cell, round| (cell == 0) == (round < 4) || round == 0);
     let answer = scene.first();
     assert_eq!(answer.bars[1].ratio.as_ref().unwrap().samples, [4200.0 / 1640.0]);
-    let caveat = "Some figures are of one valid trial, which gives no interval and proves no \
+    let caveat = "Some figures are from one valid trial, which gives no interval and proves no \
                   difference: measure at least 6.";
     assert_eq!(answer.caveats.last().unwrap(), caveat);
     scene.keep(|cell, round| (cell, round) != (0, 0));
@@ -324,7 +324,7 @@ fn searches_and_unknown_cells_are_left_out() {
 }
 
 #[test]
-fn each_kind_of_warning_is_told_once_the_most_frequent_first() {
+fn each_kind_of_warning_is_shown_once_the_most_frequent_first() {
     let mut scene = Scene::handshakes();
     let rare = Warning::connections_not_kept(100, 100).unwrap();
     let mut common = rare.clone();

@@ -13,7 +13,7 @@ use super::{SUITE, limit};
 const OBJECT: &str = "target.object";
 const CORES: &str = "target.cores";
 
-/// nginx with both suites at these values of another key, what each cell sends in bits a second.
+/// nginx with both suites at these values of another key, what each cell sends in bits per second.
 fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene {
     let mut scene =
         Scene::suites(&[Server::Nginx], &[CBC, GCM]).answer(Metric::Goodput, SUITE, CBC);
@@ -71,12 +71,12 @@ fn sizes_make_one_answer_that_ends_with_what_was_published() {
 }
 
 #[test]
-fn what_to_change_is_said_once_with_the_least_that_it_brings() {
+fn what_to_change_is_said_once_with_the_least_that_it_gains() {
     let remedy = |scene: &Scene| scene.analysis().answers[0].remedy.clone().unwrap();
     assert_eq!(
         remedy(&sizes()),
         "Prefer AES-128-GCM: it sends 2.70x [2.70, 2.70] what AES-128-CBC-SHA does (1 MiB objects, \
-         where it brings least)."
+         where it helps least)."
     );
     // Where it is not shown to help with all sizes, it is said with which.
     let mut scene = sizes();
@@ -147,8 +147,9 @@ fn from_one_core_only_a_straight_line_follows() {
     assert_eq!(
         gcm.sentences,
         [
-            "AES-128-GCM, nginx: were nothing in the way of more cores, 32 cores 288 Gb/s at 9.00 \
-             Gb/s a core; that is a projection from 1 core, not a measurement, and an upper bound.",
+            "AES-128-GCM, nginx: if nothing else limited more cores, 32 cores 288 Gb/s at 9.00 \
+             Gb/s per core. This is a projection from 1 core, not a measurement, and an upper \
+             bound.",
             "No scaling law is fitted: a scaling law takes 4 numbers of cores or more, and there \
              are 1."
         ]
@@ -163,7 +164,7 @@ fn noise_is_no_cap_and_makes_a_core_look_worse_than_it_is() {
         scene.trial(cell, round).verdict.limit = Limit::Noise;
     }
     let words = projected(&mut scene).projections[1].sentences.join(" ");
-    assert!(words.contains("A core does more than that: other work"), "{words}");
+    assert!(words.contains("A core can do more than that: other work"), "{words}");
     assert!(!words.contains("not let through"), "{words}");
     assert!(words.contains("32 cores 288 Gb/s"), "{words}");
 }
@@ -180,10 +181,10 @@ fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
     assert!(law.estimate.interval.low < expected && expected < law.estimate.interval.high);
     let words = gcm.sentences.join(" ");
     assert!(
-        words.contains("By the scaling law through the 4 measured numbers of cores"),
+        words.contains("By the scaling law fitted to the 4 measured numbers of cores"),
         "{words}"
     );
-    assert!(words.contains("beyond the measured 8 cores the law is a guess"), "{words}");
+    assert!(words.contains("Beyond the measured 8 cores the law assumes"), "{words}");
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn a_roof_fits_no_law_and_ends_the_straight_line() {
     let gcm = &analysis.projections[1];
     let words = gcm.sentences.join(" ");
     assert!(words.contains("do not follow the scaling law"), "{words}");
-    assert!(words.contains("More than 18.0 Gb/s was not let through"), "{words}");
+    assert!(words.contains("The rate did not exceed 18.0 Gb/s"), "{words}");
     assert!(words.contains("Beyond 2 cores more do not help."), "{words}");
     assert_eq!(gcm.stops_helping, Some(2));
     assert!((gcm.cores.last().unwrap().linear / 18e9 - 1.0).abs() < 1e-9);

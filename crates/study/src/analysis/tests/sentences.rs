@@ -11,14 +11,14 @@ fn certificate_keys_are_compared_by_the_handshakes_of_a_core() {
     let answer = Scene::handshakes().first();
     assert_eq!(
         answer.sentence,
-        "One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes a second with \
-         RSA-2048 and 4,200 [4,120, 4,280] with ECDSA P-256 (nginx): an ECDSA P-256 certificate \
-         saves 61% [60, 62] of the handshake's CPU."
+        "One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes per second \
+         with RSA-2048 and 4,200 [4,120, 4,280] with ECDSA P-256 (nginx): an ECDSA P-256 \
+         certificate saves 61% [60, 62] of the handshake's CPU."
     );
     assert_eq!(
         answer.remedy.unwrap(),
         "Use an ECDSA P-256 certificate: the same CPU gives 2.6x [2.5, 2.6] the rate of RSA-2048; \
-         keep RSA-2048 beside it only for clients that cannot verify ECDSA."
+         keep RSA-2048 only for clients that cannot verify ECDSA."
     );
     assert_eq!(answer.caveats, [""; 0]);
     assert_eq!(answer.common["target.server"], "nginx");
@@ -43,7 +43,7 @@ fn suites_are_compared_by_what_a_core_sends() {
     assert_eq!(
         answer.remedy.unwrap(),
         "Prefer AES-128-GCM: on the same CPU it sends 1.81x [1.79, 1.83] what ChaCha20-Poly1305 \
-         does and 3.86x [3.82, 3.90] what AES-128-CBC-SHA does; leave ChaCha20-Poly1305 to clients \
+         does and 3.86x [3.82, 3.90] what AES-128-CBC-SHA does; keep ChaCha20-Poly1305 for clients \
          without AES instructions."
     );
     let against_plain = bulk(Metric::GoodputPerServerCpu, NONE).first();
@@ -80,7 +80,7 @@ fn the_tax_is_what_tls_takes_of_plain() {
 }
 
 #[test]
-fn a_tax_of_nothing_is_none() {
+fn a_tax_without_trials_is_none() {
     let mut scene =
         Scene::suites(&[Server::Nginx], &[NONE, GCM, CHACHA]).answer(Metric::TlsTax, SUITE, NONE);
     scene.measure(0, 4e9, &[1.0; 7]);
@@ -88,7 +88,7 @@ fn a_tax_of_nothing_is_none() {
     scene.measure(2, 5e9, &SPREAD);
     assert_eq!(
         scene.first().sentence,
-        "No difference from plain HTTP in what a core of this machine sends is shown with \
+        "No significant difference from plain HTTP in what a core of this machine sends with \
          AES-128-GCM (0.0% [-3.0, 3.0]); a core of this machine sends more than in plain by 25% \
          [21, 29] with ChaCha20-Poly1305 (nginx, 1 MiB objects)."
     );
@@ -100,15 +100,15 @@ fn a_ratio_across_1_shows_no_difference() {
     scene.keep(|cell, _| cell == 0);
     scene.measure(1, 1_650.0, &[1.0; 7]);
     let answer = scene.first();
-    let expected = "(nginx): no difference from RSA-2048 is shown with ECDSA P-256 (0.99x [0.96, 1.02] the \
-         CPU).";
+    let expected = "(nginx): no significant difference from RSA-2048 with ECDSA P-256 (0.99x \
+                    [0.96, 1.02] the CPU).";
     assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
     assert!(!answer.sentence.contains("saves"));
     assert_eq!(answer.remedy, None);
 }
 
 #[test]
-fn what_costs_more_is_said_to() {
+fn a_higher_cost_is_stated() {
     let mut scene = Scene::handshakes();
     scene.study.answers[0].baseline = ECDSA.to_owned();
     let sentence = scene.first().sentence;
@@ -124,7 +124,7 @@ fn what_costs_more_is_said_to() {
 fn a_rate_is_not_called_the_servers_maximum_where_something_else_was_the_limit() {
     let mut scene = Scene::handshakes();
     scene.study.answers[0].metric = Metric::Rate;
-    let sentence = "The server (on CPU 0) makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes a \
+    let sentence = "The server (on CPU 0) makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes per \
                     second with RSA-2048 and 4,200 [4,120, 4,280] with ECDSA P-256 (nginx): an \
                     ECDSA P-256 certificate gives 2.6x [2.5, 2.6] the rate.";
     assert_eq!(scene.first().sentence, sentence);
@@ -182,9 +182,9 @@ fn any_other_key_has_words_too() {
     (rule.compare, rule.baseline) = ("load.connections".to_owned(), "1".to_owned());
     assert_eq!(
         scene.first().sentence,
-        "One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes a second with \
-         1 connection and 4,200 [4,120, 4,280] with 16 connections (nginx): with 16 connections a \
-         handshake costs 61% [60, 62] less CPU."
+        "One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes per second \
+         with 1 connection and 4,200 [4,120, 4,280] with 16 connections (nginx): with 16 \
+         connections a handshake costs 61% [60, 62] less CPU."
     );
     scene.study.answers[0].metric = Metric::Rate;
     let sentence = scene.first().sentence;
@@ -193,14 +193,14 @@ fn any_other_key_has_words_too() {
 }
 
 #[test]
-fn requests_are_told_with_what_they_ask_for() {
+fn requests_are_named_with_what_they_ask_for() {
     let mut scene = bulk(Metric::RatePerServerCpu, GCM);
     scene.study.cells.truncate(2);
     for cell in &mut scene.study.cells {
         cell.load.operation = load::Operation::OneRequestPerConnection;
     }
     let sentence = scene.first().sentence;
-    let expected = "One core of this machine serves 4,770 [4,630, 4,910] requests a second over \
+    let expected = "One core of this machine serves 4,770 [4,630, 4,910] requests per second over \
                     plain HTTP and 1,010 [980, 1,040] with AES-128-GCM (nginx, 1 MiB objects, one \
                     request per connection): plain HTTP saves 78.8% [78.8, 78.8] of the request's \
                     CPU.";
@@ -220,7 +220,7 @@ fn of_two_suites_alike_the_baseline_is_preferred() {
     scene.measure(2, 4.7e9, &SPREAD);
     let answer = scene.first();
     let expected = ": against AES-128-GCM, ChaCha20-Poly1305 costs 81% [76, 86] more CPU; no \
-                    difference from AES-128-GCM is shown with AES-256-GCM (0.99x [0.96, 1.02] \
+                    significant difference from AES-128-GCM with AES-256-GCM (0.99x [0.96, 1.02] \
                     the CPU).";
     assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
     assert!(answer.remedy.as_ref().unwrap().starts_with("Prefer AES-128-GCM: "), "{answer:?}");
@@ -250,7 +250,7 @@ fn of_suites_alike_beside_another_baseline_the_first_is_preferred() {
 }
 
 #[test]
-fn a_baseline_may_be_named_otherwise_than_its_cell() {
+fn a_baseline_may_have_another_name_than_its_cell() {
     let alias = bulk(Metric::GoodputPerServerCpu, "ECDHE-RSA-AES128-SHA");
     let iana = bulk(Metric::GoodputPerServerCpu, CBC);
     assert_eq!(alias.first(), iana.first());

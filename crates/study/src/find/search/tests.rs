@@ -114,7 +114,7 @@ fn at_the_top_of_a_hump_is_the_most() {
 }
 
 #[test]
-fn a_limit_that_no_load_meets_is_told_after_two_steps() {
+fn a_limit_that_no_load_meets_is_reported_after_two_steps() {
     let (seen, end) = search(&bounds(), &mut Curve::new(|load| load as f64, |_| 3.2));
     assert_eq!((tried(&seen), end), (vec![1, 1], Next::Infeasible));
 }
@@ -170,7 +170,7 @@ fn the_next_larger_load_tells_whether_the_limit_was_the_reason() {
 }
 
 #[test]
-fn loads_between_are_round_and_near_ones_are_not_told_apart() {
+fn loads_between_are_round_and_near_ones_count_as_equal() {
     assert_eq!(between(1024, 2048), Some(1450));
     assert_eq!(between(1000, 1050), None);
     assert_eq!(between(1, 2), None);

@@ -30,7 +30,8 @@ pub(super) fn value(dimension: Dimension, row: &Row) -> String {
     }
 }
 
-/// `OpenSSL 3.0.22`, `toll's multi-buffer kernels`; without what stands in brackets, which the tables have.
+/// `OpenSSL 3.0.22`, `toll's multi-buffer kernels`; without the part in brackets, which the tables
+/// show.
 fn library(row: &Row) -> String {
     let title = row.library_title.split(" (").next().unwrap_or_default();
     match title.strip_prefix("multi-buffer") {
@@ -61,7 +62,8 @@ struct Speed {
 }
 
 impl Speed {
-    /// What is much slower is told by how much longer it takes: nobody likes to divide.
+    /// A much slower value is described by how much longer it takes, which is easier to read than a
+    /// small fraction.
     fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
         const SLOW: f64 = 0.5;
         let verb = is(row, dimension);
@@ -80,7 +82,7 @@ impl Speed {
         format!("{} {} {} as {baseline}", self.verb, self.times, self.how)
     }
 
-    /// The same behind a whole one, with the same baseline.
+    /// The same after a whole one, with the same baseline.
     fn short(&self) -> String {
         match self.how {
             "as fast" => self.times.clone(),
@@ -89,8 +91,8 @@ impl Speed {
     }
 }
 
-/// A compared value behind what it costs: `with OpenSSL 3.0.22`, `16 messages at once`.
-fn behind(dimension: Dimension, row: &Row, cost: &Cost) -> String {
+/// A compared value after what it costs: `with OpenSSL 3.0.22`, `16 messages at once`.
+fn compared_value(dimension: Dimension, row: &Row, cost: &Cost) -> String {
     let preposition = match dimension {
         Dimension::Algorithm => "for",
         Dimension::Library | Dimension::Cache | Dimension::Hardware => "with",
@@ -115,7 +117,7 @@ pub(super) fn subject(group: &Group<'_>) -> String {
     qualified(what, group)
 }
 
-/// With what tells a group from the others in brackets: `SHA-1 (data in memory)`.
+/// With what distinguishes a group from the others in brackets: `SHA-1 (data in memory)`.
 fn qualified(what: String, group: &Group<'_>) -> String {
     let qualifiers = group.qualifiers().join(", ");
     match (what.is_empty(), qualifiers.is_empty()) {
@@ -147,7 +149,7 @@ impl Group<'_> {
     /// `At 8 KiB AES-128-GCM costs 0.580 cycles/byte with OpenSSL 3.0.22 (4.67 GB/s at 2.71 GHz) and ...:
     /// AWS-LC is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22.`
     ///
-    /// Without its ratios where those are told of all groups together.
+    /// Without its ratios where one sentence gives those of all groups.
     pub(super) fn sentence(&self, has_ratios: bool) -> Option<String> {
         let size = self.sizes().pop()?;
         let rows = self.at(size);
@@ -157,8 +159,8 @@ impl Group<'_> {
         let items: Vec<String> = rows
             .iter()
             .map(|(row, cost)| {
-                let behind = behind(self.rule.compare, row, cost);
-                format!("{} {behind} ({})", cycles(row, cost), rate(row, cost))
+                let compared = compared_value(self.rule.compare, row, cost);
+                format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
             })
             .collect();
         let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
@@ -214,7 +216,7 @@ impl Group<'_> {
 /// All groups in one sentence: `At 8 KiB AWS-LC is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22 for
 /// AES-128-GCM and 1.0x [1.0, 1.0] for AES-128-CBC encrypt.`
 ///
-/// One sentence for each of the sizes that are told, the largest first.
+/// One sentence for each of the shown sizes, the largest first.
 pub(super) fn leads(groups: &[Group<'_>]) -> Vec<String> {
     let Some(first) = groups.first() else { return Vec::new() };
     let sizes = first.sizes().into_iter().rev();
@@ -249,12 +251,12 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
     Some(capitalized(&format!("{at}{}.", clauses.join("; "))))
 }
 
-/// `0.580 cycles/byte`, `967 kilocycles an operation`.
+/// `0.580 cycles/byte`, `967 kilocycles per operation`.
 fn cycles(row: &Row, cost: &Cost) -> String {
     let median = cost.cycles.estimate.median;
     match row.place.size_bytes {
         Some(_) => format!("{} cycles/byte", three_digits(median)),
-        None => format!("{} kilocycles an operation", three_digits(median / 1e3)),
+        None => format!("{} kilocycles per operation", three_digits(median / 1e3)),
     }
 }
 
@@ -262,7 +264,7 @@ fn cycles(row: &Row, cost: &Cost) -> String {
 fn rate(row: &Row, cost: &Cost) -> String {
     let rate = match cost.bytes_per_s {
         Some(bytes) => format!("{} GB/s", three_digits(bytes / 1e9)),
-        None => format!("{} a second", units::thousands(cost.ops_per_s.round() as u64)),
+        None => format!("{} per second", units::thousands(cost.ops_per_s.round() as u64)),
     };
     let of_all = match row.place.threads {
         1 => String::new(),
@@ -324,7 +326,7 @@ pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
     clauses
 }
 
-/// What so many cores would do with the fastest of each group.
+/// What many cores would do with the fastest of each group.
 pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
     if rule.project.is_empty() {
         return None;
@@ -341,7 +343,7 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
             let many = f64::from(*cores);
             let rate = match cost.bytes_per_s {
                 Some(bytes) => format!("{} GB/s", three_digits(bytes * many / 1e9)),
-                None => format!("{} a second", units::thousands((cost.ops_per_s * many) as u64)),
+                None => format!("{} per second", units::thousands((cost.ops_per_s * many) as u64)),
             };
             format!("{rate} on {cores_in_words} cores")
         };
@@ -356,9 +358,9 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{}. So many times the rate of one core at the frequency that was measured: it leaves out that \
-         many busy cores run at lower frequencies, share memory and caches, and that two hyperthreads are \
-         one core.",
+        "{}. This multiplies the rate of one core at the measured frequency. It ignores that many \
+         busy cores run at lower frequencies and share memory and caches, and that two \
+         hyperthreads share one core.",
         clauses.join("; ")
     ))
 }
@@ -372,7 +374,8 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows() {
         let Some(why) = &row.no_figure else { continue };
-        // What a library does not do stands in the table; it matters here where nothing is left of it.
+        // What a library does not support is in the table; it matters here only where nothing else
+        // is left.
         if !row.is_refused() && rows().any(|other| is_as(row, other) && other.cost.is_some()) {
             continue;
         }
@@ -388,16 +391,16 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
         rows().filter(|row| row.cost.as_ref().is_some_and(|c| c.disturbed_rounds > 0)).collect();
     if !disturbed.is_empty() {
         caveats.push(format!(
-            "Of {} of {} figures too few samples were quiet in some round, because something else used \
-             the core: they are too high, and ratios with them are doubtful. Measure again while nothing \
-             else runs.",
+            "{} of {} figures had too few quiet samples in some round, because other work used the \
+             core: they are too high, and ratios with them are doubtful. Measure again while \
+             nothing else runs.",
             disturbed.len(),
             rows().count()
         ));
     }
     if rows().any(|row| row.cost.as_ref().is_some_and(|cost| cost.contention_unknown)) {
         caveats.push(
-            "Whether something else used the core cannot be told on this processor.".to_owned(),
+            "toll cannot detect on this processor whether other work used the core.".to_owned(),
         );
     }
     let is_short = |row: &&Row| {

@@ -14,11 +14,11 @@ use trial::Limit;
 use trial::testing::example;
 use units::Nanos;
 
-/// Each connection brings 1 Mb/s; the first byte takes a millisecond for each connection.
+/// Each connection adds 1 Mb/s; the first byte takes a millisecond for each connection.
 struct Hill {
     /// How long the first byte takes at least, by cell.
     least_ms: BTreeMap<String, u64>,
-    /// From so many connections on a long hold has a first byte that takes ten seconds.
+    /// From this many connections on a long hold has a first byte that takes ten seconds.
     held_breaks_from: usize,
     /// More connections cannot be made.
     most: usize,
@@ -219,7 +219,7 @@ fn a_limit_that_no_load_meets_leaves_the_cell_unmeasured_with_its_best() {
     let infeasible = cell.search.as_ref().unwrap().end.infeasible().unwrap();
     assert_eq!(infeasible, "infeasible (best 3.2s)");
     assert_eq!((cell.mark, cell.trials.planned), (Some(Mark::Infeasible), 0));
-    // A run that goes on has nothing to do.
+    // A resumed run has nothing to do.
     let mut again = Hill::default();
     desk.run(&mut again);
     assert_eq!(again.trials, 0);
