@@ -10,7 +10,7 @@ use crate::bench_table::{self, Context};
 use crate::progress::Progress;
 use crate::{Failure, bench_instructions, bench_json, interrupt};
 
-/// Measure what algorithms cost, in core cycles per byte and operations a second, over libraries.
+/// Measure what algorithms cost, in core cycles per byte and operations per second, over libraries.
 ///
 /// Each result is checked against a second library; a wrong one gets no figure. Samples of about
 /// 100 µs stand between two readings of the core, and count only if nothing else used it. Without
@@ -70,17 +70,17 @@ Examples:
   toll bench
       everything, in about half a minute
   toll bench aes-128-gcm --size 16KiB --library openssl --library /opt/openssl-4/lib/libcrypto.so
-      the system's OpenSSL beside another one, which is loaded and not linked
+      the system's OpenSSL and another one, which is loaded at run time
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
       one message at a time, and many at once, with the data in memory
   toll bench records handshakes --size 1KiB --size 16KiB
       TLS in memory, without sockets, server side and client side apart
   toll bench instructions
-      what AESENC, PCLMULQDQ and their like cost here, and what no library can go below
+      what AESENC, PCLMULQDQ and similar instructions cost here: the lower bound for every library
   toll bench gcm cbc --hardware none
-      what the AES instructions bring: the same without them
+      what the AES instructions gain: the same without them
   toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'
-      operations a second of two CPUs together, for a program";
+      operations per second of two CPUs together, for a program";
 
 /// The sizes of messages, where none is given.
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
@@ -119,14 +119,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let is_wanted = !arguments.quiet && !arguments.json;
     let bar = Progress::new(is_wanted, "{bar:24} {pos}/{len} figures  {wide_msg}");
-    let mut tell = |primitives::bench::Progress { done, all }| {
+    let mut report = |primitives::bench::Progress { done, all }| {
         let words = match all {
-            0 => "making keys, and checking every library against a second one",
+            0 => "making keys and checking each library against a second one",
             _ => "sampling; Ctrl-C keeps what was measured",
         };
         bar.show(done as u64, all as u64, || words.to_owned());
     };
-    let outcome = request.run(&interrupted, &mut tell).map_err(Failure::request)?;
+    let outcome = request.run(&interrupted, &mut report).map_err(Failure::request)?;
     drop(bar);
     let context = Context {
         libraries: &libraries,
@@ -146,7 +146,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// The exit code, and the line for what is not whole.
 fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
     if outcome.interrupted {
-        eprintln!("toll: interrupted; the figures are of the samples until then");
+        eprintln!("toll: interrupted; the figures use the samples until then");
         return Ok(ExitCode::from(interrupt::EXIT));
     }
     let wrong = outcome.rows.iter().filter_map(|row| row.outcome.as_ref().err());
@@ -154,7 +154,7 @@ fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
     let measured = outcome.rows.iter().filter(|row| row.outcome.is_ok()).count();
     match (wrong, measured) {
         (0, 0) => Err(Failure::request(
-            "none of these libraries does any of these algorithms; toll bench --list names all",
+            "none of these libraries has any of these algorithms; see toll bench --list",
         )),
         (0, _) => Ok(ExitCode::SUCCESS),
         (wrong, _) => Err(Failure::measurement(format!("{wrong} rows have no figure, see above"))),
@@ -177,7 +177,7 @@ impl Arguments {
             return self.cpus();
         }
         Err(Failure::request(
-            "instructions are measured by themselves, on one CPU: toll bench instructions [--json]",
+            "instructions are measured alone, on one CPU: toll bench instructions [--json]",
         ))
     }
 
@@ -215,7 +215,7 @@ impl Arguments {
         sizes.sort_unstable();
         sizes.dedup();
         match sizes[0] {
-            0 => Err(Failure::request("--size: 0B has no cost per byte; give 1B or more")),
+            0 => Err(Failure::request("--size: 0B has no cost per byte; use 1B or more")),
             _ => Ok(sizes),
         }
     }

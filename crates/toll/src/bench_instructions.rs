@@ -102,8 +102,7 @@ fn mark(cost: &Cost) -> &'static str {
 
 fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
     if costs.is_empty() {
-        return "There are no such instructions for this architecture: not available here.\n"
-            .into();
+        return "not available here: toll measures no instructions on this architecture.\n".into();
     }
     let mut text = String::new();
     if let Some(cbc) = bounds.first() {
@@ -150,7 +149,8 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
     if costs.iter().any(|cost| quality(cost) == Quality::Disturbed) {
         let _ = writeln!(
             text,
-            "{MARK}: too few quiet samples: the core was shared, and throughputs are lower than its own."
+            "{MARK}: too few quiet samples: other work used the core, so the throughputs are too \
+             low."
         );
     }
     text

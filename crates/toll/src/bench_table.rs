@@ -30,7 +30,7 @@ pub(crate) fn listed() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {algorithm}");
     }
-    text += "Libraries, beside the path of any libcrypto:\n";
+    text += "Libraries (or the path of any libcrypto):\n";
     for name in library::NAMES {
         let _ = match library::open(name) {
             Ok(library) => writeln!(text, "  {name:<22} {}", library.title()),

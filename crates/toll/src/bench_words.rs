@@ -94,7 +94,7 @@ fn sentence(algorithm: Algorithm, outcome: &Outcome, context: &Context<'_>) -> O
         if best.1.figure.quality == Quality::Disturbed
             || first.1.figure.quality == Quality::Disturbed
         {
-            text += ". The core was shared meanwhile: look at ratios rather than at figures";
+            text += ". Other work used the core meanwhile: rely on ratios, not on figures";
         }
     }
     text.push('.');
@@ -133,22 +133,23 @@ pub(crate) fn notes(outcome: &Outcome, context: &Context<'_>) -> String {
     if disturbed > 0 {
         let _ = writeln!(
             text,
-            "{MARK}: too few quiet samples ({disturbed} of {all} figures): the core was shared, as by a \
-             busy hyperthread, and the figure is of all samples; the real cost is less."
+            "{MARK}: too few quiet samples ({disturbed} of {all} figures): other work used the \
+             core, for example a busy hyperthread. The figure uses all samples; the real cost is \
+             lower."
         );
     }
     if cfg!(debug_assertions) {
         text +=
-            "This toll was built without optimization: libraries in Rust are faster than this.\n";
+            "This toll was built without optimization: the Rust libraries are faster than shown.\n";
     }
     if count(Quality::Unknown) > 0 {
-        text += "Whether something else used the core is not known on this processor.\n";
+        text += "toll cannot detect on this processor whether other work used the core.\n";
     }
     let _ = writeln!(text, "Data was {} in the caches: --cache.", context.cache);
     if context.threads > 1 {
         let _ = writeln!(
             text,
-            "{} CPUs worked at the same time: cycles are of one, rates of all together.",
+            "{} CPUs worked at the same time: cycles are per CPU, rates are for all together.",
             context.threads
         );
     }
@@ -164,12 +165,12 @@ pub(crate) fn notes(outcome: &Outcome, context: &Context<'_>) -> String {
     let has_connections =
         |row: &Row| row.place.algorithm.takes_a_connection() && row.outcome.is_ok();
     if outcome.rows.iter().any(has_connections) {
-        text += "Records and handshakes are of one side, through memory and without sockets: what the \
-                 other side does is not in their time, and proves them.\n";
+        text += "Records and handshakes are timed for one side, in memory and without sockets. The \
+                 other side checks the result and is not timed.\n";
     }
     if measured().any(|one| one.message_bytes > 0) {
-        text += "Xeon v4 and Xeon Scalable: Intel's published figures at 8KiB (2017), where there are \
-                 any; nothing was measured there by toll.\n";
+        text += "Xeon v4 and Xeon Scalable: Intel's published figures at 8KiB (2017), where there \
+                 are any; toll did not measure them.\n";
     }
     text += &beside_isa_l(outcome);
     text += &without_figures(outcome, context);

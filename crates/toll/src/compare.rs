@@ -13,8 +13,9 @@ use crate::{Failure, screen};
 
 /// Compare two runs, cell by cell: B over A, with intervals.
 ///
-/// Cells are matched by their case and swept values. What else differs is told: machine, servers,
-/// settings. The runs were not measured side by side, so what drifted between them is in the ratios.
+/// Cells are matched by their case and swept values. Differences of the machine, the servers
+/// and the settings are listed. The runs were not measured side by side, so the ratios include everything
+/// that changed between them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -25,8 +26,8 @@ pub(crate) struct Arguments {
     b: PathBuf,
 
     /// Compare in this metric: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu,
-    /// server-cpu-per-operation, client-cpu-per-operation, p50 or p99; repeatable. Otherwise by what one
-    /// core of the server does
+    /// server-cpu-per-operation, client-cpu-per-operation, p50 or p99; repeatable. Without it,
+    /// compare what one core of the server does
     #[arg(long = "metric", value_name = "METRIC")]
     metrics: Vec<Measure>,
 
@@ -43,9 +44,9 @@ Examples:
   toll compare results/monday results/tuesday
   toll compare A B --metric goodput --metric p99
   toll compare A B --gate 'ratio>=0.95'
-      for CI: ends with 1 unless in every cell B does at least 95% of A
+      for CI: exits with 1 unless B reaches at least 95% of A in every cell
   toll compare A B --gate 'bulk:goodput>=10Gb/s'
-      other gates than those on the ratio are about B";
+      gates other than ratio apply to B";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (a, b) = (Run::read(&arguments.a)?, Run::read(&arguments.b)?);
@@ -65,7 +66,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     if comparison.metrics.is_empty() {
-        return Err(Failure::request("the two runs have no cell in common; nothing was compared"));
+        return Err(Failure::request("the two runs have no common cell; nothing was compared"));
     }
     outcomes.failure()?;
     Ok(ExitCode::SUCCESS)

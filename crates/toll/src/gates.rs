@@ -12,16 +12,16 @@ pub(crate) const NOT_MET: u8 = 1;
 /// The option, for each command that has it.
 #[derive(clap::Args)]
 pub(crate) struct Gates {
-    /// End with exit code 1 unless every cell meets this: goodput>=10Gb/s, bulk:p99<=5ms; repeatable
+    /// Exit with code 1 unless every cell meets this: goodput>=10Gb/s, bulk:p99<=5ms; repeatable
     #[arg(
         long = "gate",
         value_name = "GATE",
-        long_help = "End with exit code 1 unless every cell meets this: [CASE:]METRIC COMPARATOR VALUE, \
-                     such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The median \
-                     counts. A cell without a figure does not meet it. CASE may be a cell's name. \
+        long_help = "Exit with code 1 unless every cell meets this: [CASE:]METRIC COMPARATOR \
+                     VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
+                     median counts. A cell without a figure fails. CASE may be a cell's name. \
                      Metrics: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu, \
-                     server-cpu-per-operation, client-cpu-per-operation, p50, p99; comparators: >=, <=, \
-                     >, <"
+                     server-cpu-per-operation, client-cpu-per-operation, p50, p99; comparators: \
+                     >=, <=, >, <"
     )]
     gates: Vec<Gate>,
 }

@@ -51,7 +51,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
             .and_then(|()| clap_mangen::generate_to(toll, folder))
             .map_err(|error| {
                 let folder = folder.display();
-                Failure::request(format!("{folder}: {error}; give a folder that can be written"))
+                Failure::request(format!("{folder}: {error}; use a writable folder"))
             })?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,4 +1,4 @@
-//! A trial in words: first a sentence that answers, then what stands behind it.
+//! A trial in words: first a sentence that answers, then the evidence.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -97,7 +97,7 @@ fn why_unknown(line: &Line) -> &'static str {
         line.warnings.iter().any(|warning| warning.kind == WarningKind::ProcessesChanged);
     match has_changed {
         true => "not known; its processes changed",
-        false => "not known; --server-pid counts it",
+        false => "not known; use --server-pid to count it",
     }
 }
 
@@ -107,13 +107,13 @@ fn figure(line: &Line) -> String {
     let rate = rate.trim_end_matches("/s");
     let rate = match line.receipt.asked.operation.as_deref() {
         Some("handshakes") => match line.receipt.asked.resumption_percent {
-            Some(1..) => format!("{rate} handshakes a second"),
-            _ => format!("{rate} full handshakes a second"),
+            Some(1..) => format!("{rate} handshakes per second"),
+            _ => format!("{rate} full handshakes per second"),
         },
         Some("one-request-per-connection") => {
-            format!("{rate} connections a second with one request each")
+            format!("{rate} connections per second with one request each")
         }
-        _ => format!("{rate} requests a second"),
+        _ => format!("{rate} requests per second"),
     };
     match line.bytes.body {
         0 => rate,
@@ -128,9 +128,9 @@ fn window(line: &Line) -> String {
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
-        // Other programs do not tell what was under way.
+        // Other programs do not report what was in progress.
         match line.receipt.obtained.client {
-            None => format!(", {} under way at its end", thousands(operations.in_flight)),
+            None => format!(", {} in progress at its end", thousands(operations.in_flight)),
             Some(_) => String::new(),
         }
     )
@@ -149,7 +149,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
     let mut header = columns(["p50", "p90", "p99", "max"].map(str::to_owned));
     if let Some(nanos) = l.coalescing_max {
         // Writing to a string cannot fail.
-        let _ = write!(header, "   seen up to {} late: several a wake-up", Nanos(nanos));
+        let _ = write!(header, "   seen up to {} late: several per wake-up", Nanos(nanos));
     }
     let mut all = vec![("latency", header)];
     for (label, values) in rows {
@@ -160,11 +160,11 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
     if all.len() > 1 { all } else { Vec::new() }
 }
 
-/// What was meant to start, whatever the answers were.
+/// What should have started, whatever the answers were.
 fn arrivals_in_words(arrivals: Arrivals) -> String {
     let Arrivals { intended, waiting, deadline_misses } = arrivals;
     let mut text = format!(
-        "{} operations were meant to start, {} had not when the window ended",
+        "{} operations should start, {} had not started when the window ended",
         thousands(intended),
         thousands(waiting)
     );
@@ -175,14 +175,14 @@ fn arrivals_in_words(arrivals: Arrivals) -> String {
     text
 }
 
-/// CPU time an operation and, where there are bodies, a GB.
+/// CPU time per operation and, where there are bodies, per GB.
 fn cost(line: &Line, cpu_ns: u64) -> String {
     let mut text = line
         .per_operation(cpu_ns)
-        .map_or_else(String::new, |ns| format!("{:.1} µs an operation", ns / 1e3));
+        .map_or_else(String::new, |ns| format!("{:.1} µs per operation", ns / 1e3));
     if let Some(seconds) = line.per_gigabyte(cpu_ns) {
         // Writing to a string cannot fail.
-        let _ = write!(text, ", {seconds:.3} CPU-seconds a GB");
+        let _ = write!(text, ", {seconds:.3} CPU-seconds per GB");
     }
     text
 }
@@ -237,7 +237,7 @@ fn got(line: &Line) -> String {
     let Obtained { full, resumed, .. } = line.receipt.obtained;
     let got = &line.receipt.obtained;
     let mut parts: Vec<String> =
-        got.client.iter().map(|client| format!("a load by {client}, by its own word")).collect();
+        got.client.iter().map(|client| format!("a load by {client}, not verified")).collect();
     for (prefix, counts) in [
         ("TLS ", &got.tls),
         ("", &got.suite),
@@ -255,7 +255,7 @@ fn got(line: &Line) -> String {
     count(resumed, "resumed");
     let kernels = got.kernel_tls.as_ref().and_then(Fact::known);
     let kernels = kernels.map(|counted| counted.sent_by_software + counted.sent_by_device);
-    count(kernels.filter(|taken| *taken > 0), "taken over by the kernel's TLS");
+    count(kernels.filter(|taken| *taken > 0), "encrypted by the kernel's TLS");
     count(got.signatures_verified, "signatures verified");
     count(got.bodies_walked, "bodies walked");
     count(got.bodies_authenticated, "opened whole");
@@ -266,7 +266,7 @@ fn got(line: &Line) -> String {
     if line.bytes.body > 0 {
         parts.push(match &got.client {
             None => format!("{} of bodies proven", size(line.bytes.body)),
-            Some(client) => format!("{} of bodies as {client} says", size(line.bytes.body)),
+            Some(client) => format!("{} of bodies according to {client}", size(line.bytes.body)),
         });
     }
     if line.bytes.unproven > 0 {
@@ -333,14 +333,14 @@ mod tests {
     fn the_first_sentence_answers() {
         assert_eq!(
             headline(&line(|_| {})),
-            "1,000 requests a second, 8.39 Gb/s of goodput, limited by the server's CPU: the server \
-             used 99.0% of its CPUs; the client's busiest thread was 10.0% busy"
+            "1,000 requests per second, 8.39 Gb/s of goodput, limited by the server's CPU: the \
+             server used 99.0% of its CPUs; the client's busiest thread was 10.0% busy"
         );
         let handshakes = line(|v| {
             v["receipt"]["asked"]["operation"] = "handshakes".into();
             v["bytes"]["body"] = 0.into();
         });
-        let expected = "1,000 full handshakes a second, limited by";
+        let expected = "1,000 full handshakes per second, limited by";
         assert!(headline(&handshakes).starts_with(expected), "{}", headline(&handshakes));
         let interrupted = line(|v| v["interrupted"] = true.into());
         assert!(headline(&interrupted).starts_with("Interrupted: 1,000 requests"));
@@ -359,8 +359,8 @@ mod tests {
     fn costs_and_latencies_have_their_units() {
         let text = in_words(line(|_| {}));
         for expected in [
-            "client CPU    100.0 µs an operation, 0.095 CPU-seconds a GB\n",
-            "server CPU    990.0 µs an operation, 0.944 CPU-seconds a GB\n",
+            "client CPU    100.0 µs per operation, 0.095 CPU-seconds per GB\n",
+            "server CPU    990.0 µs per operation, 0.944 CPU-seconds per GB\n",
             "latency              p50       p90       p99       max\n",
             "  whole            310µs     400µs     1.5ms       2ms\n",
             "errors        none\n",
@@ -371,7 +371,7 @@ mod tests {
         }
         assert!(!text.contains('\x1b') && !text.contains("first byte"));
         let text = in_words(line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()));
-        let expected = "       max   seen up to 9.7µs late: several a wake-up\n";
+        let expected = "       max   seen up to 9.7µs late: several per wake-up\n";
         assert!(text.contains(expected), "{text}");
     }
 

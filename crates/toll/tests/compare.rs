@@ -27,7 +27,7 @@ name = "handshakes"
 load.operation = "handshakes"
 "#;
 
-/// Cells with what one core does: bits, bits, operations a second.
+/// Cells with what one core does: bits, bits, operations per second.
 const CELLS: [(&str, &str, f64); 3] = [
     ("bulk", "bulk-0001", 8e9),
     ("bulk", "bulk-0002", 6e9),
@@ -121,12 +121,12 @@ fn the_answers_come_first_then_what_differs_and_the_cells() {
     let text = said(&output);
     let places: Vec<usize> = [
         "B is 0.50x [0.50, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
-        "In goodput per server CPU-second B is, of 2 cells, above A in 1 (1.31x) and not told apart",
+        "In goodput per server CPU-second, of 2 cells: B above A in 1 (1.31x) and no significant ",
         "What else differs\n  embedded: toll of a in A, toll of b in B\n",
         "\nrate per server CPU-second\n",
         "\ngoodput per server CPU-second\n",
         "1.31x  [1.30, 1.32]  above",
-        "1.00x  [0.99, 1.01]  not told apart",
+        "1.00x  [0.99, 1.01]  no significant difference",
     ]
     .into_iter()
     .map(|words| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}")))
@@ -224,7 +224,7 @@ fn runs_without_a_common_cell_are_a_wrong_request() {
     std::fs::write(b.join("study.toml"), renamed).unwrap();
     let output = toll("compare", &[], &[&a, &b]);
     assert_exit(&output, 2);
-    assert!(said(&output).contains("no cell in common"), "{}", said(&output));
+    assert!(said(&output).contains("no common cell"), "{}", said(&output));
     assert_exit(&toll("compare", &[], &[&a, Path::new("/nowhere")]), 2);
     assert_exit(&toll("compare", &["--metric", "speed"], &[&a, &a]), 2);
 }

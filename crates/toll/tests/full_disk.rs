@@ -71,7 +71,7 @@ fn a_full_disk_ends_the_run_with_what_was_measured() {
     let journal = folder.join("journal.jsonl");
     assert!(!Journal::read(&journal).unwrap().is_empty());
     assert!(said.contains("This run is incomplete: "), "{said}");
-    assert!(said.contains(" of 12 trials were made"), "{said}");
+    assert!(said.contains(" of 12 trials were run"), "{said}");
 
     // A trial that a busy machine spoiled is told as one; here it counts that it was made.
     let went_on = Command::new(TOLL).args(["run", "--continue"]).arg(&folder).output().unwrap();

@@ -283,7 +283,7 @@ fn a_server_that_turns_to_wrong_bodies_is_an_error_and_not_a_number() {
         assert_eq!(output.status.code(), Some(3), "{text}{}", stderr(&output));
         assert!(text.starts_with("Not a valid measurement: "), "{text}");
         assert!(text.contains(&format!(" {kind}, the first: ")), "{text}");
-        assert!(!text.contains(" a second") && !text.contains("Gb/s"), "{text}");
+        assert!(!text.contains(" per second") && !text.contains("Gb/s"), "{text}");
         assert!(!text.lines().any(|line| line.starts_with("rate")), "{text}");
 
         let output = load().arg("--json").output().unwrap();
@@ -361,13 +361,13 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
     let text = stdout(&output);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{text}");
     let first = text.lines().next().unwrap();
-    assert!(first.contains(" requests a second, ") && first.contains(" of goodput, "), "{first}");
+    assert!(first.contains(" requests per second, ") && first.contains(" of goodput, "), "{first}");
     assert!(first.contains("limited by "), "{first}");
     for label in ["rate ", "goodput ", "latency ", "  whole", "client CPU ", "errors ", "asked "] {
         assert!(text.lines().any(|line| line.starts_with(label)), "{label} in\n{text}");
     }
     assert!(!text.contains('\x1b'), "{text}");
-    assert!(text.contains("not known; --server-pid counts it"), "{text}");
+    assert!(text.contains("not known; use --server-pid to count it"), "{text}");
 }
 
 #[test]

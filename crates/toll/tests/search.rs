@@ -188,6 +188,6 @@ fn to_go_on_with_another_server_is_refused_as_a_wrong_request() {
     let output = toll(&["run", "--continue", folder.to_str().unwrap()]);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("was measured before") && error.contains("begin a new run"), "{error}");
+    assert!(error.contains("was measured before") && error.contains("start a new run"), "{error}");
     assert_eq!(desk.file("journal.jsonl").lines().count(), kept.len() - 1);
 }

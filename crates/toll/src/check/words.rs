@@ -1,4 +1,4 @@
-//! What was found, for a person: the sentence first, then what stands behind it.
+//! What was found, for a person: the sentence first, then the evidence.
 
 use std::fmt::Write;
 
