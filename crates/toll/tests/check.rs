@@ -87,7 +87,7 @@ fn settings_are_made_and_put_back_exactly() {
         "4 things spoil measurements here; `toll check --apply` can set all, as root.\n",
         "5 settings were made; `toll check --restore` restores them.\n",
         AFTER,
-        "600\nNothing was found here that would spoil a measurement.\n",
+        "600\nNothing here would spoil a measurement.\n",
         "Settings that toll made are in force; `toll check --restore` restores the former \
          values.\n",
         "5 settings were restored.\n",

@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(one(&item("ports", None)), "ok       ports            this and that\n");
         assert_eq!(
             one(&item("ports", setting())),
-            "warning  ports            this and that\n                          why:  it matters\n \
+            "warning  ports            this and that\n                          why:  it matters\n                          \
              fix:  sysctl -w x=1\n"
         );
     }
