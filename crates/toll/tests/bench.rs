@@ -108,7 +108,7 @@ fn records_and_handshakes_in_memory() {
         "in memory, core cycles per byte",
         "ns at 1KiB",
         "TLS 1.3 resumed handshake client",
-        "through memory and without sockets",
+        "in memory and without sockets",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -185,7 +185,7 @@ fn wrong_names_are_answered_with_the_nearest() {
     assert!(error(&["--size", "0B"]).starts_with("toll: --size: 0B "));
     let said = error(&["--hardware", "mmx"]);
     assert!(said.contains("`mmx` is no level; write all, avx2, sse or none"), "{said}");
-    assert!(error(&["instructions", "aes"]).contains("by themselves"));
+    assert!(error(&["instructions", "aes"]).contains("measured alone"));
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn plain_http_is_loaded_too_and_the_summary_names_the_client() {
         let got = text.lines().find(|line| line.starts_with("got ")).unwrap();
         assert!(got.contains(&format!("a load by {client} ")), "{text}");
         assert!(text.contains("own; toll verified nothing"), "{text}");
-        assert!(!text.contains("under way") && !text.contains("proven"), "{text}");
+        assert!(!text.contains("in progress") && !text.contains("proven"), "{text}");
     }
 }
 

@@ -33,7 +33,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
         ),
         (
             &["--suites", "TLS_AES_128_GCM_SHA256", "--tls", "1.2"],
-            "is a suite of TLS 1.3, which --tls leaves out",
+            "is a suite of TLS 1.3, which is not in --tls",
         ),
         (
             &["--suites", "AES128-SHA", "--tls", "1.2,1.3"],
