@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod against_openssl;
 mod dial;
+mod driver;
 mod fixed_group;
 mod fixed_hybrid;
 mod openssl;

@@ -1,11 +1,6 @@
-//! Reading and writing the parts of handshake messages (RFC 8446, section 3; RFC 5246, section 4), and
-//! finding them in records.
+//! Reading and writing the parts of handshake messages (RFC 8446, section 3; RFC 5246, section 4).
 
-use super::refusal::Refusal;
 use crate::record::{HEADER, Header, content_type};
-
-/// The most that a server may send before its Finished.
-const MOST: usize = 256 << 10;
 
 /// Reads one part after another; `None` where the bytes do not hold it.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -93,30 +88,6 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
         out.extend_from_slice(&version);
         put_vector16(out, fragment);
     }
-}
-
-/// The next record, if it is whole: its header, which `parse` reads, and its body. `used` is where it
-/// begins, and behind it afterwards; `taken` counts what the server has sent in all.
-pub(super) fn next_record<'r>(
-    received: &'r mut [u8],
-    used: &mut usize,
-    taken: &mut usize,
-    parse: impl Fn(&[u8]) -> Option<Header>,
-) -> Result<Option<(Header, &'r mut [u8])>, Refusal> {
-    let start = *used + HEADER;
-    let Some(header) = received.get(*used..start) else { return Ok(None) };
-    let header = parse(header).ok_or_else(|| match taken {
-        0 => Refusal::not_tls(),
-        _ => Refusal::malformed("record"),
-    })?;
-    let end = start + header.length;
-    let Some(body) = received.get_mut(start..end) else { return Ok(None) };
-    *used = end;
-    *taken += HEADER + header.length;
-    if *taken > MOST {
-        return Err(Refusal::unexpected("more than 256 KiB of handshake"));
-    }
-    Ok(Some((header, body)))
 }
 
 /// A record's header, whatever version of TLS it names where it is not protected.
