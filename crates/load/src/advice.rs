@@ -1,4 +1,4 @@
-//! What to do about a failure. It names only flags that can help, for it knows which are set.
+//! What to do about a failure. The advice names only flags that can help: it knows which are set.
 
 use crate::failure::ErrorKind;
 use crate::{Plan, Receive, TlsPlan, Trust};
@@ -45,7 +45,7 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
     advice.to_owned()
 }
 
-/// A handshake fails because of what was asked for, or for a reason that only the server knows.
+/// A handshake fails because of the plan's settings, or for a reason that only the server knows.
 fn on_handshake(tls: &TlsPlan) -> String {
     let asked: Vec<&str> = tls.asked().collect();
     match &asked[..] {
@@ -54,7 +54,7 @@ fn on_handshake(tls: &TlsPlan) -> String {
     }
 }
 
-/// What was seen begins with a status, or there was no response that could be read.
+/// `seen` begins with a status, or no readable response came.
 fn on_status(seen: &str) -> &'static str {
     match seen.as_bytes() {
         [b'3', ..] => "give the address to which the server redirects (curl -i shows it)",
@@ -64,8 +64,7 @@ fn on_status(seen: &str) -> &'static str {
     }
 }
 
-/// What to do where there is room for `most` connections, and a limit of `needed` descriptors would
-/// do.
+/// What to do where `most` connections fit, and a limit of `needed` descriptors would be enough.
 pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
     let raise = format!("raise the limit, e.g. ulimit -n {needed}");
     match most {

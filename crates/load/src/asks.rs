@@ -1,4 +1,4 @@
-//! What the requests of a load ask for, and which of it the next one does.
+//! The requests of a load, and which object the next one asks for.
 
 use std::ops::Index;
 
@@ -9,10 +9,10 @@ use crate::random::Random;
 use crate::receive::Expectation;
 use crate::{Close, Operation, Plan};
 
-/// Random numbers of arrivals have the streams of the threads' numbers; those of objects begin here.
+/// Arrivals use the random streams numbered by thread; the streams for objects begin here.
 const FIRST_STREAM: u64 = 1 << 32;
 
-/// One request and what it is to be answered with.
+/// One request and its expected answer.
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) request: Vec<u8>,
@@ -23,13 +23,13 @@ pub(crate) struct Ask {
 #[derive(Debug)]
 pub(crate) struct Asks {
     asks: Vec<Ask>,
-    /// The shares summed up, in the same order; the last one is [`WHOLE`].
+    /// The cumulative shares, in the same order; the last one is [`WHOLE`].
     up_to: Vec<u32>,
     random: Random,
 }
 
 impl Asks {
-    /// Those of the load's thread of this number.
+    /// The requests of the thread with this number.
     pub(crate) fn new(plan: &Plan, thread: usize) -> Self {
         let shares: Vec<u32> = match &plan.objects {
             None => vec![WHOLE],
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn each_object_is_asked_for_as_often_as_it_should_be() {
+    fn objects_are_drawn_in_proportion_to_their_shares() {
         let count = 100_000;
         let drawn = drawn("1KiB 89.5%, /a 10%, 1MiB 0.5%", 1, 0, count);
         for (object, share) in [0.895, 0.1, 0.005].into_iter().enumerate() {

@@ -1,14 +1,14 @@
 //! The load engine: many HTTPS clients that cost next to nothing.
 //!
-//! One thread a CPU (more where descriptors are few, see `descriptors`), epoll, one state machine a
-//! connection. After the handshake the traffic keys
-//! leave the TLS library, and the records of large bodies are *walked*: their bytes are dropped in
-//! the kernel, the first and the last record are opened, and the last one's sequence number proves
-//! how many came between (see the module `receive`). Three things stay apart: what an operation is
-//! ([`Operation`]), when the next one starts ([`Arrival`]), and when all of it stops ([`Stop`]).
-//! What is asked for is a [`Url`], or a [`Mix`] of objects at it.
+//! One thread per CPU (more where descriptors are few, see `descriptors`), epoll, one state machine
+//! per connection. After the handshake the traffic keys leave the TLS library, and the records of
+//! large bodies are *walked*: their bytes are dropped in the kernel, the first and the last record
+//! are opened, and the last one's sequence number proves how many came between (see the module
+//! `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
+//! starts ([`Arrival`]), and when the load stops ([`Stop`]). Requests are for a [`Url`], or for a
+//! [`Mix`] of objects at it.
 //!
-//! The engine reports facts ([`Outcome`]); it judges none of them.
+//! The engine reports facts ([`Outcome`]); it does not judge them.
 
 mod advice;
 mod arrival;

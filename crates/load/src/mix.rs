@@ -1,4 +1,4 @@
-//! Several objects, and how often each is asked for.
+//! Several objects, and how often each is requested.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 use units::Bytes;
 
 /// Objects with their shares of the requests. Written `1KiB 90%, /index.html 9.5%, 16MiB 0.5%`: a
-/// size stands for the generated object of that size, and one object alone needs no share.
+/// size means the generated object of that size, and a single object needs no share.
 ///
-/// Each request draws its object by itself, as users do who know nothing of each other.
+/// Each request draws its object independently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mix(Vec<Portion>);
 
 /// One object of a mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Portion {
-    /// What is asked for.
+    /// The path that is requested.
     pub path: String,
     /// Its share of the requests, in thousandths of a percent; not 0.
     share: u32,
@@ -24,7 +24,7 @@ pub struct Portion {
 /// All requests, in thousandths of a percent.
 pub(crate) const WHOLE: u32 = 100_000;
 
-/// No list of objects is longer; whoever needs more has a log to replay.
+/// The longest list of objects.
 const MOST_OBJECTS: usize = 1000;
 
 impl Mix {
@@ -40,13 +40,13 @@ impl Mix {
         &self.0
     }
 
-    /// The sizes of its objects, where all are generated ones.
+    /// The sizes of its objects, where all of them are generated.
     #[must_use]
     pub fn sizes(&self) -> Option<Vec<Bytes>> {
         self.0.iter().map(|portion| objects::size_of(&portion.path)).collect()
     }
 
-    /// The path of its object, where there is one alone.
+    /// The path of its object, where there is only one.
     #[must_use]
     pub fn only(&self) -> Option<&str> {
         match &self.0[..] {
@@ -133,7 +133,7 @@ fn in_percent(thousandths: u64) -> String {
 }
 
 impl fmt::Display for Mix {
-    /// As it is read.
+    /// As it is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |portion: &Portion| match objects::size_of(&portion.path) {
             Some(size) if objects::path(size) == portion.path => size.to_string(),
@@ -160,7 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn mixes_are_read_and_written_alike() {
+    fn a_mix_is_written_as_it_is_parsed() {
         for text in ["1MiB", "/index.html?x=1", "1KiB 90%, 1MiB 10%", "/a 99.999%, 77B 0.001%"] {
             assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
         }

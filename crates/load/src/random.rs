@@ -6,7 +6,7 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The stream of this number of a seed; streams do not overlap in practice.
+    /// One of the streams of a seed; streams do not overlap in practice.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         // Seeds that differ by a multiple of the increment would give the same numbers, shifted.
         Self(mix(mix(seed).wrapping_add(stream)))
@@ -17,7 +17,7 @@ impl Random {
         mix(self.0)
     }
 
-    /// Below `bound`, each number as likely as the others; the remainder's bias is below 2^-32.
+    /// Uniform below `bound`; the remainder's bias is below 2^-32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         (self.next() % u64::from(bound)) as u32
     }

@@ -3,7 +3,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// What to ask for: `https://host[:port]/path`, or the same with `http`.
+/// What to request: `https://host[:port]/path`, or the same with `http`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     tls: bool,
@@ -59,25 +59,26 @@ impl Url {
     /// The first address that the host's name resolves to, if toll may load the server.
     ///
     /// # Errors
-    /// The resolver's; an address that is not this machine's loopback, unless the user operates it.
+    /// The resolver's error, or an address other than loopback, unless the user operates that host.
     pub fn address(&self, i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
         let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
         choose(&addresses, i_operate_this_host)
     }
 }
 
-/// Why there is no address to load.
+/// Why the host's name gives no address to load.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The name has none.
+    /// The name has no address.
     #[error("{0}; is the name right?")]
     Resolve(#[from] io::Error),
-    /// One of them is another host's.
+    /// One of the addresses belongs to another host.
     #[error("it is at {0}, which is not this machine's loopback")]
     Foreign(IpAddr),
 }
 
-/// The first address, if all may be loaded: other programs are given the name, and may take any.
+/// The first address, if all may be loaded: other programs resolve the name themselves and may use
+/// any of them.
 fn choose(addresses: &[SocketAddr], i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
     let is_foreign = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
     match addresses.iter().find(is_foreign) {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_says_how_to_write_one() {
+    fn a_wrong_url_is_refused_with_the_form_to_write() {
         for (text, why) in [
             ("localhost:8443/x", "is no URL"),
             ("/bytes", "has no scheme"),

@@ -14,7 +14,7 @@ use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Plan, Receive};
 
-/// The mark for which a socket has room by default.
+/// The largest mark that the default receive buffer has room for.
 pub(super) const LEAST_ROOM: u32 = 32 << 10;
 
 impl Connection {
@@ -60,7 +60,7 @@ impl Connection {
     }
 }
 
-/// A socket on its way to the server, and watched.
+/// A watched socket that connects or has connected.
 struct Dialled {
     socket: Socket,
     interest: EventFlags,
@@ -88,7 +88,7 @@ impl Spare {
 }
 
 impl Open {
-    /// TCP stands: begins the handshake, or sends the request.
+    /// The TCP connection is established: begins the handshake, or sends the request.
     pub(super) fn connected(
         &mut self,
         context: &mut Context<'_>,
@@ -132,7 +132,7 @@ impl Open {
             }
             Ok(Some(established)) => self.established(context, established),
             Err(failure) => {
-                // An alert tells the server why; whether it arrives does not matter here.
+                // This may be an alert with the reason; whether it arrives does not matter here.
                 let _ = self.flush(context);
                 Err(failure)
             }
@@ -147,7 +147,7 @@ impl Open {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
         if self.received.is_empty() {
-            // Many connections that wait for their turn need not keep what the handshake took.
+            // Frees the handshake's buffer: there may be many idle connections.
             self.received = Vec::new();
         }
         let mut reception = Reception::tls(established.opener, context.lengths.clone())
@@ -176,7 +176,7 @@ impl Open {
         self.go_on(context, now)
     }
 
-    /// Requests can be sent: sends that of the operation under way, if there is one.
+    /// Requests can be sent: sends the one of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
         if self.operation.is_some() {
             if self.take_unasked(context)? != Next::Wait {
