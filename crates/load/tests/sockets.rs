@@ -1,4 +1,5 @@
-//! Sockets of connections that have rests between them. Alone in its process, whose sockets it counts.
+//! Sockets of slots that pause between connections. The test is alone in its process because it
+//! counts the process's sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -26,22 +27,22 @@ fn serve(listener: &TcpListener) {
         }
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        // Whoever is told of a reset has ended too.
+        // A connection that was reset has ended too.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }
 
 fn sockets() -> usize {
     let links = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {
-        // The folder's own descriptor is gone by now.
+        // The descriptor of the folder itself is closed by now.
         fs::read_link(entry.unwrap().path()).ok()
     });
     links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// A socket whose connection is over would tell of that again and again, and cost CPU time.
+/// A socket whose connection is over would cause events all the time and cost CPU time.
 #[test]
-fn a_slot_that_has_a_rest_has_no_socket() {
+fn a_slot_without_a_connection_has_no_socket() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || serve(&listener));
@@ -52,7 +53,7 @@ fn a_slot_that_has_a_rest_has_no_socket() {
         address,
         tls: TlsPlan::any(),
         operation: Operation::OneRequestPerConnection,
-        // The users come evenly, one each 50 ms, so that between two of them all have a rest.
+        // The users start evenly, one every 50 ms, so that all slots pause between two of them.
         arrival: "closed, think 1s".parse().unwrap(),
         connections: CONNECTIONS,
         cpus: cpus::CpuList::from(cpus::CpuList::allowed().unwrap().as_slice()[0]),
@@ -66,7 +67,7 @@ fn a_slot_that_has_a_rest_has_no_socket() {
     };
     let engine = Engine::start(plan).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    // Twice as many operations as there are connections: each of these has had a rest.
+    // With twice as many operations as connections, each slot has paused.
     while engine.progress().completed < 2 * CONNECTIONS as u64 || sockets() > before {
         assert!(Instant::now() < deadline, "{} sockets, {before} before", sockets());
         std::thread::sleep(Duration::from_millis(1));

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use crate::Percent;
 
-/// Deals handshakes out, so that of any number of them in a row the share that shall resume is
-/// right to one.
+/// Spreads the resuming handshakes evenly: of any number of handshakes in a row, the number that
+/// resumes is exact to one.
 #[derive(Debug)]
 pub(super) struct Dial {
     share: Percent,
-    /// What the next one adds up to, in hundredths.
+    /// The accumulated share, in hundredths.
     sum: Cell<u16>,
 }
 
@@ -18,7 +18,7 @@ impl Dial {
         Self { share, sum: Cell::new(0) }
     }
 
-    /// Whether the next handshake shall resume.
+    /// Whether the next handshake is to resume.
     pub(super) fn next(&self) -> bool {
         let sum = self.sum.get() + u16::from(self.share.get());
         self.sum.set(sum % 100);

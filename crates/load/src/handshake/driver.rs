@@ -1,5 +1,5 @@
-//! What the handshakes of toll's own share, whatever their version: taking records off the received
-//! bytes, joining messages that were cut, and answering a failure with an alert.
+//! The common part of toll's own handshakes: takes records off the received bytes, joins messages
+//! that were cut, and answers a failure with an alert.
 
 use super::refusal::Refusal;
 use super::wire::{header_of, message_length, put_records};

@@ -1,11 +1,11 @@
 //! Handshakes through OpenSSL: the CBC and static-RSA suites of TLS 1.2, which rustls leaves out.
 //!
-//! OpenSSL makes the handshake over buffers in memory; then the traffic keys are derived from its
-//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped. Full handshakes
-//! of static RSA with a fixed key exchange are toll's own (see `static_rsa`).
+//! OpenSSL does the handshake over buffers in memory. Then the traffic keys are derived from its
+//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped. Full
+//! handshakes of static RSA with a fixed key exchange are toll's own (see `static_rsa`).
 //!
 //! Where sessions are to be resumed, the last one is kept, with its ticket (RFC 5077) if the server
-//! gave one, else with its identifier (RFC 5246, section 7.3).
+//! sent one, else with its identifier (RFC 5246, section 7.3).
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -33,9 +33,9 @@ use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
 use crate::record::{HEADER, Opener, Sealer, tls12_keys};
 
 pub(super) struct OpenSslClient {
-    /// Makes full handshakes where the key exchange is fixed.
+    /// Does full handshakes where the key exchange is fixed.
     fixed: Option<StaticRsaClient>,
-    /// Resumes nothing.
+    /// Never resumes.
     full: SslContext,
     resuming: SslContext,
     dial: Dial,
@@ -86,7 +86,7 @@ impl OpenSslClient {
     /// The ClientHello of a full handshake, a record.
     fn client_hello(&self) -> Result<Vec<u8>, ErrorStack> {
         let mut stream = SslStream::new(self.ssl(false)?, Wire::default())?;
-        // It wants an answer, which is no failure. Where there is one, nothing is sent.
+        // "Want read" is no failure: OpenSSL waits for an answer. On another error nothing is sent.
         let _ = stream.connect();
         Ok(std::mem::take(&mut stream.get_mut().outgoing))
     }
@@ -111,7 +111,8 @@ impl OpenSslClient {
     }
 }
 
-/// A certificate and what its key is, for to parse it takes OpenSSL as long as half a handshake.
+/// The last certificate and the kind of its key: OpenSSL takes as long to parse it as half a
+/// handshake.
 #[derive(Default)]
 struct Seen {
     der: Vec<u8>,
@@ -127,7 +128,7 @@ impl Seen {
     }
 }
 
-/// Each thread has a client of its own, so nobody ever waits.
+/// Each thread has its own client, so the lock is never contended.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -141,7 +142,7 @@ fn context(
     let mut builder = SslContext::builder(SslMethod::tls_client())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
     builder.set_max_proto_version(Some(SslVersion::TLS1_2))?;
-    // These suites are what is measured, whatever today's policy says of them.
+    // These suites are to be measured, even if today's policy forbids them.
     builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name))?;
     if let Some(group) = plan.group {
         builder.set_groups_list(group.openssl_name())?;
@@ -149,7 +150,7 @@ fn context(
     if !resumes {
         builder.set_options(SslOptions::NO_TICKET);
     }
-    // OpenSSL's own cache would resume by itself.
+    // OpenSSL's own cache would resume sessions unasked.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     if plan.encrypt_then_mac != Some(true) {
         builder.set_options(tls::NO_ENCRYPT_THEN_MAC);
@@ -239,7 +240,7 @@ impl Write for Wire {
 struct OpenSslHandshake {
     stream: SslStream<Wire>,
     sniffer: Sniffer,
-    /// What would be the header of the server's first record.
+    /// The server's first bytes, as many as a record's header has.
     beginning: Vec<u8>,
     is_anyone_trusted: bool,
     /// Where the session is kept, if a later handshake is to resume it.
@@ -261,7 +262,7 @@ impl Handshake for OpenSslHandshake {
         to_send.append(&mut self.stream.get_mut().outgoing);
         match result {
             Ok(()) => {
-                // What OpenSSL did not read belongs to the records behind the handshake.
+                // The bytes that OpenSSL did not read belong to the records after the handshake.
                 received.append(&mut self.stream.get_mut().incoming);
                 let established = self.established()?;
                 self.keep_session();
@@ -322,8 +323,8 @@ impl OpenSslHandshake {
     fn keep_session(&mut self) {
         let Some(kept) = &self.kept else { return };
         *lock(kept) = self.stream.ssl().session().map(ToOwned::to_owned);
-        // To OpenSSL a session whose connection ends without a close is not to be resumed. The close
-        // of this connection is made elsewhere.
+        // OpenSSL does not resume a session whose connection ended without a close. This connection
+        // is closed later, without OpenSSL.
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 

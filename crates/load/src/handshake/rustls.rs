@@ -31,9 +31,9 @@ use crate::record::{AeadKey, Opener, Protection, Sealer};
 use crate::{OneIn, Percent, Receive};
 
 struct RustlsClient {
-    /// Resumes nothing.
+    /// Never resumes.
     full: Arc<ClientConfig>,
-    /// Resumes where it has a ticket or a session, and keeps those that it gets.
+    /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
     dial: Dial,
     verifier: Arc<SamplingVerifier>,
@@ -41,7 +41,8 @@ struct RustlsClient {
     receive: Receive,
 }
 
-/// The client for a plan: toll's own where that suffices, which costs less, and rustls's otherwise.
+/// The client for a plan: toll's own handshake where that is enough, because it costs less;
+/// otherwise rustls.
 pub(super) fn client(
     plan: &TlsPlan,
     host: &str,
@@ -105,7 +106,7 @@ impl Client for RustlsClient {
     }
 }
 
-/// Only what the plan asks for, so that a server cannot choose anything else.
+/// Offers only what the plan asks for, so that a server cannot choose anything else.
 fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
     let mut provider = default_provider();
     provider.secure_random = &Buffered;
@@ -115,7 +116,7 @@ fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
             return Err(PlanError(format!("rustls has no {suite}; ask for another suite")));
         }
     }
-    // The hybrid's shares are thirty times as long: it is offered where it is asked for.
+    // The hybrid's shares are thirty times as long, so it is offered only on request.
     let wanted = |group: &Group| match plan.group {
         None => *group != Group::X25519MlKem768,
         Some(asked) => asked == *group,
@@ -212,7 +213,7 @@ impl Handshake for RustlsHandshake {
         loop {
             let UnbufferedStatus { discard, state, .. } =
                 connection.process_tls_records(received.as_mut_slice());
-            // Other handshakes run on this thread before this one goes on.
+            // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
@@ -271,7 +272,7 @@ fn over() -> Failure {
     Failure::new(ErrorKind::Handshake, "the handshake is over")
 }
 
-/// Appends what `encode` writes, in as much room as it says that it needs.
+/// Appends what `encode` writes, with as much room as it asks for.
 pub(super) fn encode(
     mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
     out: &mut Vec<u8>,
@@ -296,8 +297,8 @@ pub(super) fn encode(
     }
 }
 
-/// After an error rustls has an alert to send; whether it arrives does not matter. What it has not
-/// discarded must be there still: it knows how much of that it has read.
+/// After an error rustls has an alert to send; whether it arrives does not matter. rustls needs the
+/// received bytes that it has not discarded: it counts how many of them it has read.
 fn send_alert(
     connection: &mut UnbufferedClientConnection,
     received: &mut [u8],

@@ -24,7 +24,7 @@ impl<'a> Reader<'a> {
         self.bytes(3).map(|bytes| u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]) as usize)
     }
 
-    /// A vector whose length stands before it in one byte.
+    /// A vector after its length in one byte.
     pub(super) fn vector8(&mut self) -> Option<&'a [u8]> {
         let length = self.u8()?;
         self.bytes(length.into())
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// All extensions of a list that stands here to the end, by their types.
+    /// All extensions of a list that fills the rest of the bytes, by their types.
     pub(super) fn extensions(mut self) -> Option<Vec<(u16, &'a [u8])>> {
         let mut list = Reader(self.vector16()?);
         self.end(())?;
@@ -90,19 +90,19 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
     }
 }
 
-/// A record's header, whatever version of TLS it names where it is not protected.
+/// A record's header. An unprotected record may name any version of TLS.
 pub(super) fn header_of(bytes: &[u8]) -> Option<Header> {
     let [content_type, 3, minor, high, low] = *bytes else { return None };
     let is_known = minor == 3 || content_type != content_type::APPLICATION_DATA;
     is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
 }
 
-/// Whether what a server sends begins with a record of TLS.
+/// Whether a server's bytes begin with a record of TLS.
 pub(super) fn begins_with_record(bytes: &[u8]) -> bool {
     bytes.get(..HEADER).and_then(header_of).is_some()
 }
 
-/// How many bytes the message has that begins here, if it is whole.
+/// The length of the message that begins here, if it is whole.
 pub(crate) fn message_length(bytes: &[u8]) -> Option<usize> {
     let [_, high, middle, low, ..] = *bytes else { return None };
     let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;

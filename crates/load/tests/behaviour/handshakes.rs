@@ -33,7 +33,7 @@ fn answering(bytes: impl Into<Vec<u8>>) -> Server {
     })
 }
 
-/// A ServerHello of TLS 1.2 in a record of its own.
+/// A ServerHello of TLS 1.2 in its own record.
 fn server_hello(suite: u16, session: &[u8], extensions: &[u8]) -> Vec<u8> {
     let body = [
         &[3, 3][..],
@@ -72,7 +72,7 @@ fn something_else_than_tls() {
 
 #[test]
 fn tls_against_its_rules_is_tls() {
-    // Longer than rustls takes.
+    // Longer than rustls accepts.
     for (version, asked) in [(&TLS13, Version::Tls13), (&TLS12, Version::Tls12)] {
         let config = long_chain(version, 200);
         let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
@@ -81,7 +81,7 @@ fn tls_against_its_rules_is_tls() {
         plan.tls.key_exchange = Some(KeyExchangeMode::Fresh);
         assert_fails(plan, ErrorKind::Handshake);
     }
-    // Behind a record comes what is none, through rustls, OpenSSL and toll's own static RSA.
+    // After a record come bytes that are none, with rustls, OpenSSL and toll's own static RSA.
     for (suite, name) in [(0xc02f, SUITES[0]), (0xc013, SUITES[1]), (0x002f, "AES128-SHA")] {
         let hello = server_hello(suite, &[], &[0xff, 1, 0, 1, 0]);
         let server = answering([&hello[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"].concat());
@@ -216,7 +216,7 @@ fn signatures_over_something_else() {
         plan.verify = one_in(1);
         assert_fails(plan.clone(), ErrorKind::Authentication);
 
-        // What sampling does not see by design: of four, the first and the third are verified.
+        // By design sampling misses some: of four, the first and the third are verified.
         plan.verify = one_in(2);
         plan.stop = load::Stop::Operations(4);
         let outcome = run(plan);
@@ -267,7 +267,7 @@ fn a_close_that_is_not_answered() {
 
 #[test]
 fn a_close_without_close_notify_ends_a_handshake() {
-    // nginx closes so, with TLS 1.2 and 1.3.
+    // nginx closes like this, with TLS 1.2 and 1.3.
     for version in [&TLS13, &TLS12] {
         let config = Arc::new(config_of(ecdsa(), &[version]));
         let server =
@@ -283,8 +283,8 @@ fn a_server_that_never_reads_the_clients_finished() {
     for (version, expected) in [
         // The server's Finished is missing.
         (&TLS12, (0, vec![(ErrorKind::EarlyClose, 3)])),
-        // By design this counts: only the close tells that the server got the client's Finished,
-        // and this one closes as nginx does.
+        // By design this counts: only the close shows that the server received the client's
+        // Finished, and this server closes as nginx does.
         (&TLS13, (3, vec![])),
     ] {
         let config = Arc::new(config_of(ecdsa(), &[version]));

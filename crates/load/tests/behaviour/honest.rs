@@ -1,4 +1,4 @@
-//! Honest servers: every suite, group and kind of key exchange, and counts that are the server's.
+//! Honest servers: every suite, group and kind of key exchange, and counts that equal the server's.
 
 use std::io;
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use crate::scripted_server::{
     Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, legacy_acceptor, rsa,
     silence,
 };
-use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, told};
+use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, summary};
 
 /// Serves the object until the client closes, or asks for a close.
 fn serve(session: &mut dyn Session) -> io::Result<()> {
@@ -48,7 +48,7 @@ fn server_of(suite: &'static Suite) -> Server {
 }
 
 #[test]
-fn every_suite_is_walked_opened_and_told() {
+fn every_suite_is_walked_opened_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (identity, name) in [(rsa(), "rsa"), (ecdsa(), "ecdsa")] {
         let (file, key) = (folder.path().join(name), folder.path().join(format!("{name}.key")));
@@ -73,7 +73,7 @@ fn every_suite_is_walked_opened_and_told() {
             assert_eq!((outcome.verified.opened, outcome.verified.walked), (1, 2), "{suite}");
             assert_eq!(outcome.verified.compared, 1);
             assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * OBJECT, 0));
-            // One whole, and of the others the last record.
+            // One response whole, and the last record of the others.
             assert!((OBJECT..2 * OBJECT).contains(&outcome.bytes.opened), "{suite}");
             let [(negotiated, 1)] = outcome.negotiated[..] else {
                 panic!("{:?}", outcome.negotiated)
@@ -115,7 +115,7 @@ fn every_group_with_either_kind_of_key_exchange() {
     }
 }
 
-/// A load on all CPUs that there are.
+/// A load on all CPUs of the machine.
 fn wide(plan: Plan, operations: u64) -> Plan {
     Plan {
         cpus: CpuList::allowed().unwrap(),
@@ -126,7 +126,7 @@ fn wide(plan: Plan, operations: u64) -> Plan {
 }
 
 #[test]
-fn handshakes_are_as_many_as_the_server_finished() {
+fn the_number_of_handshakes_is_the_servers() {
     let finished = Arc::new(AtomicU64::new(0));
     let server = Server::start({
         let (finished, config) = (finished.clone(), config());
@@ -165,7 +165,7 @@ fn requests_share_connections_or_have_their_own() {
         plan.operation = operation;
         let outcome = run(plan);
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{operation}");
-        // Under way at the end were at most six more.
+        // At most six more were under way at the end.
         assert!((40..=46).contains(&requests.load(SeqCst)), "{operation}: {requests:?}");
         assert!(server.connections() <= most_connections, "{operation}");
         assert!(operation == Operation::Requests || server.connections() >= 40);
@@ -204,7 +204,7 @@ fn the_number_of_operations_is_exact_on_all_cpus() {
         let outcome = run(wide(https(server.address(), OBJECT_PATH), operations));
         assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]));
         // Bodies under way at the end count as far as they are proven, so there may be more.
-        assert!(outcome.bytes.body >= operations * OBJECT, "{}", told(&outcome));
+        assert!(outcome.bytes.body >= operations * OBJECT, "{}", summary(&outcome));
         assert!(!outcome.interrupted);
     }
 }
@@ -221,7 +221,8 @@ fn a_server_that_closes_after_each_response_is_no_failure() {
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]));
     assert!((3..=4).contains(&server.connections()));
 
-    // Nor is one that announces a close and does not keep its word, once the response is there.
+    // Nor is it a failure if a server announces a close and does not close, once the response is
+    // there.
     let server = Server::start(|stream| {
         let mut http = Plain(stream);
         http.request()?;

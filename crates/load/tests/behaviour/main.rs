@@ -1,5 +1,5 @@
-//! The load engine against servers of every behaviour, through its public calls: what is honest
-//! counts, what is not ends as its kind of error, and all of it ends.
+//! The load engine against good and bad servers, through its public functions: honest responses
+//! count, others fail with the right kind of error, and every load ends.
 
 mod closing;
 mod early;
@@ -28,7 +28,7 @@ use load::{
 };
 use units::Nanos;
 
-/// No load of a test runs longer.
+/// The most time that a load of a test may take.
 const WATCHDOG: Duration = Duration::from_secs(20);
 
 const MILLISECOND: u64 = 1_000_000;
@@ -83,7 +83,7 @@ fn run(plan: Plan) -> Outcome {
     while !engine.is_finished() {
         if Instant::now() > deadline {
             engine.stop();
-            panic!("no end after {WATCHDOG:?}: {}", told(&engine.join()));
+            panic!("no end after {WATCHDOG:?}: {}", summary(&engine.join()));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -96,7 +96,7 @@ fn kinds(outcome: &Outcome) -> Vec<(ErrorKind, u64)> {
 }
 
 /// The outcome without its histograms.
-fn told(outcome: &Outcome) -> String {
+fn summary(outcome: &Outcome) -> String {
     let Outcome { completed, in_flight, failures, bytes, negotiated, verified, .. } = outcome;
     format!(
         "{completed} completed, {in_flight} in flight, {failures:?} {bytes:?} {negotiated:?} {verified:?}"
@@ -107,7 +107,7 @@ fn told(outcome: &Outcome) -> String {
 #[track_caller]
 fn assert_fails(plan: Plan, kind: ErrorKind) {
     let outcome = run(plan);
-    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(kind, 3)]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(kind, 3)]), "{}", summary(&outcome));
     assert_eq!(outcome.bytes.body, 0, "bytes of failed operations were counted");
 }
 
@@ -115,6 +115,6 @@ fn assert_fails(plan: Plan, kind: ErrorKind) {
 #[track_caller]
 fn assert_completes(plan: Plan, body: u64) {
     let outcome = run(plan);
-    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
     assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * body, 0));
 }

@@ -1,5 +1,5 @@
-//! Loads that grow and shrink: who comes when, and what counts. Times are compared with earliest
-//! ones only, which hold on the slowest of machines.
+//! Loads with ramps: when connections begin and end, and what counts. Only the earliest possible
+//! times are checked, so the tests hold on the slowest of machines.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use load::{Operation, Outcome, Plan, Stop};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Server, Session};
-use crate::{MILLISECOND, http, kinds, run, told};
+use crate::{MILLISECOND, http, kinds, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -49,11 +49,12 @@ fn ramped(server: &Server, arrival: &str, connections: usize) -> Plan {
     }
 }
 
-/// Whatever was meant for the window is somewhere; what came before it may have ended in it too.
+/// Every operation meant for the window is counted once; some that started before it may have ended
+/// in it too.
 #[track_caller]
 fn assert_all_known(outcome: &Outcome) {
     let known = outcome.completed + outcome.failures.total() + outcome.in_flight;
-    assert!(outcome.arrivals.intended <= known + outcome.arrivals.waiting, "{}", told(outcome));
+    assert!(outcome.arrivals.intended <= known + outcome.arrivals.waiting, "{}", summary(outcome));
 }
 
 #[test]
@@ -109,19 +110,19 @@ fn only_the_window_counts_whatever_the_pattern() {
 #[test]
 fn a_rate_grows_and_shrinks() {
     let (server, _) = server();
-    // All that is begun, counted or not, is half of what the full rate would bring in the ramps.
+    // In the ramps, half as many operations begin, counted or not, as at the full rate.
     let plan = ramped(&server, "uniform 200/s", 4);
     let stop = Stop::After { warmup: Nanos(0), duration: Nanos(400 * MILLISECOND) };
     let outcome = run(Plan { stop, ..plan });
-    assert!((79..=81).contains(&outcome.arrivals.intended), "{}", told(&outcome));
+    assert!((79..=81).contains(&outcome.arrivals.intended), "{}", summary(&outcome));
     assert_all_known(&outcome);
 }
 
-/// Those that leave may be resting after a failure.
+/// Slots that leave may back off after a failure.
 #[test]
 fn a_load_shrinks_to_nothing_where_all_fails() {
     let server = Server::start(|_| Ok(()));
     let outcome = run(ramped(&server, "closed", 8));
-    assert!(outcome.failures.total() > 0 && outcome.completed == 0, "{}", told(&outcome));
+    assert!(outcome.failures.total() > 0 && outcome.completed == 0, "{}", summary(&outcome));
     assert_eq!(outcome.lost, [""; 0]);
 }

@@ -1,4 +1,4 @@
-//! Servers whose records are not what they should be: the walk, and opening everything.
+//! Servers with wrong records: the walk, and opening everything.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::scripted_server::{
 };
 use crate::{
     MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, one_in, run,
-    told,
+    summary,
 };
 
 fn head() -> String {
@@ -26,8 +26,8 @@ fn body() -> &'static [u8] {
     &objects::slice(0)[..OBJECT as usize]
 }
 
-/// Sends the object, honestly the first time and `edit`ed from then on: record 0 is the head, 1
-/// to 16 are the body. Behind an edited one it closes without a word, or says no more.
+/// Sends the object, honestly the first time and `edit`ed from then on: record 0 is the head, 1 to
+/// 16 are the body. After an edited one it closes without close_notify, or stays silent.
 fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
     let count = AtomicUsize::new(0);
     Server::start(move |stream| {
@@ -35,7 +35,7 @@ fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
         loop {
             session.request()?;
             let mut records = session.records(head().as_bytes())?;
-            // One after another: in one call, OpenSSL may choose other sizes.
+            // One call per record: in a single call, OpenSSL may choose other sizes.
             for piece in body().chunks(1 << 14) {
                 records.extend(session.records(piece)?);
             }
@@ -52,7 +52,7 @@ fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
     })
 }
 
-/// How a walk takes the edit, behind an honest response, and how opening all takes it.
+/// The results of a walk, after an honest response, and of opening all.
 #[track_caller]
 fn assert_edit(
     edit: fn(&mut Vec<Vec<u8>>),
@@ -103,7 +103,7 @@ fn a_middle_record_in_place_of_the_last() {
 
 #[test]
 fn a_middle_record_missing() {
-    // A walk waits for what is missing, and the end of the stream comes.
+    // A walk waits for the missing record until the end of the stream.
     let short = Some(ErrorKind::ShortBody);
     assert_edit(|records| drop(records.remove(7)), true, short, LOST);
 }
@@ -125,7 +125,7 @@ fn a_missing_record_and_silence() {
     assert_eq!((outcome.bytes.body, outcome.bytes.unproven > 0), (OBJECT, true));
 }
 
-/// What a walk takes for right by design: `receive = decrypt` and `verify = 1/1` see it.
+/// What a walk accepts by design; `receive = decrypt` and `verify = 1/1` find it.
 mod unseen_by_a_walk {
     use super::*;
 
@@ -140,7 +140,7 @@ mod unseen_by_a_walk {
     }
 }
 
-/// A server of TLS 1.3 that answers every request by hand.
+/// A server of TLS 1.3 whose records are crafted by hand.
 pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static) -> Server {
     let config = config();
     Server::start(move |stream| {
@@ -152,7 +152,7 @@ pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'st
     })
 }
 
-/// One response a connection, so that each can be crafted from the handshake's keys.
+/// One response per connection, so that each can be crafted from the handshake's keys.
 pub fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
     let mut plan = https(server.address(), path);
     plan.operation = load::Operation::OneRequestPerConnection;
@@ -216,7 +216,7 @@ fn padding_that_a_walk_cannot_see() {
     });
     let walk = Plan { verify: one_in(1000), ..one_request(&server, OBJECT_PATH, Receive::Walk) };
     let outcome = run(walk);
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_completes(one_request(&server, OBJECT_PATH, Receive::Decrypt), OBJECT);
 }
 
@@ -240,8 +240,9 @@ fn a_key_update_within_a_body() {
         }
     });
     let outcome = run(https(server.address(), OBJECT_PATH));
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
-    // What is decrypted is followed, by toll's own handshake and by rustls's.
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
+    // Where bodies are decrypted, KeyUpdates are followed, with toll's own handshake and with
+    // rustls's.
     for key_exchange in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
         let mut plan = https(server.address(), OBJECT_PATH);
         plan.receive = Receive::Decrypt;
@@ -260,7 +261,7 @@ fn alerts_and_garbage_between_records() {
         (|craft| craft.stream.write_all(&[23, 3, 3, 0xff, 0xff, 0]), LOST),
         (|craft| craft.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"), LOST),
         (|craft| craft.send(99, b"what is this", 0), LOST),
-        // A KeyUpdate, and the old key behind it.
+        // A KeyUpdate, and the old key after it.
         (
             |craft| {
                 craft.send(HANDSHAKE, &[24, 0, 0, 1, 0], 0)?;
@@ -318,9 +319,9 @@ fn wrong_content_in_each_record_but_the_first() {
             session.send(&content)?;
         }
     });
-    // Whether the content or the count of bytes is wrong, a walk cannot tell.
+    // A walk cannot know whether the content or the count of bytes is wrong.
     let outcome = run(https(server.address(), OBJECT_PATH));
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_eq!(outcome.verified.wrong, 0);
     let mut plan = https(server.address(), OBJECT_PATH);
     plan.verify = one_in(1);
@@ -353,7 +354,7 @@ fn one_byte_at_a_time() {
 }
 
 #[test]
-fn a_trickle_is_neither_a_response_nor_a_stall() {
+fn a_trickle_neither_completes_nor_stalls() {
     for whole in [false, true] {
         let server = crafted(|craft| {
             craft.send(DATA, CLOSE.as_bytes(), 0)?;
@@ -374,7 +375,7 @@ fn a_trickle_is_neither_a_response_nor_a_stall() {
 }
 
 #[test]
-fn records_without_end_and_without_content() {
+fn endless_empty_records() {
     for (kind, content) in [(DATA, &[][..]), (HANDSHAKE, &[4, 0, 0, 1, 9])] {
         let server = crafted(move |craft| {
             loop {
@@ -408,10 +409,10 @@ fn a_pause_within_a_record_does_not_set_a_mark_that_is_never_reached() {
         }
     });
     let mut plan = https(server.address(), "/bytes/48KiB");
-    // Shorter than the time after which a mark is lowered. A busy machine may need longer than
-    // this for some, but a mark beyond what is to come would fail all.
+    // Shorter than the time after which a mark is lowered. A busy machine may need longer for some
+    // responses, but a mark larger than what is to come would fail all of them.
     plan.timeout = Nanos(150 * MILLISECOND);
     plan.stop = Stop::Operations(20);
     let outcome = run(plan);
-    assert!(outcome.completed >= 10, "{}", told(&outcome));
+    assert!(outcome.completed >= 10, "{}", summary(&outcome));
 }

@@ -1,4 +1,4 @@
-//! Handshakes that resume sessions: as many as asked for, told apart from full ones.
+//! Handshakes that resume sessions: as many as asked for, counted apart from full ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -46,9 +46,10 @@ fn plan(server: &Server, version: Version, operation: Operation, resumption: &st
 }
 
 /// Full and resumed handshakes.
-fn told(outcome: &Outcome) -> (u64, u64) {
+fn kinds_of_handshake(outcome: &Outcome) -> (u64, u64) {
     let count = |is_resumed: bool| {
-        let those = outcome.negotiated.iter().filter(|(told, _)| told.resumed == is_resumed);
+        let those =
+            outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed == is_resumed);
         those.map(|(_, count)| count).sum()
     };
     (count(false), count(true))
@@ -64,7 +65,7 @@ fn all_resume_but_the_first() {
             let before = resumed.load(SeqCst);
             let outcome = run(plan(&server, version, operation, "100%"));
             assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{version} {operation}");
-            let (full, again) = told(&outcome);
+            let (full, again) = kinds_of_handshake(&outcome);
             assert_eq!(full, 1, "{version} {operation}");
             // The connection after the last operation may have been begun.
             assert!((39..=40).contains(&again), "{again}");
@@ -84,20 +85,20 @@ fn the_share_that_is_asked_for_resumes() {
         for operation in OPERATIONS {
             let outcome = run(plan(&server, Version::Tls13, operation, resumption));
             assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-            let (_, again) = told(&outcome);
+            let (_, again) = kinds_of_handshake(&outcome);
             assert!(expected.contains(&again), "{again} of {resumption}");
         }
     }
 }
 
 #[test]
-fn many_connections_find_tickets_enough() {
+fn there_are_enough_tickets_for_many_connections() {
     let (server, _) = server(true);
     let plan = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
     let outcome = run(Plan { connections: 20, stop: Stop::Operations(200), ..plan });
     assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]));
-    // Those that are first on their slots have nothing to resume.
-    let (full, again) = told(&outcome);
+    // The first handshakes of the slots have nothing to resume.
+    let (full, again) = kinds_of_handshake(&outcome);
     assert!(full <= 20 && again >= 180, "{full} full, {again} resumed");
 }
 
@@ -110,23 +111,23 @@ fn every_group_resumes() {
         plan.stop = Stop::Operations(3);
         let outcome = run(plan);
         assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group}");
-        assert!(told(&outcome).1 >= 2, "{group}");
-        assert!(outcome.negotiated.iter().all(|(told, _)| told.group == Some(group)));
+        assert!(kinds_of_handshake(&outcome).1 >= 2, "{group}");
+        assert!(outcome.negotiated.iter().all(|(negotiated, _)| negotiated.group == Some(group)));
     }
 }
 
 #[test]
-fn a_server_that_resumes_nothing_is_told() {
+fn a_server_that_never_resumes_is_reported() {
     let (server, resumed) = server(false);
     for version in [Version::Tls12, Version::Tls13] {
         let outcome = run(plan(&server, version, Operation::OneRequestPerConnection, "100%"));
-        assert_eq!((outcome.completed, told(&outcome).1), (40, 0), "{version}");
+        assert_eq!((outcome.completed, kinds_of_handshake(&outcome).1), (40, 0), "{version}");
     }
     assert_eq!(resumed.load(SeqCst), 0);
 }
 
-/// A server of OpenSSL with one suite that gives this to resume by; it answers a request, if one
-/// comes, and closes. With how many handshakes it resumed.
+/// A server of OpenSSL with one suite and this means of resumption, and its count of resumed
+/// handshakes. It answers a request, if one comes, and closes.
 fn legacy(suite: &str, gives: Gives) -> (Server, Arc<AtomicU64>) {
     let acceptor = resuming_acceptor(rsa(), Suite::parse(suite).unwrap(), gives);
     let resumed = Arc::new(AtomicU64::new(0));
@@ -160,13 +161,14 @@ fn cbc_and_static_rsa_resume_by_ticket_and_by_session_id() {
                 let before = resumed.load(SeqCst);
                 let outcome = run(legacy_plan(&server, suite, operation, "100%"));
                 assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{suite} {gives:?}");
-                let (full, again) = told(&outcome);
+                let (full, again) = kinds_of_handshake(&outcome);
                 assert!(full == 1 && (39..=40).contains(&again), "{suite} {gives:?} {again}");
                 assert!((39..=40).contains(&(resumed.load(SeqCst) - before)));
                 assert_eq!(outcome.latencies.connect_full().len(), 1);
-                // Who resumes makes no key exchange.
-                let mut again = outcome.negotiated.iter().filter(|(told, _)| told.resumed);
-                assert!(again.all(|(told, _)| told.group.is_none()));
+                // A resumed handshake has no key exchange.
+                let mut again =
+                    outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed);
+                assert!(again.all(|(negotiated, _)| negotiated.group.is_none()));
             }
         }
     }
@@ -178,24 +180,24 @@ fn with_openssl_too_the_share_that_is_asked_for_resumes() {
     for (resumption, expected) in [("0%", 0..=0), ("50%", 18..=21), ("70%", 26..=29)] {
         let outcome = run(legacy_plan(&server, "AES128-SHA", Operation::Handshakes, resumption));
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-        let (_, again) = told(&outcome);
+        let (_, again) = kinds_of_handshake(&outcome);
         assert!(expected.contains(&again), "{again} of {resumption}");
     }
 }
 
 #[test]
-fn a_server_of_openssl_that_resumes_nothing_is_told() {
+fn an_openssl_server_that_never_resumes_is_reported() {
     let (server, resumed) = legacy("AES128-SHA", Gives::Nothing);
     for operation in OPERATIONS {
         let outcome = run(legacy_plan(&server, "AES128-SHA", operation, "100%"));
-        assert_eq!((outcome.completed, told(&outcome).1), (40, 0));
+        assert_eq!((outcome.completed, kinds_of_handshake(&outcome).1), (40, 0));
     }
     assert_eq!(resumed.load(SeqCst), 0);
 }
 
-/// rustls's servers by one way each; [`server`] gives session identifiers.
+/// rustls's servers with one means of resumption each; [`server`] uses session identifiers.
 #[test]
-fn tls12_resumes_by_ticket_where_the_server_keeps_no_sessions() {
+fn tls12_resumes_by_ticket_without_a_session_cache() {
     let resumed = Arc::new(AtomicU64::new(0));
     let mut config = config_of(ecdsa(), &[&TLS12]);
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -210,7 +212,10 @@ fn tls12_resumes_by_ticket_where_the_server_keeps_no_sessions() {
     });
     let outcome = run(plan(&server, Version::Tls12, Operation::Handshakes, "100%"));
     assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-    assert!((39..=40).contains(&told(&outcome).1) && (39..=40).contains(&resumed.load(SeqCst)));
+    assert!(
+        (39..=40).contains(&kinds_of_handshake(&outcome).1)
+            && (39..=40).contains(&resumed.load(SeqCst))
+    );
 }
 
 #[test]

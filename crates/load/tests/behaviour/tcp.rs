@@ -9,9 +9,9 @@ use units::Nanos;
 use crate::scripted_server::{
     Plain, Secure, Server, Session, config, finish, read_record, reset, silence,
 };
-use crate::{MILLISECOND, OBJECT, OBJECT_PATH, assert_fails, http, https, kinds, run, told};
+use crate::{MILLISECOND, OBJECT, OBJECT_PATH, assert_fails, http, https, kinds, run, summary};
 
-/// Shorter than any test waits, longer than an honest answer takes.
+/// Shorter than any test's limit, longer than an honest answer takes.
 const STALL: Nanos = Nanos(200 * MILLISECOND);
 
 #[test]
@@ -27,7 +27,7 @@ fn a_port_without_a_server_refuses() {
 
 #[test]
 fn an_address_without_a_way_to_it_is_unreachable() {
-    // The broadcast address of 127.0.0.0/8, to which the kernel connects nobody.
+    // The broadcast address of 127.0.0.0/8, to which the kernel makes no connection.
     let address = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
     assert_fails(https(address, "/"), ErrorKind::Unreachable);
     assert_fails(http(address, "/"), ErrorKind::Unreachable);
@@ -111,7 +111,7 @@ fn closing_before_an_answer() {
         assert!(
             outcome.completed == 0 && kinds(&outcome).iter().all(is_either),
             "{}",
-            told(&outcome)
+            summary(&outcome)
         );
     }
 

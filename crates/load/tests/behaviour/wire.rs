@@ -1,4 +1,4 @@
-//! Bytes that stop, trickle or are too many, in the middle of records, with every kind of records:
+//! Bytes that stop, trickle or are too many, in the middle of records, with every kind of record:
 //! TLS 1.3, AEAD and CBC of TLS 1.2; walked and opened whole.
 
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ fn interrupted(accept: Accept, then: fn(&mut dyn Session) -> io::Result<()>) -> 
     })
 }
 
-/// All operations fail in this way with every kind of records, however they are received.
+/// All operations fail in this way with every kind of record, walked or opened whole.
 #[track_caller]
 fn assert_interrupted(then: fn(&mut dyn Session) -> io::Result<()>, kind: ErrorKind) {
     for (accept, suite) in stacks() {

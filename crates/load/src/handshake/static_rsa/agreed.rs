@@ -1,4 +1,4 @@
-//! The client has sent its Finished: the server's is awaited.
+//! The state after the client's Finished: the server's is awaited.
 
 use super::flight::kind;
 use super::secrets::{Master, Side};
@@ -7,7 +7,7 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated};
 use crate::record::{Opener, Sealer};
 
-/// Keys that both have, if the server's Finished proves it.
+/// The keys, not confirmed until the server's Finished.
 pub(super) struct Agreed {
     pub(super) opener: Opener,
     pub(super) sealer: Sealer,
@@ -18,7 +18,7 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    /// Takes a message with its header of four bytes, which must be the server's Finished behind this
+    /// Checks that a message, with its header of four bytes, is the server's Finished after this
     /// transcript.
     pub(super) fn check(&self, message: &[u8], transcript: &Transcript) -> Result<(), Refusal> {
         match message[0] {
@@ -33,13 +33,13 @@ impl Agreed {
         }
     }
 
-    /// What the server's Finished has proven.
+    /// The result, once the server's Finished has confirmed the keys.
     pub(super) fn established(self) -> Established {
         Established {
             opener: self.opener,
             sealer: self.sealer,
             negotiated: self.negotiated,
-            // The server signs nothing: that it has the key shows in its Finished.
+            // The server signs nothing. Its Finished proves that it has the private key.
             is_signature_verified: false,
             post_handshake: None,
         }

@@ -1,4 +1,4 @@
-//! A ClientHello was sent: what the server answers, message by message, up to the client's Finished (RFC
+//! The state after the ClientHello: takes the server's messages up to the client's Finished (RFC
 //! 5246, section 7.3).
 
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::record::{Opener, Sealer, content_type};
 /// An empty list of certificates (RFC 5246, section 7.4.6).
 const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
 
-/// What is awaited of the server's answer.
+/// The next message that the server must send.
 pub(super) enum Asked {
     ServerHello {
-        /// The client's.
+        /// The client's random.
         random: [u8; 32],
     },
     Certificate(Chosen),
     Done {
         chosen: Chosen,
         server: Arc<Accepted>,
-        /// Whether the server wants a certificate of the client.
+        /// Whether the server has requested a certificate.
         wants_certificate: bool,
     },
 }
@@ -52,8 +52,8 @@ impl Asked {
     ) -> Result<Stage, Refusal> {
         let (kind, body) = (message[0], &message[4..]);
         let next = match (self, kind) {
-            // It is in no transcript, and a client that is shaking hands need not answer (RFC 5246,
-            // section 7.4.1.1).
+            // A HelloRequest is not part of the transcript, and a client ignores it during a
+            // handshake (RFC 5246, section 7.4.1.1).
             (asked, kind::HELLO_REQUEST) if body.is_empty() => return Ok(Stage::Asked(asked)),
             (Self::ServerHello { random }, kind::SERVER_HELLO) => {
                 Self::Certificate(Chosen::read(offer, random, body)?)
@@ -87,7 +87,7 @@ impl Asked {
 }
 
 impl Chosen {
-    /// Reads the body of a ServerHello, the answer to one with this random.
+    /// Parses the body of a ServerHello; `random` is the client's.
     fn read(offer: &Offer, random: [u8; 32], body: &[u8]) -> Result<Self, Refusal> {
         const TLS12: u16 = 0x0303;
         let hello = ServerHello::read(body).ok_or_else(|| Refusal::malformed("ServerHello"))?;
@@ -108,7 +108,7 @@ impl Chosen {
         })
     }
 
-    /// Sends the client's part, up to its Finished.
+    /// Sends the client's flight, up to its Finished.
     fn answer(
         self,
         offer: &Offer,

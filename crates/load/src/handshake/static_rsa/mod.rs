@@ -45,8 +45,8 @@ struct Offer {
 }
 
 impl StaticRsaClient {
-    /// One that sends this ClientHello, a record in which `suite` is the only suite, with a random of
-    /// its own in each handshake.
+    /// A client that sends this ClientHello, a record in which `suite` is the only suite, with a
+    /// new random in each handshake.
     pub(super) fn new(
         client_hello: &[u8],
         suite: &'static Suite,
@@ -100,7 +100,7 @@ impl Protocol for StaticRsa {
     fn header(&self, bytes: &[u8]) -> Option<Header> {
         match &self.stage {
             Stage::Asked(Asked::ServerHello { .. }) => header_of(bytes),
-            // Records are of the version that was chosen.
+            // After the ServerHello, records have the negotiated version.
             _ => bytes.first_chunk().and_then(|header| Header::parse(*header)),
         }
     }
@@ -170,7 +170,7 @@ impl Protocol for StaticRsa {
 fn warning(content: &[u8]) -> Result<Option<&[u8]>, Refusal> {
     match *content {
         [1, description] if description != 0 => Ok(None),
-        _ => Err(Refusal::told(content)),
+        _ => Err(Refusal::from_alert(content)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Against OpenSSL's server; against one that says what no honest server does, in `dishonest`.
+//! Handshakes with OpenSSL's server; `dishonest` has those with a server that breaks the rules.
 
 mod dishonest;
 
@@ -83,11 +83,12 @@ fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
                 builder.set_options(master);
             });
             let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
-            let told = established.negotiated;
-            assert_eq!((told.suite, told.version, told.resumed), (suite, Version::Tls12, false));
-            assert_eq!((told.group, told.signature_scheme), (None, None));
-            assert_eq!(told.certificate_key, Some(CertificateKey::Rsa(2048)));
-            assert_eq!(told.encrypt_then_mac, wants_etm == Some(true), "{suite}");
+            let negotiated = established.negotiated;
+            assert_eq!((negotiated.suite, negotiated.version), (suite, Version::Tls12));
+            assert!(!negotiated.resumed, "{suite}");
+            assert_eq!((negotiated.group, negotiated.signature_scheme), (None, None));
+            assert_eq!(negotiated.certificate_key, Some(CertificateKey::Rsa(2048)));
+            assert_eq!(negotiated.encrypt_then_mac, wants_etm == Some(true), "{suite}");
             assert!(!established.is_signature_verified);
             assert_keys_agree(established, &mut server);
         }
@@ -95,7 +96,7 @@ fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
 }
 
 #[test]
-fn where_the_server_s_bytes_are_cut_changes_nothing() {
+fn the_servers_bytes_may_be_cut_anywhere() {
     for piece in [1, 2, 5, 6, 100] {
         let mut server = openssl_server(identity(), |_| {});
         let plan = plan(suite("AES128-SHA"));
@@ -105,7 +106,7 @@ fn where_the_server_s_bytes_are_cut_changes_nothing() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+fn a_certificate_request_is_answered_with_an_empty_list() {
     let mut server = openssl_server(identity(), |builder| {
         builder.set_verify(SslVerifyMode::PEER);
     });
@@ -115,7 +116,7 @@ fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
     assert!(server.ssl().peer_certificate().is_none());
 }
 
-/// What a handshake sends first.
+/// The ClientHello of a handshake.
 fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -123,7 +124,7 @@ fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
 }
 
 #[test]
-fn client_hellos_are_openssl_s_but_for_their_random() {
+fn client_hellos_equal_openssls_except_for_the_random() {
     for suite in suites() {
         let fixed = client_of(&plan(suite));
         let fresh = TlsPlan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
@@ -136,7 +137,7 @@ fn client_hellos_are_openssl_s_but_for_their_random() {
     }
 }
 
-/// The ClientKeyExchange that OpenSSL's server, which is new, is sent.
+/// The ClientKeyExchange that the client sends to a new OpenSSL server.
 fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
     let mut server = openssl_server(identity, |_| {});
     let mut handshake = client.start().unwrap();
@@ -185,7 +186,7 @@ fn resumption_is_left_to_openssl() {
 }
 
 #[test]
-fn no_changed_byte_of_what_the_server_says_goes_unnoticed() {
+fn any_changed_byte_of_the_servers_messages_is_noticed() {
     let client = client_of(&plan(suite("AES128-SHA")));
     let mut first = openssl_server(identity(), |_| {});
     assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
@@ -207,7 +208,7 @@ fn no_changed_byte_of_what_the_server_says_goes_unnoticed() {
                         None => is_past = true,
                     }
                 }
-                // One whose length has grown may await more.
+                // A message whose length byte has grown may wait for more bytes.
                 if matches!(result, Ok(None)) {
                     result = handshake.advance(&mut received, &mut to_send);
                 }
@@ -253,7 +254,7 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
     ] {
         let fixed = verdict(file, host, KeyExchangeMode::Fixed);
         assert_eq!(fixed.is_ok(), is_trusted, "{host}: {fixed:?}");
-        // The same words, too.
+        // The descriptions are the same, too.
         assert_eq!(fixed, verdict(file, host, KeyExchangeMode::Fresh), "{host}");
         if let Err((kind, _)) = fixed {
             assert_eq!(kind, ErrorKind::Authentication);

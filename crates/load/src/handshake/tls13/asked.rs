@@ -1,4 +1,4 @@
-//! A ClientHello was sent: what the server answers to it, a choice or a wish for another.
+//! The state after a ClientHello: takes the ServerHello or HelloRetryRequest.
 
 use ::tls::PrfHash;
 
@@ -12,7 +12,7 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::put_records;
 use crate::record::content_type;
 
-/// What awaits a ServerHello.
+/// The ClientHello that was sent, and what came before it.
 pub(super) struct Asked {
     /// The last ClientHello.
     pub(super) message: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What follows the server's answer.
+    /// Takes the server's answer and returns the next stage.
     pub(super) fn answered(
         self,
         offer: &Offer,

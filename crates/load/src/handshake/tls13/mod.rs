@@ -58,8 +58,9 @@ struct Offer {
 }
 
 impl Tls13Client {
-    /// One that offers what this configuration of rustls offers, whose key exchange is fixed and
-    /// whose only version is TLS 1.3; `None` where that is more than is known here.
+    /// A client that offers what this configuration of rustls offers, whose key exchange is fixed
+    /// and whose only version is TLS 1.3. `None` where the configuration offers something that is
+    /// not implemented here.
     pub(super) fn new(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -124,12 +125,12 @@ impl Protocol for Tls13 {
     ) -> Result<Option<&'r [u8]>, Refusal> {
         match (header.content_type, &mut self.stage) {
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
-            (content_type::ALERT, _) => Err(Refusal::told(body)),
+            (content_type::ALERT, _) => Err(Refusal::from_alert(body)),
             (content_type::HANDSHAKE, Stage::Asked(_)) => Ok(Some(body)),
             (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {
                 match opened(&mut protected.opener, header, body)? {
                     (content_type::HANDSHAKE, content) => Ok(Some(content)),
-                    (content_type::ALERT, content) => Err(Refusal::told(content)),
+                    (content_type::ALERT, content) => Err(Refusal::from_alert(content)),
                     _ => Err(Refusal::unexpected("data before the handshake's end")),
                 }
             }

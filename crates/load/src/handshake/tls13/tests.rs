@@ -1,4 +1,4 @@
-//! Against OpenSSL's server and rustls's, and against one that says what no honest server does.
+//! Handshakes with OpenSSL's server, rustls's, and a server that breaks the rules.
 
 use std::sync::OnceLock;
 
@@ -67,7 +67,7 @@ fn without_tickets(builder: &mut SslContextBuilder) {
 }
 
 #[test]
-fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
+fn openssl_agrees_with_every_suite_group_and_kind_of_key() {
     let groups = [Group::X25519, Group::Secp256r1, Group::Secp384r1];
     let keys = [
         CertificateKey::Rsa(2048),
@@ -106,7 +106,7 @@ fn updated(server: &mut SslStream<Wire>, is_requested: bool, content: &[u8]) -> 
 
 /// Own handshakes and rustls's, with every suite.
 #[test]
-fn openssl_s_key_updates_are_followed_and_answered() {
+fn openssls_key_updates_are_followed_and_answered() {
     const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong";
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let modes = [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh];
@@ -136,7 +136,7 @@ fn openssl_s_key_updates_are_followed_and_answered() {
 }
 
 #[test]
-fn where_the_server_s_bytes_are_cut_changes_nothing() {
+fn the_servers_bytes_may_be_cut_anywhere() {
     for piece in [1, 2, 5, 6, 100] {
         let mut server = openssl_server(CertificateKey::Rsa(2048), without_tickets);
         let established = with_openssl(&mut *start(&plan()), &mut server, piece).unwrap();
@@ -162,7 +162,7 @@ fn a_server_that_wants_another_group_gets_it() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+fn a_certificate_request_is_answered_with_an_empty_list() {
     let mut server = openssl_server(CertificateKey::EcdsaP256, |builder| {
         without_tickets(builder);
         builder.set_verify(SslVerifyMode::PEER);
@@ -187,11 +187,11 @@ fn signatures_are_verified_in_one_handshake_in_k() {
 }
 
 #[test]
-fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
+fn any_changed_byte_of_the_servers_flight_is_noticed() {
     for at in 0.. {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
-        // Not the first handshake of its client, so its signature is not looked at: the Finished
-        // covers all that was said.
+        // It is not the first handshake of its client, so its signature is not verified: the
+        // Finished covers the whole transcript.
         let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX), Receive::Walk).unwrap();
         let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
@@ -201,7 +201,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
         server.get_mut().incoming = to_send.split_off(0);
         assert!(server.accept().is_err());
         received = std::mem::take(&mut server.get_mut().outgoing);
-        // The versions of ServerHello's record and of the ChangeCipherSpec behind it mean nothing.
+        // The versions of ServerHello's record and of the ChangeCipherSpec after it mean nothing.
         let hello = HEADER + usize::from(u16::from_be_bytes([received[3], received[4]]));
         let Some(byte) = received.get_mut(at) else { break };
         *byte ^= 1;
@@ -244,7 +244,7 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     }
 }
 
-/// What a client says of a server that answers its ClientHello with these messages.
+/// The client's result when the server answers its ClientHello with these messages.
 fn said_to(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Failure> {
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -256,7 +256,7 @@ fn said_to(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Failure> {
         && failure.kind != ErrorKind::Alert
         && failure.kind != ErrorKind::EarlyClose
     {
-        assert!(to_send.len() > before, "no alert tells of {}", failure.seen);
+        assert!(to_send.len() > before, "no alert was sent for {}", failure.seen);
     }
     result
 }
@@ -279,7 +279,7 @@ fn in_record(message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn server_hellos_that_no_honest_server_sends() {
+fn bad_server_hellos_are_refused() {
     use ErrorKind::Handshake;
     const TLS13: (u16, &[u8]) = (43, &[3, 4]);
     let mut share = vec![0, 29];
@@ -317,7 +317,7 @@ fn server_hellos_that_no_honest_server_sends() {
     assert_refused(Handshake, "an empty record", |_| vec![22, 3, 3, 0, 0]);
     assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
     assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
-    assert_refused(ErrorKind::NotTls, "no TLS record", |_| b"HTTP/1.1 400".to_vec());
+    assert_refused(ErrorKind::NotTls, "not a TLS record", |_| b"HTTP/1.1 400".to_vec());
     assert_refused(Handshake, "a malformed record", |client| {
         [in_record(&puppet::server_hello(client)), b"HTTP/1.1 400".to_vec()].concat()
     });
@@ -326,7 +326,7 @@ fn server_hellos_that_no_honest_server_sends() {
 }
 
 #[test]
-fn retries_that_no_honest_server_asks_for() {
+fn bad_retry_requests_are_refused() {
     const TLS13: (u16, &[u8]) = (43, &[3, 4]);
     let retry = |client: &[u8], extensions: &[(u16, &[u8])]| {
         let all = [&[TLS13], extensions].concat();
@@ -349,7 +349,7 @@ fn retries_that_no_honest_server_asks_for() {
         let hello = puppet::answer(&[5; 32], session_of(client), 0x1302, &[TLS13, (51, &share)]);
         [retry(client, &[(51, &[0, 23])]), in_record(&hello)].concat()
     });
-    // A cookie alone is a reason, and comes back.
+    // A cookie alone is a reason for a retry, and the client repeats it.
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -384,7 +384,7 @@ fn certificate_verify(scheme: u16, signature: &[u8]) -> Vec<u8> {
 
 const NO_EXTENSIONS: [u8; 2] = [0, 0];
 
-/// Plays the honest server's part up to this message.
+/// A puppet that has sent an honest server's messages up to this one.
 fn puppet_until(client_hello: &[u8], stop_before: u8) -> Puppet {
     let mut puppet = Puppet::new(client_hello).unwrap();
     type Say = fn(&Puppet) -> Vec<u8>;
@@ -405,7 +405,7 @@ fn puppet_until(client_hello: &[u8], stop_before: u8) -> Puppet {
 }
 
 #[test]
-fn the_puppet_is_believed_when_it_is_honest() {
+fn an_honest_puppet_is_accepted() {
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -415,7 +415,7 @@ fn the_puppet_is_believed_when_it_is_honest() {
 }
 
 #[test]
-fn protected_messages_that_no_honest_server_sends() {
+fn bad_protected_messages_are_refused() {
     use ErrorKind::{Authentication, Handshake};
     let refused = |kind, seen: &str, stop_before, content_type: u8, content: &[u8]| {
         assert_refused(kind, seen, |client| {
@@ -432,7 +432,8 @@ fn protected_messages_that_no_honest_server_sends() {
     };
     let (first, second) = (kind::ENCRYPTED_EXTENSIONS, kind::CERTIFICATE);
     let (third, last) = (kind::CERTIFICATE_VERIFY, kind::FINISHED);
-    // Application protocols and early data were not offered, and versions are not answered here.
+    // Application protocols and early data were not offered, and supported_versions does not belong
+    // here.
     for kind in [16, 42, 43, 51] {
         let seen = format!("extension {kind}, which was not offered");
         refused(Handshake, &seen, first, handshake, &extensions(&[(kind, &[])]));
