@@ -9,11 +9,11 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use units::Nanos;
 
-use crate::asks::Asks;
 use crate::coalescing::Coalescing;
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
+use crate::requests::Requests;
 use crate::socket::{Socket, Use};
 use crate::window::Window;
 use crate::{Operation, Plan};
@@ -54,7 +54,7 @@ pub(crate) struct Context<'a> {
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
-    pub(crate) asks: Asks,
+    pub(crate) requests: Requests,
     /// What is known of the lengths of the server's records.
     pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
@@ -95,7 +95,7 @@ impl<'a> Context<'a> {
             client,
             recorder,
             scratch,
-            asks: Asks::new(plan, thread),
+            requests: Requests::new(plan, thread),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,

@@ -12,7 +12,6 @@
 
 mod advice;
 mod arrival;
-mod asks;
 mod coalescing;
 mod connection;
 mod context;
@@ -32,6 +31,7 @@ mod randomness;
 mod receive;
 mod record;
 mod recorder;
+mod requests;
 mod schedule;
 mod share;
 mod socket;

@@ -84,7 +84,7 @@ impl FromStr for Mix {
             let (name, share) = match item.split_once(char::is_whitespace) {
                 Some((name, share)) => (name, thousandths(share.trim())),
                 None if items.len() == 1 => (*item, Some(WHOLE)),
-                None => return wrong(format!("gives `{item}` no share")),
+                None => return wrong(format!("needs a share for `{item}`")),
             };
             let path = match (name.parse::<Bytes>(), is_path(name)) {
                 (Ok(size), _) => objects::path(size),
@@ -96,7 +96,7 @@ impl FromStr for Mix {
                 }
             };
             let Some(share) = share.filter(|share| *share > 0) else {
-                return wrong(format!("gives `{name}` a share that is none"));
+                return wrong(format!("has an invalid share for `{name}`"));
             };
             if portions.iter().any(|other| other.path == path) {
                 return wrong(format!("has `{name}` twice"));
@@ -105,7 +105,7 @@ impl FromStr for Mix {
         }
         match portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>() {
             sum if sum == u64::from(WHOLE) => Ok(Self(portions)),
-            sum => wrong(format!("has shares of {} in all, not of 100%", in_percent(sum))),
+            sum => wrong(format!("has shares of {} in all instead of 100%", in_percent(sum))),
         }
     }
 }
@@ -181,14 +181,14 @@ mod tests {
     fn what_is_no_mix_says_why() {
         for (text, why) in [
             ("", "neither a path nor a size"),
-            ("1KiB, 1MiB", "gives `1KiB` no share"),
-            ("1KiB 90%, 1MiB 9%", "has shares of 99% in all, not of 100%"),
+            ("1KiB, 1MiB", "needs a share for `1KiB`"),
+            ("1KiB 90%, 1MiB 9%", "has shares of 99% in all instead of 100%"),
             ("1KiB 90%, 1MiB 10.001%", "has shares of 100.001% in all"),
             ("1KiB 50%, 1024B 50%", "has `1024B` twice"),
-            ("1KiB 100%, 1MiB 0%", "gives `1MiB` a share that is none"),
-            ("1KiB 9e1%, 1MiB 10%", "gives `1KiB` a share that is none"),
-            ("1KiB 101%", "gives `1KiB` a share that is none"),
-            ("1KiB x9, 1MiB x1", "gives `1KiB` a share that is none"),
+            ("1KiB 100%, 1MiB 0%", "has an invalid share for `1MiB`"),
+            ("1KiB 9e1%, 1MiB 10%", "has an invalid share for `1KiB`"),
+            ("1KiB 101%", "has an invalid share for `1KiB`"),
+            ("1KiB x9, 1MiB x1", "has an invalid share for `1KiB`"),
             ("a 50%, /b 50%", "neither a path nor a size"),
             ("/\u{e9} 50%, /b 50%", "neither a path nor a size"),
             ("1024", "neither a path nor a size"),

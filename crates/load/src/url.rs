@@ -70,7 +70,7 @@ impl Url {
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The name has no address.
-    #[error("{0}; is the name right?")]
+    #[error("{0}; check the host name")]
     Resolve(#[from] io::Error),
     /// One of the addresses belongs to another host.
     #[error("it is at {0}, which is not this machine's loopback")]
@@ -97,7 +97,7 @@ impl FromStr for Url {
         let wrong = |why: &str| {
             format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB")
         };
-        let uri: http::Uri = text.parse().map_err(|_| wrong("is no URL"))?;
+        let uri: http::Uri = text.parse().map_err(|_| wrong("is not a URL"))?;
         let tls = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
@@ -116,7 +116,7 @@ impl FromStr for Url {
             (Some(0), _) => return Err(wrong("has port 0")),
             (Some(port), _) => port,
             (None, Some((_, rest))) if !rest.ends_with(']') => {
-                return Err(wrong("has a port that is none"));
+                return Err(wrong("has an invalid port"));
             }
             (None, _) if tls => 443,
             (None, _) => 80,
@@ -170,15 +170,15 @@ mod tests {
     #[test]
     fn a_wrong_url_is_refused_with_the_form_to_write() {
         for (text, why) in [
-            ("localhost:8443/x", "is no URL"),
+            ("localhost:8443/x", "is not a URL"),
             ("/bytes", "has no scheme"),
             ("ftp://host/", "is neither http nor https"),
             ("https://user:pass@host/", "has a user name"),
             ("https://host:0/", "has port 0"),
-            ("https://host:99999/", "has a port that is none"),
-            ("https://host:/", "has a port that is none"),
-            ("https://", "is no URL"),
-            ("", "is no URL"),
+            ("https://host:99999/", "has an invalid port"),
+            ("https://host:/", "has an invalid port"),
+            ("https://", "is not a URL"),
+            ("", "is not a URL"),
         ] {
             let message = text.parse::<Url>().unwrap_err();
             assert!(message.contains(why), "{text}: {message}");

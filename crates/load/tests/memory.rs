@@ -134,7 +134,7 @@ fn a_waiting_connection_costs_little() {
     let (few, many) = (100, 1100);
     // The fixed cost of a load, such as its histograms, is in both.
     let each = (held_by(many) - held_by(few)) / (many - few) as isize;
-    println!("{each} bytes a connection");
+    println!("{each} bytes per connection");
     // None at all would mean that nothing was counted.
-    assert!((500..=MOST).contains(&each), "{each} bytes a connection");
+    assert!((500..=MOST).contains(&each), "{each} bytes per connection");
 }

@@ -104,7 +104,7 @@ impl Open {
                 Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
                 Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
             };
-            let seen = format!("no progress of {what} for {}", context.plan.timeout);
+            let seen = format!("{what} made no progress for {}", context.plan.timeout);
             return Err(Failure::new(kind, seen));
         }
         if self.mark > 1 && idle > patience(context.took, context.plan.timeout.0) {

@@ -56,21 +56,21 @@ impl Open {
     pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
         let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
-        let object = context.asks.next();
+        let object = context.requests.next();
         if let Some(times) = &mut self.operation {
             times.object = object;
         }
-        let ask = &context.asks[object];
+        let asked = &context.requests[object];
         match sealer {
-            None => self.unsent.extend_from_slice(&ask.request),
+            None => self.unsent.extend_from_slice(&asked.request),
             Some(sealer) => reception
                 .answer_key_update(sealer, &mut self.unsent)
                 .and_then(|()| {
-                    sealer.seal(content_type::APPLICATION_DATA, &ask.request, &mut self.unsent)
+                    sealer.seal(content_type::APPLICATION_DATA, &asked.request, &mut self.unsent)
                 })
                 .ok_or_else(unsealed)?,
         }
-        let expectation = ask.expectation;
+        let expectation = asked.expectation;
         reception.expect(expectation, is_whole);
         if !self.received.is_empty() {
             reception.has_early_bytes();

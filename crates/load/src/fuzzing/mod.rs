@@ -9,7 +9,7 @@ mod handshakes;
 mod heads;
 mod input;
 mod records;
-mod story;
+mod script;
 
 pub use handshakes::{certificate, handshake, server_flight};
 pub use heads::heads;

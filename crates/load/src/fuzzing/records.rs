@@ -1,7 +1,7 @@
 //! Records after a handshake, from a peer that has its keys and is honest or not.
 
 use super::input::Input;
-use super::story::Story;
+use super::script::Script;
 use crate::failure::ErrorKind;
 use crate::receive::line::{End, Layer, Line};
 use crate::receive::{Expectation, Given, LEARNED_FROM, Reception};
@@ -20,7 +20,7 @@ struct Ending {
     failure: Option<ErrorKind>,
 }
 
-/// The input: how records are protected, how they are received, and a [`Story`] of what is sent.
+/// The input: how records are protected, how they are received, and a [`Script`] of what is sent.
 pub fn records(input: &[u8]) {
     let mut input = Input(input);
     let layers: Vec<Layer> = Layer::protected().collect();
@@ -32,7 +32,7 @@ pub fn records(input: &[u8]) {
     let expectation =
         if is_object { Expectation::Object(size as u64) } else { Expectation::Anything };
     let pieces = input.pieces();
-    let story = Story::read(&mut input, layer, size);
+    let script = Script::read(&mut input, layer, size);
 
     let run = |whole: bool, wire: &[u8]| {
         let reception = match has_learned {
@@ -43,23 +43,23 @@ pub fn records(input: &[u8]) {
         let reception = reception.with_post_handshake(kept);
         receive(reception, whole, expectation, &pieces, wire)
     };
-    let (opened, walked) = (run(true, &story.wire), run(false, &story.wire));
-    let untouched = &story.wire[..story.untouched];
+    let (opened, walked) = (run(true, &script.wire), run(false, &script.wire));
+    let untouched = &script.wire[..script.untouched];
     // Where all is opened, only what the peer sealed counts.
     assert_eq!(opened.completed, run(true, untouched).completed, "{layer:?}");
     // The same holds for a walk up to the first altered record.
     assert!(walked.completed.starts_with(&run(false, untouched).completed), "{layer:?} {walked:?}");
     // A walk proves the number of records: each response that counts ends with a record in its
     // original place.
-    assert!(walked.ends.iter().all(|end| story.in_place.contains(end)), "{layer:?} {walked:?}");
+    assert!(walked.ends.iter().all(|end| script.in_place.contains(end)), "{layer:?} {walked:?}");
     // It does not see the content of the records before that one, so it counts what such records
     // would hold there. In CBC records a flipped bit can change that.
-    if !(story.is_flipped && layer.opener().tail() > 0) {
-        let resealed = run(false, &story.resealed).completed;
+    if !(script.is_flipped && layer.opener().tail() > 0) {
+        let resealed = run(false, &script.resealed).completed;
         assert!(resealed.starts_with(&walked.completed), "{layer:?} {walked:?} {resealed:?}");
     }
-    if story.is_honest && !has_learned {
-        assert_same(&opened, &walked, story.hides_amounts);
+    if script.is_honest && !has_learned {
+        assert_same(&opened, &walked, script.hides_amounts);
     }
 }
 

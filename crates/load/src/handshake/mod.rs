@@ -3,12 +3,12 @@
 
 #[cfg(test)]
 mod against_openssl;
-mod dial;
 mod driver;
 mod fixed_group;
 mod fixed_hybrid;
 mod openssl;
 mod refusal;
+mod resuming_share;
 mod rustls;
 mod server_flight;
 mod sessions;

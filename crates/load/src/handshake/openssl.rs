@@ -22,8 +22,8 @@ use openssl::x509::verify::X509VerifyFlags;
 use openssl::x509::{X509, X509VerifyResult};
 use tls::{CertificateKey, Group, Suite, Version};
 
-use super::dial::Dial;
 use super::refusal::Refusal;
+use super::resuming_share::ResumingShare;
 use super::server_flight::Sniffer;
 use super::static_rsa::StaticRsaClient;
 use super::wire::begins_with_record;
@@ -38,7 +38,7 @@ pub(super) struct OpenSslClient {
     /// Never resumes.
     full: SslContext,
     resuming: SslContext,
-    dial: Dial,
+    resuming_share: ResumingShare,
     /// The newest session of `resuming`.
     session: Arc<Mutex<Option<SslSession>>>,
     /// The certificate that was seen last.
@@ -67,7 +67,7 @@ impl OpenSslClient {
             fixed: None,
             full: context(false)?,
             resuming: context(true)?,
-            dial: Dial::new(plan.resumption),
+            resuming_share: ResumingShare::new(plan.resumption),
             session: Arc::default(),
             seen: Arc::default(),
             host: host.to_owned(),
@@ -181,14 +181,14 @@ fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
     match X509::stack_from_pem(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         _ => Err(PlanError(format!(
-            "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+            "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
         ))),
     }
 }
 
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let resumes = self.dial.next();
+        let resumes = self.resuming_share.next();
         if let Some(fixed) = self.fixed.as_ref().filter(|_| !resumes) {
             return fixed.start();
         }

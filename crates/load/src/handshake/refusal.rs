@@ -71,7 +71,7 @@ impl Refusal {
         Self { failure, alert: Some(42) }
     }
 
-    /// A signature or a Finished that is not the handshake's.
+    /// A signature or a Finished that does not match the handshake.
     pub(super) fn unauthentic(seen: &str) -> Self {
         Self::new(ErrorKind::Authentication, seen, 51)
     }

@@ -16,9 +16,9 @@ use rustls::{
 };
 use tls::{Cipher, Group, Suite, Version};
 
-use super::dial::Dial;
 use super::fixed_group::fixed;
 use super::refusal::Refusal;
+use super::resuming_share::ResumingShare;
 use super::sessions::Sessions;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
@@ -35,7 +35,7 @@ struct RustlsClient {
     full: Arc<ClientConfig>,
     /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
-    dial: Dial,
+    resuming_share: ResumingShare,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     receive: Receive,
@@ -66,7 +66,7 @@ pub(super) fn client(
 impl RustlsClient {
     fn new(plan: &TlsPlan, host: &str, verify: OneIn, receive: Receive) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| PlanError(format!("`{host}` is no server name that TLS can carry")))?;
+            .map_err(|_| PlanError(format!("`{host}` is not a server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
         let roots = match &plan.trust {
             Trust::Anyone => None,
@@ -85,14 +85,14 @@ impl RustlsClient {
         config.resumption = Resumption::store(Arc::new(Sessions::default()));
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
-        let (full, dial) = (Arc::new(config), Dial::new(plan.resumption));
-        Ok(Self { full, resuming, dial, verifier, name, receive })
+        let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
+        Ok(Self { full, resuming, resuming_share, verifier, name, receive })
     }
 }
 
 impl Client for RustlsClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let keeps_tickets = self.dial.next();
+        let keeps_tickets = self.resuming_share.next();
         let config = if keeps_tickets { &self.resuming } else { &self.full };
         let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
@@ -159,7 +159,7 @@ fn trusted(trust: &Trust) -> Result<Trusted, PlanError> {
                 })?;
             if certificates.is_empty() {
                 return Err(PlanError(format!(
-                    "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+                    "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
                 )));
             }
             for certificate in certificates {

@@ -170,9 +170,9 @@ impl Peer {
         let mut rest = content;
         let mut records = Vec::new();
         for size in sizes {
-            let (here, behind) = rest.split_at((*size).min(rest.len()));
+            let (here, after) = rest.split_at((*size).min(rest.len()));
             records.push(self.data(here));
-            rest = behind;
+            rest = after;
         }
         records.extend(rest.chunks(1 << 14).map(|here| self.data(here)));
         records

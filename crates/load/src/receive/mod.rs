@@ -372,7 +372,7 @@ impl Reception {
                 let header = bytes
                     .first_chunk::<HEADER>()
                     .and_then(|bytes| Header::parse(*bytes))
-                    .ok_or_else(|| lost("bytes that are no record header"))?;
+                    .ok_or_else(|| lost("bytes that are not a record header"))?;
                 let next = self.after_header(header)?;
                 self.set_step(next);
                 Ok((HEADER, Given::More))
@@ -396,7 +396,7 @@ impl Reception {
                     .open_known(header, body, |content| {
                         response.is_some_and(|response| response.knows(content))
                     })
-                    .ok_or_else(|| lost("a record that is not authentic in its place"))?;
+                    .ok_or_else(|| lost("a record that is not authentic at its sequence number"))?;
                 if self.proof == Proof::Asked {
                     self.proof = Proof::Given;
                 }
@@ -423,7 +423,7 @@ impl Reception {
                 let tail = opener.tail();
                 let plaintext = opener
                     .plaintext_by_tail(length, &bytes[..tail])
-                    .ok_or_else(|| lost("a record whose padding is longer than itself"))?;
+                    .ok_or_else(|| lost("a record with more padding than it can hold"))?;
                 if plaintext > MOST_PLAINTEXT {
                     return Err(too_full());
                 }
@@ -601,7 +601,7 @@ impl Reception {
             _ => return Err(lost("a malformed KeyUpdate")),
         };
         if !is_last {
-            return Err(lost("more in a record than may be where keys change"));
+            return Err(lost("more data in a record after which the keys change"));
         }
         self.key_updates += 1;
         if self.key_updates > MOST_KEY_UPDATES {
@@ -610,7 +610,7 @@ impl Reception {
         let to = self.post_handshake.as_mut();
         let next = to.and_then(|to| to.next_protection(Side::Server));
         let (Framing::Tls { opener, .. }, Some(next)) = (&mut self.framing, next) else {
-            return Err(lost("a KeyUpdate, which is followed only where all is decrypted"));
+            return Err(lost("a KeyUpdate, which toll follows only with --receive decrypt"));
         };
         *opener = Opener::new(next, 0);
         self.owes_key_update |= is_requested;
@@ -648,7 +648,7 @@ fn alert(message: &[u8]) -> Result<Given, Failure> {
             ErrorKind::Alert,
             format!("alert {}", crate::handshake::alert_name(*description)),
         )),
-        _ => Err(lost("an alert that is none")),
+        _ => Err(lost("a malformed alert")),
     }
 }
 

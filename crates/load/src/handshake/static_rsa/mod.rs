@@ -9,10 +9,10 @@
 //!
 //! Where the server requests a certificate, the client sends an empty list.
 
-mod agreed;
-mod asked;
+mod finished_sent;
 mod flight;
 mod hello;
+mod hello_sent;
 mod secrets;
 mod server;
 
@@ -29,9 +29,9 @@ use super::{Client, Established, Handshake};
 use crate::failure::Failure;
 use crate::plan::{PlanError, Trust};
 use crate::record::{Header, Sealer, content_type};
-use agreed::Agreed;
-use asked::Asked;
+use finished_sent::FinishedSent;
 use hello::Hello;
+use hello_sent::HelloSent;
 use server::Server;
 
 /// Makes handshakes on one thread.
@@ -80,9 +80,9 @@ struct StaticRsa {
 enum Stage {
     Start,
     /// A ClientHello was sent.
-    Asked(Asked),
+    HelloSent(HelloSent),
     /// The client's Finished was sent.
-    Agreed(Box<Agreed>),
+    FinishedSent(Box<FinishedSent>),
     Over,
 }
 
@@ -93,13 +93,13 @@ impl Protocol for StaticRsa {
         // RFC 5246, appendix E.1.
         put_records(to_send, content_type::HANDSHAKE, [3, 1], &message);
         self.transcript.add(&message);
-        self.stage = Stage::Asked(Asked::ServerHello { random });
+        self.stage = Stage::HelloSent(HelloSent::ServerHello { random });
         Ok(())
     }
 
     fn header(&self, bytes: &[u8]) -> Option<Header> {
         match &self.stage {
-            Stage::Asked(Asked::ServerHello { .. }) => header_of(bytes),
+            Stage::HelloSent(HelloSent::ServerHello { .. }) => header_of(bytes),
             // After the ServerHello, records have the negotiated version.
             _ => bytes.first_chunk().and_then(|header| Header::parse(*header)),
         }
@@ -112,18 +112,18 @@ impl Protocol for StaticRsa {
         is_inside: bool,
     ) -> Result<Option<&'r [u8]>, Refusal> {
         match (header.content_type, &mut self.stage) {
-            (_, Stage::Agreed(agreed)) if agreed.has_changed => {
-                match opened(&mut agreed.opener, header, body)? {
+            (_, Stage::FinishedSent(finished_sent)) if finished_sent.has_changed => {
+                match opened(&mut finished_sent.opener, header, body)? {
                     (content_type::HANDSHAKE, content) => Ok(Some(content)),
                     (content_type::ALERT, content) => warning(content),
                     _ => Err(Refusal::unexpected("data before the handshake's end")),
                 }
             }
             // A message may not continue after it (RFC 5246, section 7.1).
-            (content_type::CHANGE_CIPHER_SPEC, Stage::Agreed(agreed))
+            (content_type::CHANGE_CIPHER_SPEC, Stage::FinishedSent(finished_sent))
                 if *body == [1] && !is_inside =>
             {
-                agreed.has_changed = true;
+                finished_sent.has_changed = true;
                 Ok(None)
             }
             (content_type::HANDSHAKE, _) => Ok(Some(body)),
@@ -139,17 +139,18 @@ impl Protocol for StaticRsa {
         to_send: &mut Vec<u8>,
     ) -> Result<Option<Established>, Refusal> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Asked(asked) => {
-                self.stage = asked.take(&self.offer, &mut self.transcript, message, to_send)?;
+            Stage::HelloSent(hello_sent) => {
+                self.stage =
+                    hello_sent.take(&self.offer, &mut self.transcript, message, to_send)?;
                 Ok(None)
             }
-            Stage::Agreed(agreed) => {
-                let checked = agreed.check(message, &self.transcript);
+            Stage::FinishedSent(finished_sent) => {
+                let checked = finished_sent.check(message, &self.transcript);
                 if checked.is_ok() && is_last {
-                    return Ok(Some(agreed.established()));
+                    return Ok(Some(finished_sent.established()));
                 }
                 // The alert about a refusal is protected, so the keys are kept.
-                self.stage = Stage::Agreed(agreed);
+                self.stage = Stage::FinishedSent(finished_sent);
                 checked?;
                 Err(Refusal::unexpected("more in a record than the last message"))
             }
@@ -159,7 +160,7 @@ impl Protocol for StaticRsa {
 
     fn end(&mut self) -> Option<Sealer> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Agreed(agreed) => Some(agreed.sealer),
+            Stage::FinishedSent(finished_sent) => Some(finished_sent.sealer),
             _ => None,
         }
     }

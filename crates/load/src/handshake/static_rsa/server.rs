@@ -58,7 +58,7 @@ impl Server {
         let certificates =
             flight::certificates(message).ok_or_else(|| Refusal::malformed("Certificate"))?;
         let [own, others @ ..] = &certificates[..] else {
-            return Err(refused("no certificate where there must be one"));
+            return Err(refused("an empty list of certificates"));
         };
         let unread = |_| refused("a certificate that cannot be read");
         let certificate = X509::from_der(own).map_err(unread)?;

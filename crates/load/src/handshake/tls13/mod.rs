@@ -9,9 +9,9 @@
 //! Where the server requests a certificate, the client sends an empty list. Where it asks for another
 //! group (HelloRetryRequest), the client sends that group's share.
 
-mod asked;
 mod flight;
 mod hello;
+mod hello_sent;
 mod mac;
 mod protected;
 #[cfg(any(test, fuzzing))]
@@ -34,9 +34,9 @@ use super::{Client, Established, Handshake};
 use crate::Receive;
 use crate::failure::Failure;
 use crate::record::{Header, Sealer, content_type};
-use asked::Asked;
 use flight::{ServerHello, kind};
 use hello::Hello;
+use hello_sent::HelloSent;
 use protected::Protected;
 use schedule::Beginning;
 use server::Server;
@@ -101,7 +101,7 @@ struct Tls13 {
 enum Stage {
     Start,
     /// A ClientHello was sent.
-    Asked(Box<Asked>),
+    HelloSent(Box<HelloSent>),
     /// The ServerHello was received; records are protected with the handshake's keys.
     Protected(Box<Protected>),
     Over,
@@ -112,8 +112,8 @@ impl Protocol for Tls13 {
         let hello = &self.offer.hello;
         let message = hello.fresh().ok_or_else(|| Refusal::internal("no random bytes"))?;
         Hello::put(to_send, &message, true);
-        let asked = Asked { message, group: hello.group, retried: None };
-        self.stage = Stage::Asked(Box::new(asked));
+        let asked = HelloSent { message, group: hello.group, retried: None };
+        self.stage = Stage::HelloSent(Box::new(asked));
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Protocol for Tls13 {
         match (header.content_type, &mut self.stage) {
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
             (content_type::ALERT, _) => Err(Refusal::from_alert(body)),
-            (content_type::HANDSHAKE, Stage::Asked(_)) => Ok(Some(body)),
+            (content_type::HANDSHAKE, Stage::HelloSent(_)) => Ok(Some(body)),
             (content_type::APPLICATION_DATA, Stage::Protected(protected)) => {
                 match opened(&mut protected.opener, header, body)? {
                     (content_type::HANDSHAKE, content) => Ok(Some(content)),
@@ -135,7 +135,7 @@ impl Protocol for Tls13 {
                 }
             }
             (_, Stage::Over) => Err(Refusal::internal("the handshake is over")),
-            _ => Err(Refusal::unexpected("a record that is not protected as it must be")),
+            _ => Err(Refusal::unexpected("a record with the wrong protection")),
         }
     }
 
@@ -148,15 +148,15 @@ impl Protocol for Tls13 {
         let (kind, body) = (message[0], &message[4..]);
         match (std::mem::replace(&mut self.stage, Stage::Over), kind) {
             // Keys change after these two (RFC 8446, section 5.1).
-            (Stage::Asked(_), kind::SERVER_HELLO) | (Stage::Protected(_), kind::FINISHED)
+            (Stage::HelloSent(_), kind::SERVER_HELLO) | (Stage::Protected(_), kind::FINISHED)
                 if !is_last =>
             {
-                Err(Refusal::unexpected("more in a record than may be where keys change"))
+                Err(Refusal::unexpected("more data in a record after which the keys change"))
             }
-            (Stage::Asked(asked), kind::SERVER_HELLO) => {
+            (Stage::HelloSent(hello_sent), kind::SERVER_HELLO) => {
                 let hello =
                     ServerHello::read(body).ok_or_else(|| Refusal::malformed("ServerHello"))?;
-                self.stage = asked.answered(&self.offer, &hello, message, to_send)?;
+                self.stage = hello_sent.answered(&self.offer, &hello, message, to_send)?;
                 Ok(None)
             }
             (Stage::Protected(mut protected), kind) => {

@@ -105,7 +105,9 @@ impl Protected {
                 let is_signed =
                     || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
                 if is_verified && !is_signed() {
-                    return Err(Refusal::unauthentic("a signature that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a signature that does not match the handshake",
+                    ));
                 }
                 let by = by.clone();
                 self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
@@ -113,7 +115,9 @@ impl Protected {
             (Awaits::Finished(_), kind::FINISHED) => {
                 let expected = self.secrets.server.finished(&self.transcript.hash());
                 if expected.as_ref() != body {
-                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a Finished that does not match the handshake",
+                    ));
                 }
                 self.transcript.add(message);
                 return self.finish(offer.receive, to_send).map(Some);

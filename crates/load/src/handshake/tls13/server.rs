@@ -60,7 +60,7 @@ impl Server {
         let unread =
             || Failure::new(ErrorKind::Authentication, "a certificate that cannot be read");
         let [own, others @ ..] = &certificates[..] else {
-            let seen = "no certificate where there must be one";
+            let seen = "an empty list of certificates";
             return Err(Refusal::certificate(Failure::new(ErrorKind::Authentication, seen)));
         };
         let others: Vec<_> = others.iter().map(|der| CertificateDer::from(*der)).collect();

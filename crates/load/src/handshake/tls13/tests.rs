@@ -300,23 +300,27 @@ fn bad_server_hellos_are_refused() {
     refused(0x1301, &[(43, &[3, 3]), (51, share)], "a version that was not offered");
     refused(0x1399, &[TLS13, (51, share)], "a suite that was not offered");
     refused(0xc02f, &[TLS13, (51, share)], "a suite that was not offered");
-    refused(0x1301, &[TLS13], "a key share of a group without the client's");
-    refused(0x1301, &[TLS13, (51, &other_group)], "a key share of a group without the client's");
-    refused(0x1301, &[TLS13, (51, &short)], "a key share that is none of its group");
+    refused(0x1301, &[TLS13], "a key share of a group for which the client sent none");
+    refused(
+        0x1301,
+        &[TLS13, (51, &other_group)],
+        "a key share of a group for which the client sent none",
+    );
+    refused(0x1301, &[TLS13, (51, &short)], "a key share that is not valid in its group");
     refused(0x1301, &[TLS13, (51, share), (41, &[0, 0])], "that was not offered");
     refused(0x1301, &[TLS13, TLS13, (51, share)], "a malformed ServerHello");
     refused(0x1301, &[TLS13, (51, &[0, 29, 0])], "a malformed ServerHello");
-    assert_refused(Handshake, "another session identifier", |_| {
+    assert_refused(Handshake, "a session identifier that is not the client's", |_| {
         in_record(&puppet::answer(&RANDOM, &[9; 32], 0x1301, &[TLS13, (51, share)]))
     });
-    assert_refused(Handshake, "where keys change", |client| {
+    assert_refused(Handshake, "after which the keys change", |client| {
         let hello = puppet::server_hello(client);
         in_record(&[hello, message(8, &[0, 0])].concat())
     });
     assert_refused(Handshake, "a message of type 8", |_| in_record(&message(8, &[0, 0])));
     assert_refused(Handshake, "an empty record", |_| vec![22, 3, 3, 0, 0]);
-    assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
-    assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
+    assert_refused(Handshake, "the wrong protection", |_| vec![20, 3, 3, 0, 1, 2]);
+    assert_refused(Handshake, "the wrong protection", |_| vec![23, 3, 3, 0, 1, 2]);
     assert_refused(ErrorKind::NotTls, "not a TLS record", |_| b"HTTP/1.1 400".to_vec());
     assert_refused(Handshake, "a malformed record", |client| {
         [in_record(&puppet::server_hello(client)), b"HTTP/1.1 400".to_vec()].concat()
@@ -335,8 +339,8 @@ fn bad_retry_requests_are_refused() {
     let refused = |extensions: &[(u16, &[u8])], seen: &str| {
         assert_refused(ErrorKind::Handshake, seen, |client| retry(client, extensions));
     };
-    refused(&[], "asks for nothing else");
-    refused(&[(51, &[0, 29])], "asks for nothing else");
+    refused(&[], "changes nothing");
+    refused(&[(51, &[0, 29])], "changes nothing");
     refused(&[(51, &[1, 0])], "a group that was not offered");
     refused(&[(51, &[0, 23, 0])], "a malformed ServerHello");
     assert_refused(ErrorKind::Handshake, "a second HelloRetryRequest", |client| {
@@ -454,7 +458,13 @@ fn bad_protected_messages_are_refused() {
     refused(Handshake, "a message of type 13", second, handshake, &twice);
     let cut = message(kind::CERTIFICATE_REQUEST, &[0, 0]);
     refused(Handshake, "a malformed CertificateRequest", second, handshake, &cut);
-    refused(Authentication, "no certificate", second, handshake, &message(second, &[0, 0, 0, 0]));
+    refused(
+        Authentication,
+        "empty list of certificates",
+        second,
+        handshake,
+        &message(second, &[0, 0, 0, 0]),
+    );
     refused(Handshake, "a malformed Certificate", second, handshake, &message(second, &[1, 9]));
     let no_der = message(second, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]);
     refused(Authentication, "", second, handshake, &no_der);
@@ -470,7 +480,7 @@ fn bad_protected_messages_are_refused() {
     refused(Handshake, "extension 18, which was not offered", second, handshake, &unasked);
 
     let signed = |scheme, signature: &[u8]| certificate_verify(scheme, signature);
-    let forged = "a signature that is not the handshake's";
+    let forged = "a signature that does not match the handshake";
     refused(Authentication, forged, third, handshake, &signed(0x0403, &[1; 70]));
     refused(Authentication, forged, third, handshake, &signed(0x0403, &signature(&[0; 32])));
     refused(Authentication, forged, third, handshake, &signed(0x0804, &[1; 256]));
@@ -478,10 +488,10 @@ fn bad_protected_messages_are_refused() {
     let longer = [&signed(0x0403, &[1; 70])[4..], &[0]].concat();
     refused(Handshake, "a malformed CertificateVerify", third, handshake, &message(third, &longer));
 
-    let wrong = "a Finished that is not the handshake's";
+    let wrong = "a Finished that does not match the handshake";
     refused(Authentication, wrong, last, handshake, &message(last, &[0; 32]));
     refused(Authentication, wrong, last, handshake, &message(last, &[]));
-    assert_refused(Handshake, "where keys change", |client| {
+    assert_refused(Handshake, "after which the keys change", |client| {
         let mut puppet = puppet_until(client, kind::FINISHED);
         let finished = puppet.finished();
         puppet.say(content_type::HANDSHAKE, &[finished, message(4, &[0; 9])].concat());
@@ -493,7 +503,7 @@ fn bad_protected_messages_are_refused() {
         puppet.out.extend([1; 40]);
         puppet.out
     });
-    assert_refused(Handshake, "not protected as it must be", |client| {
+    assert_refused(Handshake, "the wrong protection", |client| {
         let mut puppet = puppet_until(client, kind::CERTIFICATE);
         puppet.out.extend(in_record(&certificate()));
         puppet.out

@@ -99,9 +99,9 @@ fn bad_updates_are_refused() {
         (&[&[24, 0, 0, 1, 2]], "a malformed KeyUpdate"),
         (&[&[24, 0, 0, 0]], "a malformed KeyUpdate"),
         (&[&[24, 0, 0, 2, 0, 0]], "a malformed KeyUpdate"),
-        (&[&[24, 0, 0, 1, 0, 4, 0, 0, 0]], "where keys change"),
-        (&[&[24, 0, 0, 1, 0, 24, 0, 0, 1, 0]], "where keys change"),
-        (&[&[24, 0, 0, 1, 0, 4]], "where keys change"),
+        (&[&[24, 0, 0, 1, 0, 4, 0, 0, 0]], "after which the keys change"),
+        (&[&[24, 0, 0, 1, 0, 24, 0, 0, 1, 0]], "after which the keys change"),
+        (&[&[24, 0, 0, 1, 0, 4]], "after which the keys change"),
         // Where one is announced but incomplete, the data after it has the old key.
         (&[&[24, 0, 0, 1], NOT_REQUESTED], "a malformed KeyUpdate"),
     ];

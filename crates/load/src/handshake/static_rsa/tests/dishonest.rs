@@ -201,7 +201,11 @@ fn bad_flights_are_refused() {
     };
     refused(Handshake, "a message of type 2", &[honest_hello()]);
     refused(Handshake, "a message of type 14", &[done()]);
-    refused(Authentication, "no certificate", &[message(kind::CERTIFICATE, &[0, 0, 0])]);
+    refused(
+        Authentication,
+        "empty list of certificates",
+        &[message(kind::CERTIFICATE, &[0, 0, 0])],
+    );
     refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 3, 0, 0, 1])]);
     refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 0, 0])]);
     refused(Authentication, "cannot be read", &[certificate_of(&[9; 40])]);
@@ -239,7 +243,7 @@ fn bad_endings_are_refused() {
             [changed(), seal(&mut sealer, content_type, &content)].concat()
         }
     };
-    let wrong = "a Finished that is not the handshake's";
+    let wrong = "a Finished that does not match the handshake";
     refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[0; 12])));
     refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[])));
     refused(Handshake, "a message of type 4", &protected(22, message(4, &[0; 6])));

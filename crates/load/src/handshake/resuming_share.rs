@@ -7,13 +7,13 @@ use crate::Percent;
 /// Spreads the resuming handshakes evenly: of any number of handshakes in a row, the number that
 /// resumes is exact to one.
 #[derive(Debug)]
-pub(super) struct Dial {
+pub(super) struct ResumingShare {
     share: Percent,
     /// The accumulated share, in hundredths.
     sum: Cell<u16>,
 }
 
-impl Dial {
+impl ResumingShare {
     pub(super) fn new(share: Percent) -> Self {
         Self { share, sum: Cell::new(0) }
     }
@@ -34,8 +34,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_run_of_handshakes_has_the_share(percent in 0u8..=100, skip in 0usize..200, count in 1usize..300) {
-            let dial = Dial::new(Percent::new(percent).unwrap());
-            let resuming = std::iter::repeat_with(|| dial.next()).skip(skip).take(count);
+            let resuming = ResumingShare::new(Percent::new(percent).unwrap());
+            let resuming = std::iter::repeat_with(|| resuming.next()).skip(skip).take(count);
             let resuming = resuming.filter(|resumes| *resumes).count() as f64;
             let exact = count as f64 * f64::from(percent) / 100.0;
             prop_assert!((resuming - exact).abs() <= 1.0, "{resuming} of {count}");

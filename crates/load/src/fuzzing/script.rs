@@ -8,11 +8,11 @@ use super::records::REGULAR;
 use crate::receive::line::{Layer, Peer, head};
 use crate::record::content_type;
 
-/// The most bytes that a story sends.
+/// The most bytes that a script sends.
 const LONGEST: usize = 128 << 10;
 
 /// What a peer sends, and how much of it is honest.
-pub(super) struct Story {
+pub(super) struct Script {
     /// All that is sent.
     pub(super) wire: Vec<u8>,
     /// How many bytes come before the first record that was altered or moved.
@@ -29,7 +29,7 @@ pub(super) struct Story {
     pub(super) hides_amounts: bool,
 }
 
-struct Teller {
+struct Writer {
     peer: Peer,
     /// How many records it has sealed.
     sealed: usize,
@@ -62,10 +62,10 @@ struct Record {
     content: Vec<u8>,
 }
 
-impl Story {
-    /// A story to the end of the input; honest heads promise `size` bytes.
+impl Script {
+    /// A script to the end of the input; honest heads promise `size` bytes.
     pub(super) fn read(input: &mut Input<'_>, layer: Layer, size: usize) -> Self {
-        let mut teller = Teller {
+        let mut writer = Writer {
             peer: layer.peer(),
             sealed: 0,
             wire: Vec::new(),
@@ -76,10 +76,10 @@ impl Story {
             hides_amounts: false,
             object: 0,
         };
-        while !input.is_empty() && teller.wire.len() < LONGEST {
-            teller.step(input, size);
+        while !input.is_empty() && writer.wire.len() < LONGEST {
+            writer.step(input, size);
         }
-        let Teller { wire, unflipped, sent, is_honest, hides_amounts, .. } = teller;
+        let Writer { wire, unflipped, sent, is_honest, hides_amounts, .. } = writer;
         let mut untouched = wire.len();
         // A bit that was flipped twice is unaltered.
         let flipped = wire.iter().zip(&unflipped).position(|(is, was)| is != was);
@@ -109,7 +109,7 @@ impl Story {
     }
 }
 
-impl Teller {
+impl Writer {
     fn step(&mut self, input: &mut Input<'_>, size: usize) {
         match input.byte() % 15 {
             0 => self.head(&head(size)),

@@ -1,4 +1,4 @@
-//! The requests of a load, and which object the next one asks for.
+//! The requests of a load, and the object of the next one.
 
 use std::ops::Index;
 
@@ -14,21 +14,21 @@ const FIRST_STREAM: u64 = 1 << 32;
 
 /// One request and its expected answer.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     pub(crate) request: Vec<u8>,
     pub(crate) expectation: Expectation,
 }
 
 /// The requests of one load thread, by the numbers of the plan's objects.
 #[derive(Debug)]
-pub(crate) struct Asks {
-    asks: Vec<Ask>,
+pub(crate) struct Requests {
+    requests: Vec<Request>,
     /// The cumulative shares, in the same order; the last one is [`WHOLE`].
     up_to: Vec<u32>,
     random: Random,
 }
 
-impl Asks {
+impl Requests {
     /// The requests of the thread with this number.
     pub(crate) fn new(plan: &Plan, thread: usize) -> Self {
         let shares: Vec<u32> = match &plan.objects {
@@ -40,15 +40,15 @@ impl Asks {
             Some(*sum)
         };
         Self {
-            asks: plan.paths().map(|path| Ask::new(plan, path)).collect(),
+            requests: plan.paths().map(|path| Request::new(plan, path)).collect(),
             up_to: shares.into_iter().scan(0, sum).collect(),
             random: Random::new(plan.seed, FIRST_STREAM + thread as u64),
         }
     }
 
-    /// Which object the next request asks for.
+    /// The object of the next request.
     pub(crate) fn next(&mut self) -> usize {
-        if self.asks.len() == 1 {
+        if self.requests.len() == 1 {
             return 0;
         }
         let drawn = self.random.below(WHOLE);
@@ -56,15 +56,15 @@ impl Asks {
     }
 }
 
-impl Index<usize> for Asks {
-    type Output = Ask;
+impl Index<usize> for Requests {
+    type Output = Request;
 
-    fn index(&self, object: usize) -> &Ask {
-        &self.asks[object]
+    fn index(&self, object: usize) -> &Request {
+        &self.requests[object]
     }
 }
 
-impl Ask {
+impl Request {
     fn new(plan: &Plan, path: &str) -> Self {
         let connection = match (plan.operation, plan.close) {
             (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
@@ -89,15 +89,15 @@ mod tests {
     use crate::plan::tests::plan;
     use crate::{Mix, TlsPlan};
 
-    fn asks(mix: &str, seed: u64, thread: usize) -> Asks {
+    fn requests(mix: &str, seed: u64, thread: usize) -> Requests {
         let objects = Some(mix.parse::<Mix>().unwrap());
         let plan = Plan { objects, seed, ..plan("https://localhost/", TlsPlan::any()) };
-        Asks::new(&plan, thread)
+        Requests::new(&plan, thread)
     }
 
     fn drawn(mix: &str, seed: u64, thread: usize, count: usize) -> Vec<usize> {
-        let mut asks = asks(mix, seed, thread);
-        std::iter::repeat_with(|| asks.next()).take(count).collect()
+        let mut requests = requests(mix, seed, thread);
+        std::iter::repeat_with(|| requests.next()).take(count).collect()
     }
 
     #[test]
@@ -124,10 +124,12 @@ mod tests {
 
     #[test]
     fn each_object_has_its_request_and_its_size() {
-        let asks = asks("1KiB 50%, /index.html?x 50%", 0, 0);
-        assert!(asks[0].request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n"));
-        assert!(asks[1].request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
-        assert!(matches!(asks[0].expectation, Expectation::Object(1024)));
-        assert!(matches!(asks[1].expectation, Expectation::Anything));
+        let requests = requests("1KiB 50%, /index.html?x 50%", 0, 0);
+        assert!(
+            requests[0].request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n")
+        );
+        assert!(requests[1].request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
+        assert!(matches!(requests[0].expectation, Expectation::Object(1024)));
+        assert!(matches!(requests[1].expectation, Expectation::Anything));
     }
 }

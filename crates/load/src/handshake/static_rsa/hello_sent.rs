@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::tls::Version;
 
-use super::agreed::Agreed;
+use super::finished_sent::FinishedSent;
 use super::flight::{self, ServerHello, kind};
 use super::secrets::{Master, Randoms, Side};
 use super::server::Accepted;
@@ -20,7 +20,7 @@ use crate::record::{Opener, Sealer, content_type};
 const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
 
 /// The next message that the server must send.
-pub(super) enum Asked {
+pub(super) enum HelloSent {
     ServerHello {
         /// The client's random.
         random: [u8; 32],
@@ -41,7 +41,7 @@ pub(super) struct Chosen {
     extended_master_secret: bool,
 }
 
-impl Asked {
+impl HelloSent {
     /// Takes a message with its header of four bytes; `to_send` is what answers it.
     pub(super) fn take(
         self,
@@ -54,7 +54,9 @@ impl Asked {
         let next = match (self, kind) {
             // A HelloRequest is not part of the transcript, and a client ignores it during a
             // handshake (RFC 5246, section 7.4.1.1).
-            (asked, kind::HELLO_REQUEST) if body.is_empty() => return Ok(Stage::Asked(asked)),
+            (hello_sent, kind::HELLO_REQUEST) if body.is_empty() => {
+                return Ok(Stage::HelloSent(hello_sent));
+            }
             (Self::ServerHello { random }, kind::SERVER_HELLO) => {
                 Self::Certificate(Chosen::read(offer, random, body)?)
             }
@@ -75,14 +77,14 @@ impl Asked {
                     return Err(Refusal::malformed("ServerHelloDone"));
                 }
                 transcript.add(message);
-                let agreed =
+                let finished_sent =
                     chosen.answer(offer, &server, wants_certificate, transcript, to_send)?;
-                return Ok(Stage::Agreed(Box::new(agreed)));
+                return Ok(Stage::FinishedSent(Box::new(finished_sent)));
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         };
         transcript.add(message);
-        Ok(Stage::Asked(next))
+        Ok(Stage::HelloSent(next))
     }
 }
 
@@ -116,7 +118,7 @@ impl Chosen {
         wants_certificate: bool,
         transcript: &mut Transcript,
         to_send: &mut Vec<u8>,
-    ) -> Result<Agreed, Refusal> {
+    ) -> Result<FinishedSent, Refusal> {
         let Self { randoms, encrypt_then_mac, extended_master_secret } = self;
         let (suite, hash) = (offer.suite, offer.suite.prf);
         let mut flight = Vec::with_capacity(7 + server.exchange.len());
@@ -154,6 +156,6 @@ impl Chosen {
             encrypt_then_mac,
             resumed: false,
         };
-        Ok(Agreed { opener, sealer, master, negotiated, has_changed: false })
+        Ok(FinishedSent { opener, sealer, master, negotiated, has_changed: false })
     }
 }

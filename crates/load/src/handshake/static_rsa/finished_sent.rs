@@ -8,7 +8,7 @@ use crate::handshake::{Established, Negotiated};
 use crate::record::{Opener, Sealer};
 
 /// The keys, not confirmed until the server's Finished.
-pub(super) struct Agreed {
+pub(super) struct FinishedSent {
     pub(super) opener: Opener,
     pub(super) sealer: Sealer,
     pub(super) master: Master,
@@ -17,7 +17,7 @@ pub(super) struct Agreed {
     pub(super) has_changed: bool,
 }
 
-impl Agreed {
+impl FinishedSent {
     /// Checks that a message, with its header of four bytes, is the server's Finished after this
     /// transcript.
     pub(super) fn check(&self, message: &[u8], transcript: &Transcript) -> Result<(), Refusal> {
@@ -25,7 +25,9 @@ impl Agreed {
             kind::FINISHED if self.has_changed => {
                 let expected = self.master.finished(Side::Server, &transcript.hash());
                 if expected != message[4..] {
-                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a Finished that does not match the handshake",
+                    ));
                 }
                 Ok(())
             }
