@@ -10,7 +10,7 @@ use crate::PeerError;
 use crate::report::{Report, count_before, failures, field, negotiated};
 
 /// # Errors
-/// None: what of TLS h2load cannot be told, its report shows.
+/// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
 pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
     let mut arguments = vec![
@@ -36,13 +36,13 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
 }
 
 /// # Errors
-/// What its report lacks.
+/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let line = |label: &str| field(text, label).ok_or_else(|| format!("has no line `{label}`"));
     let finished = line("finished in ")?;
     let time = finished.split(',').next().unwrap_or_default();
     let duration: Nanos =
-        time.parse().map_err(|_| format!("says `finished in {finished}`, which is no time"))?;
+        time.parse().map_err(|_| format!("says `finished in {finished}`, which is not a time"))?;
     let requests = line("requests:")?;
     let statuses = line("status codes:")?;
     let of_status = |class: &str| count_before(statuses, class);
@@ -65,8 +65,8 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
     })
 }
 
-/// Its data holds what came before and after its window too, its total does not, but holds the
-/// heads: the lesser of the two.
+/// Its "data" includes bytes from before and after its window. Its "total" does not, but includes
+/// the heads. The result is the lesser of the two.
 fn body(traffic: &str) -> Result<u64, String> {
     let without_heads = exact(traffic, "total")?.saturating_sub(exact(traffic, "headers")?);
     Ok(exact(traffic, "data")?.min(without_heads))

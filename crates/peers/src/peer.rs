@@ -13,7 +13,7 @@ pub enum Peer {
     Wrk,
     /// ApacheBench: one thread, requests.
     Ab,
-    /// h2load of nghttp2, told to speak HTTP/1.1: many threads, requests on kept connections.
+    /// h2load of nghttp2 with HTTP/1.1: many threads, requests on kept connections.
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,
@@ -63,7 +63,7 @@ impl Peer {
         }
     }
 
-    /// What makes it print its version.
+    /// The option that prints its version.
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
             Self::Wrk | Self::H2load => "--version",
@@ -72,7 +72,7 @@ impl Peer {
         }
     }
 
-    /// How many threads it has once it makes its load.
+    /// How many threads it has while it makes its load.
     pub(crate) fn threads(self, plan: &Plan) -> usize {
         match self {
             // The first thread starts the others and waits.
@@ -81,7 +81,7 @@ impl Peer {
         }
     }
 
-    /// Whether SIGINT makes it end with its report; others end without one.
+    /// Whether it prints its report on SIGINT; others end without one.
     pub(crate) fn reports_when_interrupted(self) -> bool {
         match self {
             Self::Wrk | Self::Ab => true,
@@ -90,17 +90,17 @@ impl Peer {
     }
 
     /// Whether it prints what a connection negotiated.
-    pub(crate) fn tells_negotiated(self) -> bool {
+    pub(crate) fn reports_negotiated(self) -> bool {
         match self {
             Self::Ab | Self::H2load => true,
             Self::Wrk | Self::STime => false,
         }
     }
 
-    /// What it says of itself when it has ended, read.
+    /// Parses its output after its end.
     ///
     /// # Errors
-    /// What its report lacks, or where it is not of the form that is known.
+    /// What is missing in its report, or where its form is unknown.
     pub(crate) fn read(self, text: &str, plan: &Plan) -> Result<Report, String> {
         match self {
             Self::Wrk => wrk::read(text, plan),
@@ -110,7 +110,7 @@ impl Peer {
         }
     }
 
-    /// What to keep in mind when its figures are read.
+    /// A caution for readers of its figures.
     pub(crate) fn caution(self, plan: &Plan) -> &'static str {
         match (self, plan.operation) {
             (Self::Wrk, Operation::OneRequestPerConnection) => {
@@ -121,7 +121,7 @@ impl Peer {
                 "wrk counts 3xx as success, and the heads of responses among the bytes unless the \
                  object is a generated one; compare with a load without --client"
             }
-            (Self::Ab, _) => "ab asks with HTTP/1.0; compare with a load without --client",
+            (Self::Ab, _) => "ab sends HTTP/1.0 requests; compare with a load without --client",
             (Self::H2load | Self::STime, _) => "compare with a load without --client",
         }
     }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_written_alike() {
+    fn names_are_printed_as_they_are_parsed() {
         for peer in Peer::ALL {
             assert_eq!(peer.to_string().parse(), Ok(peer));
         }

@@ -1,4 +1,4 @@
-//! What no peer can do, or not all: a plan that asks for it is refused, not changed in silence.
+//! What some or all peers cannot do: a plan that asks for it is refused, not silently changed.
 
 use load::{Arrival, Close, KeyExchangeMode, Operation, Percent, Plan, Stop};
 use units::Nanos;
@@ -8,8 +8,7 @@ use crate::{Peer, PeerError};
 const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// How long the peer is to run, where it can carry out the plan as far as that does not depend on
-/// TLS.
+/// Checks the settings that do not depend on TLS; returns how long the peer is to run.
 ///
 /// # Errors
 /// The first thing that it cannot do.
@@ -19,7 +18,9 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
         return refuse(error.to_string());
     }
     let Stop::After { warmup, duration } = plan.stop else {
-        return refuse(format!("{peer} runs for a time, not for a number of operations"));
+        return refuse(format!(
+            "{peer} can run for a time, not for a number of operations; give --duration"
+        ));
     };
     if warmup != Nanos(0) {
         return refuse(format!(
@@ -28,7 +29,7 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
     }
     if plan.arrival != Arrival::CLOSED {
         return refuse(format!(
-            "{peer} asks again as soon as it has its answer; leave the arrival out"
+            "{peer} sends the next request as soon as it has its answer; leave the arrival out"
         ));
     }
     match (peer, plan.operation) {
@@ -55,7 +56,7 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
     }
     if plan.cpus.len() > peer.most_cpus() {
         return refuse(format!(
-            "{peer} has one thread, which makes no use of {} CPUs; give one with --cpus",
+            "{peer} has one thread and cannot use {} CPUs; give one with --cpus",
             plan.cpus.len()
         ));
     }
@@ -63,13 +64,13 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
         return refuse(format!("{peer} opens all its connections at once; leave the ramp out"));
     }
     if let Some(objects) = &plan.objects {
-        return refuse(format!("{peer} asks for one object; leave --object {objects} out"));
+        return refuse(format!("{peer} requests a single object; leave --object {objects} out"));
     }
     if plan.close != Close::Fin {
         return refuse(format!("{peer} closes in its own way; leave --close {} out", plan.close));
     }
     if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
-        return refuse(format!("{peer} makes fresh keys; leave --key-exchange fixed out"));
+        return refuse(format!("{peer} always makes fresh keys; leave --key-exchange fixed out"));
     }
     if plan.tls.resumption != Percent::default() {
         return refuse(format!(
@@ -93,7 +94,7 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
     Ok(duration)
 }
 
-/// A time limit in whole seconds, for programs that know no others.
+/// A time limit in whole seconds, for programs that have no others.
 pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError> {
     match timeout.0.is_multiple_of(SECOND) {
         true => Ok(timeout.0 / SECOND),
@@ -103,13 +104,14 @@ pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError
     }
 }
 
-/// Refuses what of TLS a program cannot be told; `what` is the flag with its value, where given.
-pub(crate) fn decide_at_the_server(peer: Peer, what: Option<String>) -> Result<(), PeerError> {
+/// Refuses a TLS setting for which a program has no option; `what` is the flag with its value,
+/// where given.
+pub(crate) fn refuse_without_option(peer: Peer, what: Option<String>) -> Result<(), PeerError> {
     match what {
         None => Ok(()),
         Some(flag) => Err(PeerError::Refused(format!(
-            "{peer} cannot be told {flag}; leave it out, and restrict the server to it (toll serve \
-             --tls, --suites, --groups)"
+            "{peer} has no option for {flag}; leave it out and restrict the server instead \
+             (toll serve --tls, --suites, --groups)"
         ))),
     }
 }

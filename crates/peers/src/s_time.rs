@@ -1,7 +1,7 @@
 //! `openssl s_time -new`: its command line and its report.
 //!
-//! It makes one handshake after another on one thread, closes each connection without a word, and
-//! says how long it took only in whole seconds.
+//! It makes one handshake after another on one thread, closes each connection without close_notify,
+//! and reports its duration only in whole seconds.
 
 use std::ffi::OsString;
 
@@ -9,15 +9,15 @@ use load::Plan;
 use tls::Version;
 use units::Nanos;
 
-use crate::refusal::decide_at_the_server;
+use crate::refusal::refuse_without_option;
 use crate::report::Report;
 use crate::{Peer, PeerError};
 
 /// # Errors
-/// What `s_time` cannot be told.
+/// A setting for which `s_time` has no option.
 pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let tls = &plan.tls;
-    decide_at_the_server(Peer::STime, tls.group.map(|group| format!("--group {group}")))?;
+    refuse_without_option(Peer::STime, tls.group.map(|group| format!("--group {group}")))?;
     if plan.connections != 1 {
         return Err(PeerError::Refused(
             "s_time makes one connection after another; add --connections 1".into(),
@@ -44,7 +44,7 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
 }
 
 /// # Errors
-/// What its report lacks.
+/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let completed = text
         .lines()

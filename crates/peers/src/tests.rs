@@ -1,4 +1,4 @@
-//! Command lines, refusals, and the reports that the programs really wrote (in `fixtures/`).
+//! Command lines, refusals, and real reports of the programs (in `fixtures/`).
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn counts(report: &Report) -> Vec<(ErrorKind, u64)> {
 }
 
 #[test]
-fn each_program_is_told_the_plan_in_its_words() {
+fn each_program_gets_the_plan_as_its_own_options() {
     let mut plan = plan("/bytes/1KiB");
     assert_eq!(
         arguments(Peer::Wrk, &plan).unwrap(),
@@ -84,11 +84,11 @@ fn each_program_is_told_the_plan_in_its_words() {
     );
     let mut plan = self::plan("/bytes/1KiB");
     plan.operation = Operation::OneRequestPerConnection;
-    let told = arguments(Peer::Wrk, &plan).unwrap();
-    assert!(told.contains(" -H Connection: close https://"), "{told}");
+    let options = arguments(Peer::Wrk, &plan).unwrap();
+    assert!(options.contains(" -H Connection: close https://"), "{options}");
     plan.tls.suite = suite("AES128-SHA");
-    let told = arguments(Peer::Ab, &plan).unwrap();
-    assert!(told.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{told}");
+    let options = arguments(Peer::Ab, &plan).unwrap();
+    assert!(options.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{options}");
     plan.operation = Operation::Handshakes;
     plan.connections = 1;
     assert_eq!(
@@ -98,11 +98,11 @@ fn each_program_is_told_the_plan_in_its_words() {
 }
 
 #[test]
-fn what_a_program_cannot_do_is_refused_in_one_line() {
+fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
     type Change = fn(&mut Plan);
     let all: [(Peer, Change, &str); 21] = [
         (Peer::Wrk, |p| p.connections = 0, "0 connections load nothing"),
-        (Peer::Wrk, |p| p.stop = Stop::Operations(9), "runs for a time"),
+        (Peer::Wrk, |p| p.stop = Stop::Operations(9), "can run for a time"),
         (
             Peer::Ab,
             |p| p.stop = Stop::After { warmup: SECOND, duration: SECOND },
@@ -117,7 +117,7 @@ fn what_a_program_cannot_do_is_refused_in_one_line() {
             |p| p.operation = Operation::OneRequestPerConnection,
             "take --client wrk or ab",
         ),
-        (Peer::Ab, |p| p.cpus = "0-1".parse().unwrap(), "no use of 2 CPUs"),
+        (Peer::Ab, |p| p.cpus = "0-1".parse().unwrap(), "cannot use 2 CPUs"),
         (
             Peer::Wrk,
             |p| p.tls.key_exchange = Some(KeyExchangeMode::Fixed),
@@ -137,10 +137,14 @@ fn what_a_program_cannot_do_is_refused_in_one_line() {
             "wrk runs for whole seconds, not for 1.5s",
         ),
         (Peer::Ab, |p| p.timeout = Nanos(500_000_000), "whole seconds, not of 500ms"),
-        (Peer::Wrk, |p| p.tls.suite = suite("AES128-SHA"), "restrict the server to it"),
-        (Peer::Wrk, |p| p.tls.version = Some(Version::Tls13), "told --tls 1.3"),
-        (Peer::Ab, |p| p.tls.suite = suite("TLS_AES_128_GCM_SHA256"), "told --suite TLS_AES"),
-        (Peer::Ab, |p| p.tls.group = Some(Group::X25519), "told --group x25519"),
+        (Peer::Wrk, |p| p.tls.suite = suite("AES128-SHA"), "restrict the server instead"),
+        (Peer::Wrk, |p| p.tls.version = Some(Version::Tls13), "no option for --tls 1.3"),
+        (
+            Peer::Ab,
+            |p| p.tls.suite = suite("TLS_AES_128_GCM_SHA256"),
+            "no option for --suite TLS_AES",
+        ),
+        (Peer::Ab, |p| p.tls.group = Some(Group::X25519), "no option for --group x25519"),
         (Peer::Ab, |p| p.ramp = Nanos(1), "leave the ramp out"),
         (Peer::Wrk, |p| p.close = Close::Rst, "leave --close rst out"),
         (Peer::Ab, |p| p.objects = "1KiB".parse().ok(), "leave --object 1KiB out"),
@@ -177,17 +181,17 @@ fn abs_complete_requests_are_not_all_complete() {
     let report = ab::read(fixture!("ab-ok")).unwrap();
     assert_eq!((report.completed, report.duration), (307, Some(Nanos(3_705_000_000))));
     assert_eq!((report.body, report.failures.len()), (20_119_552, 0));
-    let told = report.negotiated.unwrap();
-    assert_eq!((told.version, told.group), (Version::Tls13, Some(Group::X25519)));
+    let negotiated = report.negotiated.unwrap();
+    assert_eq!((negotiated.version, negotiated.group), (Version::Tls13, Some(Group::X25519)));
 
     let report = ab::read(fixture!("ab-errors")).unwrap();
     assert_eq!(report.completed, 716 - 307 - 69);
     assert_eq!(counts(&report), [(ErrorKind::ShortBody, 307), (ErrorKind::Status, 69)]);
     assert_eq!(report.negotiated, None);
-    // Responses of 404, some of them after its count had stopped.
+    // Responses with status 404, some of them after its count had stopped.
     let report = ab::read(fixture!("ab-status")).unwrap();
     assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 13)]));
-    // Nobody listens; ab takes half of its attempts for complete requests.
+    // There is no server; ab counts half of its attempts as complete requests.
     let report = ab::read(fixture!("ab-dead")).unwrap();
     let expected = vec![(ErrorKind::EarlyClose, 361), (ErrorKind::EarlyClose, 361)];
     assert_eq!((report.completed, counts(&report)), (0, expected));
@@ -213,7 +217,7 @@ fn s_times_count_is_that_of_its_real_time() {
 }
 
 #[test]
-fn what_is_not_understood_is_an_error_and_not_zero() {
+fn an_unreadable_report_is_an_error_and_not_zero() {
     let plan = plan("/");
     for peer in Peer::ALL {
         for text in ["", "hello", fixture!("wrk-refused")] {
@@ -248,7 +252,7 @@ fn what_is_not_understood_is_an_error_and_not_zero() {
     }
 }
 
-/// A real report of which some digits and words are others.
+/// A real report in which some words are replaced.
 fn damaged() -> impl Strategy<Value = String> {
     let reports = prop_oneof![
         Just(fixture!("wrk-errors")),
@@ -271,7 +275,7 @@ fn damaged() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_is_a_panic(text in prop_oneof![damaged(), "(?s).{0,300}"]) {
+    fn no_text_causes_a_panic(text in prop_oneof![damaged(), "(?s).{0,300}"]) {
         let plan = plan("/bytes/64KiB");
         for peer in Peer::ALL {
             let _ = peer.read(&text, &plan);
@@ -279,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_of_any_size_are_no_panic(numbers in prop::collection::vec(any::<u64>(), 8)) {
+    fn numbers_of_any_size_cause_no_panic(numbers in prop::collection::vec(any::<u64>(), 8)) {
         let line = format!(
             "toll: microseconds={} requests={} bytes={} connect={} read={} write={} timeout={} \
              status={}",
@@ -291,16 +295,16 @@ proptest! {
     }
 }
 
-/// What cannot be told is refused, unless the server offers nothing else.
+/// A setting without an option in the program is refused, unless the server offers nothing else.
 #[test]
-fn a_server_that_offers_only_what_is_planned_spares_the_telling() {
+fn a_missing_option_is_accepted_where_the_server_offers_nothing_else() {
     let mut plan = plan("/bytes/1KiB");
     (plan.tls.suite, plan.tls.group) = (suite("TLS_AES_128_GCM_SHA256"), Some(Group::X25519));
     for peer in [Peer::Wrk, Peer::Ab] {
         assert!(check(peer, &plan, Offer::Anything).is_err(), "{peer}");
         assert!(check(peer, &plan, Offer::AsPlanned).is_ok(), "{peer}");
     }
-    // What has nothing to do with the server is refused all the same.
+    // A setting that does not depend on the server is refused all the same.
     plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) };
     let message = check(Peer::Wrk, &plan, Offer::AsPlanned).unwrap_err().to_string();
     assert!(message.contains("whole seconds"), "{message}");

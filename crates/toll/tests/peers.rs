@@ -259,7 +259,7 @@ fn a_server_that_dies_is_no_number() {
 fn what_cannot_be_done_is_one_line_before_anything_is_sent() {
     let unused = "https://127.0.0.1:1/";
     for (arguments, expected) in [
-        (&["--client", "wrk", "--suite", "AES128-SHA"][..], "restrict the server to it"),
+        (&["--client", "wrk", "--suite", "AES128-SHA"][..], "restrict the server instead"),
         (&["--client", "wrk", "-d", "1500ms"], "whole seconds"),
         (&["--client", "wrk", "--warmup", "1s"], "leave --warmup 1s out"),
         (&["--client", "wrk", "--operation", "handshakes"], "take --client s_time"),
