@@ -12,8 +12,8 @@ pub enum Group {
     Secp256r1,
     /// NIST P-384.
     Secp384r1,
-    /// ML-KEM-768 (FIPS 203) and Curve25519 together, which stays secret as long as one of them
-    /// holds (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
+    /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
+    /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
     X25519MlKem768,
 }
 

@@ -37,7 +37,7 @@ impl FromStr for Version {
             "1.2" => Ok(Self::Tls12),
             "1.3" => Ok(Self::Tls13),
             _ => Err(NameError(format!(
-                "`{text}` is no TLS version that toll knows; write 1.2 or 1.3"
+                "`{text}` is not a TLS version that toll knows; write 1.2 or 1.3"
             ))),
         }
     }
