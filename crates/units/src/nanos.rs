@@ -51,7 +51,7 @@ impl FromStr for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Three significant digits in the unit that a person would take.
+    /// Three significant digits in a readable unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
             0 => return f.write_str("0s"),
@@ -66,7 +66,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Three significant digits, without trailing zeros behind the point.
+/// Three significant digits, without trailing zeros after the point.
 fn significant(value: f64) -> String {
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_says_how_to_write_it() {
+    fn a_bare_number_is_refused_with_examples() {
         let message = "10".parse::<Nanos>().unwrap_err().to_string();
         assert_eq!(message, "`10` has no unit; write a time such as 500us, 150ms, 10s or 2min");
     }
