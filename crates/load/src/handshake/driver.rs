@@ -10,6 +10,14 @@ use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type
 /// The most that a server may send before its Finished.
 const MOST: usize = 256 << 10;
 
+/// The result of a step; `Some` when the handshake has finished.
+pub(super) type Progress = Result<Option<Established>, Refusal>;
+
+/// The handshake messages in a record; `None` where it is of another type and harmless.
+pub(super) type Content<'r> = Result<Option<&'r [u8]>, Refusal>;
+
+type Received<'r> = Result<Option<(Header, &'r mut [u8])>, Refusal>;
+
 /// What one version does with records and messages.
 pub(super) trait Protocol: Send {
     /// Appends the ClientHello.
@@ -20,22 +28,11 @@ pub(super) trait Protocol: Send {
         header_of(bytes)
     }
 
-    /// The handshake messages in a record, `None` where it is of another type and harmless.
-    /// `is_inside` says that the last message is not whole yet.
-    fn content<'r>(
-        &mut self,
-        header: Header,
-        body: &'r mut [u8],
-        is_inside: bool,
-    ) -> Result<Option<&'r [u8]>, Refusal>;
+    /// Takes a record; `is_inside` where the last message is not whole yet.
+    fn content<'r>(&mut self, header: Header, body: &'r mut [u8], is_inside: bool) -> Content<'r>;
 
     /// Takes a message with its header of four bytes; `is_last` where its record holds no more.
-    fn message(
-        &mut self,
-        message: &[u8],
-        is_last: bool,
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal>;
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress;
 
     /// Ends the handshake; gives what protects the alert where the client has keys.
     fn end(&mut self) -> Option<Sealer>;
@@ -73,12 +70,7 @@ impl<P: Protocol> Driver<P> {
     }
 
     /// Takes whole records; `used` becomes their length.
-    fn take(
-        &mut self,
-        received: &mut [u8],
-        used: &mut usize,
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal> {
+    fn take(&mut self, received: &mut [u8], used: &mut usize, to_send: &mut Vec<u8>) -> Progress {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.protocol.begin(to_send)?;
         }
@@ -95,10 +87,7 @@ impl<P: Protocol> Driver<P> {
     }
 
     /// The header and the body of the record that begins here, if it is whole.
-    fn record<'r>(
-        &mut self,
-        received: &'r mut [u8],
-    ) -> Result<Option<(Header, &'r mut [u8])>, Refusal> {
+    fn record<'r>(&mut self, received: &'r mut [u8]) -> Received<'r> {
         let Some((header, rest)) = received.split_at_mut_checked(HEADER) else { return Ok(None) };
         let header = self.protocol.header(header).ok_or_else(|| match self.taken {
             0 => Refusal::not_tls(),
@@ -113,20 +102,14 @@ impl<P: Protocol> Driver<P> {
     }
 
     /// Takes the messages in the content of a record, and keeps what is not whole.
-    fn messages(
-        &mut self,
-        content: &[u8],
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal> {
+    fn messages(&mut self, content: &[u8], to_send: &mut Vec<u8>) -> Progress {
         if content.is_empty() {
             return Err(Refusal::unexpected("an empty record of handshake messages"));
         }
-        let joined = if self.partial.is_empty() {
-            None
-        } else {
+        let joined = (!self.partial.is_empty()).then(|| {
             self.partial.extend_from_slice(content);
-            Some(std::mem::take(&mut self.partial))
-        };
+            std::mem::take(&mut self.partial)
+        });
         let messages = joined.as_deref().unwrap_or(content);
         let mut at = 0;
         while let Some(length) = message_length(&messages[at..]) {

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use ::tls::Suite;
 use openssl::x509::X509;
 
-use super::driver::{Driver, Protocol, opened};
+use super::driver::{Content, Driver, Progress, Protocol, opened};
 use super::refusal::Refusal;
 use super::transcript::Transcript;
 use super::wire::{header_of, put_records};
-use super::{Client, Established, Handshake};
+use super::{Client, Handshake};
 use crate::failure::Failure;
 use crate::plan::{PlanError, Trust};
 use crate::record::{Header, Sealer, content_type};
@@ -105,12 +105,7 @@ impl Protocol for StaticRsa {
         }
     }
 
-    fn content<'r>(
-        &mut self,
-        header: Header,
-        body: &'r mut [u8],
-        is_inside: bool,
-    ) -> Result<Option<&'r [u8]>, Refusal> {
+    fn content<'r>(&mut self, header: Header, body: &'r mut [u8], is_inside: bool) -> Content<'r> {
         match (header.content_type, &mut self.stage) {
             (_, Stage::FinishedSent(finished_sent)) if finished_sent.has_changed => {
                 match opened(&mut finished_sent.opener, header, body)? {
@@ -132,12 +127,7 @@ impl Protocol for StaticRsa {
         }
     }
 
-    fn message(
-        &mut self,
-        message: &[u8],
-        is_last: bool,
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal> {
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::HelloSent(hello_sent) => {
                 self.stage =
@@ -168,7 +158,7 @@ impl Protocol for StaticRsa {
 
 /// Ignores a warning, such as that the server does not know this name (RFC 6066, section 3), and fails
 /// with any other alert.
-fn warning(content: &[u8]) -> Result<Option<&[u8]>, Refusal> {
+fn warning(content: &[u8]) -> Content<'_> {
     match *content {
         [1, description] if description != 0 => Ok(None),
         _ => Err(Refusal::from_alert(content)),

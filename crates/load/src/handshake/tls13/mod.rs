@@ -27,10 +27,10 @@ use ::tls::{Group, Suite};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::driver::{Driver, Protocol, opened};
+use super::driver::{Content, Driver, Progress, Protocol, opened};
 use super::refusal::Refusal;
 use super::verifier::SamplingVerifier;
-use super::{Client, Established, Handshake};
+use super::{Client, Handshake};
 use crate::Receive;
 use crate::failure::Failure;
 use crate::record::{Header, Sealer, content_type};
@@ -117,12 +117,7 @@ impl Protocol for Tls13 {
         Ok(())
     }
 
-    fn content<'r>(
-        &mut self,
-        header: Header,
-        body: &'r mut [u8],
-        _: bool,
-    ) -> Result<Option<&'r [u8]>, Refusal> {
+    fn content<'r>(&mut self, header: Header, body: &'r mut [u8], _: bool) -> Content<'r> {
         match (header.content_type, &mut self.stage) {
             (content_type::CHANGE_CIPHER_SPEC, _) if *body == CHANGE_CIPHER_SPEC => Ok(None),
             (content_type::ALERT, _) => Err(Refusal::from_alert(body)),
@@ -139,12 +134,7 @@ impl Protocol for Tls13 {
         }
     }
 
-    fn message(
-        &mut self,
-        message: &[u8],
-        is_last: bool,
-        to_send: &mut Vec<u8>,
-    ) -> Result<Option<Established>, Refusal> {
+    fn message(&mut self, message: &[u8], is_last: bool, to_send: &mut Vec<u8>) -> Progress {
         let (kind, body) = (message[0], &message[4..]);
         match (std::mem::replace(&mut self.stage, Stage::Over), kind) {
             // Keys change after these two (RFC 8446, section 5.1).

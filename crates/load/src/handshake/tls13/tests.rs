@@ -17,7 +17,7 @@ use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
 use crate::handshake::wire::put_records;
-use crate::handshake::{Negotiated, client, wire};
+use crate::handshake::{Established, Negotiated, client, wire};
 use crate::receive::line::{End, Line};
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::record::HEADER;
