@@ -13,9 +13,9 @@ use crate::server::Serve;
 /// Bytes that a connection that has sent nothing may cost: a place in a table.
 const SILENT: u64 = 2 << 10;
 
-/// Bytes that an idle TLS connection may cost: what OpenSSL keeps for it, without any buffer. One
-/// of 16 KiB would already be too much.
-const IDLE: u64 = 24 << 10;
+/// Bytes that an idle TLS connection may cost: what OpenSSL keeps for it, some 15 KiB, without any
+/// buffer. With its buffers it would be 23 KiB.
+const IDLE: u64 = 19 << 10;
 
 impl Serve {
     /// Serves on one CPU, so that connections have their turns in the order in which they came.
