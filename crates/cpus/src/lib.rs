@@ -5,9 +5,10 @@ use std::io;
 use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// A set of CPUs, not empty, ascending, without repetition.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
 pub struct CpuList(Vec<usize>);
 
 /// Largest CPU number that an affinity mask holds, plus one.

@@ -4,11 +4,16 @@
 //! is a prime, so records that are shifted, swapped or repeated differ from what belongs there.
 //! An object is asked for as `/bytes/16MiB`.
 
+mod mix;
+mod url;
+
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+pub use mix::{Mix, Portion, WHOLE};
 use random::Random;
 use units::Bytes;
+pub use url::{AddressError, Url};
 
 /// Bytes after which the stream repeats; the largest prime below 1 MiB.
 pub const PERIOD: usize = 1_048_573;

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use load::{Close, Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Engine, Job, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
 use targets::{Objects, Running, Server, Settings};
 use tempfile::TempDir;
-use tls::{CertificateKey, Suite, Version};
+use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
 const OBJECT: Bytes = Bytes(1 << 20);
@@ -33,33 +33,25 @@ fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
     targets::start(kind, &settings, &objects, folder.path()).unwrap()
 }
 
-fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Plan {
+fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Job {
     let address = if suite.is_some() { server.https() } else { server.http() };
-    Plan {
-        url: Url::at(suite.is_some(), address, &objects::path(OBJECT)),
-        address,
-        tls: TlsPlan {
-            suite: suite.map(|name| Suite::parse(name).unwrap()),
-            trust: Trust::File(server.certificate().to_owned()),
-            ..TlsPlan::any()
-        },
+    let plan = Plan {
+        suite: suite.map(|name| name.parse().unwrap()),
         operation,
-        arrival: load::Arrival::CLOSED,
         connections: 4,
         cpus: CpuList::allowed().unwrap(),
-        stop: Stop::Operations(OPERATIONS),
-        receive,
-        verify: OneIn(NonZeroU32::new(8).unwrap()),
+        receive: Some(receive),
+        verify: Some(OneIn(NonZeroU32::new(8).unwrap())),
         timeout: Nanos(20_000_000_000),
-        objects: None,
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    }
+        ca: Some(server.certificate().to_owned()),
+        ..Plan::default()
+    };
+    let url = Url::at(suite.is_some(), address, &objects::path(OBJECT));
+    Job { operations: Some(OPERATIONS), ..Job::new(plan, url, address) }
 }
 
-fn run(plan: Plan) -> Outcome {
-    Engine::start(plan).unwrap().join()
+fn run(job: Job) -> Outcome {
+    Engine::start(job).unwrap().join()
 }
 
 #[test]
@@ -76,7 +68,7 @@ fn both_servers_are_loaded_in_every_way() {
         });
         for (suite, operation, receive) in ways {
             let way = format!("{} {suite:?} {operation} {receive}", server.name());
-            let outcome = run(plan(&server, suite, operation, receive));
+            let outcome = run(job(&server, suite, operation, receive));
             assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
             assert_eq!(outcome.completed, OPERATIONS, "{way}");
             assert!(outcome.bytes.body >= OPERATIONS * OBJECT.0, "{way}");
@@ -109,10 +101,11 @@ fn handshakes_are_full_with_every_kind_of_key() {
         };
         let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
-            let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
-            plan.tls = TlsPlan { version: Some(version), trust: Trust::Anyone, ..TlsPlan::any() };
-            plan.verify = OneIn(NonZeroU32::MIN);
-            let outcome = run(plan);
+            let mut job = job(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
+            job.trust = Trust::Anyone;
+            (job.plan.tls, job.plan.suite) = (Some(OrPlain::Tls(version)), None);
+            job.plan.verify = Some(OneIn(NonZeroU32::MIN));
+            let outcome = run(job);
             let way = format!("{key} {version}");
             assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
             assert_eq!(outcome.completed, OPERATIONS, "{way}");

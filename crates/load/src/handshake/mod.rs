@@ -24,9 +24,9 @@ pub(crate) use tls13::puppet::Puppet;
 pub(crate) use wire::message_length;
 
 use crate::failure::Failure;
-use crate::plan::{PlanError, Stack, TlsPlan};
+use crate::job::{PlanError, Trust};
+use crate::plan::{Plan, Stack};
 use crate::record::{Opener, Protection, Sealer};
-use crate::{OneIn, Receive};
 
 /// What a handshake agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,15 +95,10 @@ pub(crate) trait Client: Send {
 
 /// A maker of handshakes for a load thread. Where bodies are decrypted, KeyUpdates are followed. Each thread has one of its own, so that none waits
 /// for another.
-pub(crate) fn client(
-    plan: &TlsPlan,
-    host: &str,
-    verify: OneIn,
-    receive: Receive,
-) -> Result<Box<dyn Client>, PlanError> {
+pub(crate) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, host, verify, receive)?,
-        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
+        Stack::Rustls => rustls::client(plan, trust, host)?,
+        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, trust, host)?),
     })
 }
 

@@ -86,7 +86,9 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 /// speak TLS; `{plain-port}`, that of plain HTTP; `{cert}` and `{key}`, the files of its certificate
 /// and key; `{root}`, the folder of the objects; `{cpus}`, its CPUs. All but the ports are quoted for
 /// the shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
+)]
 pub struct CommandLine(String);
 
 impl CommandLine {

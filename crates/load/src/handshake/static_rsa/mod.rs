@@ -26,7 +26,7 @@ use super::transcript::Transcript;
 use super::wire::{header_of, message_length, next_record, put_records};
 use super::{Client, Established, Handshake};
 use crate::failure::Failure;
-use crate::plan::{PlanError, Trust};
+use crate::job::{PlanError, Trust};
 use crate::record::{Header, MOST_PLAINTEXT, content_type};
 use agreed::Agreed;
 use asked::Asked;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, SUITES, Version};
+use ::tls::{CertificateKey, Identity, OrPlain, SUITES, Version};
 use foreign_types::ForeignTypeRef;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
@@ -20,7 +20,7 @@ use crate::handshake::{Negotiated, client, wire};
 use crate::receive::line::{End, Line};
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan, Trust};
+use crate::{KeyExchangeMode, OneIn, Percent, Plan, Receive, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {
     static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
@@ -53,12 +53,22 @@ fn private(identity: &Identity) -> PKey<Private> {
     PKey::private_key_from_pem(&identity.key_pem).unwrap()
 }
 
-fn plan() -> TlsPlan {
-    TlsPlan { version: Some(Version::Tls13), trust: Trust::Anyone, ..TlsPlan::any() }
+fn plan() -> Plan {
+    Plan {
+        tls: Some(OrPlain::Tls(Version::Tls13)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        ..Plan::default()
+    }
 }
 
-fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap().start().unwrap()
+/// One that verifies one in so many.
+fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
+    let plan = Plan { verify: Some(OneIn(verify)), ..plan() };
+    client(&plan, &Trust::Anyone, "localhost").unwrap()
+}
+
+fn start(plan: &Plan) -> Box<dyn Handshake> {
+    client(plan, &Trust::Anyone, "localhost").unwrap().start().unwrap()
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
@@ -77,7 +87,7 @@ fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let of_groups = suites.flat_map(|suite| groups.map(|group| (suite, group)));
     for ((suite, group), key) in of_groups.zip(keys.into_iter().cycle()) {
-        let plan = TlsPlan { suite: Some(suite), group: Some(group), ..plan() };
+        let plan = Plan { suite: Some(OrPlain::Tls(suite)), group: Some(group), ..plan() };
         let mut server = openssl_server(key, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
         let expected = (suite, Some(group), Some(key));
@@ -110,8 +120,13 @@ fn openssl_s_key_updates_are_followed_and_answered() {
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let modes = [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh];
     for (suite, mode) in suites.flat_map(|suite| modes.map(|mode| (suite, mode))) {
-        let plan = TlsPlan { suite: Some(suite), key_exchange: Some(mode), ..plan() };
-        let client = client(&plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Decrypt).unwrap();
+        let plan = Plan {
+            suite: Some(OrPlain::Tls(suite)),
+            key_exchange: Some(mode),
+            receive: Some(Receive::Decrypt),
+            ..plan()
+        };
+        let client = client(&plan, &Trust::Anyone, "localhost").unwrap();
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let mut handshake = client.start().unwrap();
         let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
@@ -152,7 +167,7 @@ fn a_server_that_wants_another_group_gets_it() {
                 without_tickets(builder);
                 builder.set_groups_list(name).unwrap();
             });
-            let plan = TlsPlan { suite: Some(suite), ..plan() };
+            let plan = Plan { suite: Some(OrPlain::Tls(suite)), ..plan() };
             let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
             assert_eq!(established.negotiated.group, Some(group));
             assert_keys_agree(established, &mut server);
@@ -173,8 +188,7 @@ fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
 
 #[test]
 fn signatures_are_verified_in_one_handshake_in_k() {
-    let client =
-        client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap()), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::new(3).unwrap());
     let verified: Vec<bool> = (0..7)
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
@@ -191,7 +205,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         // Not the first handshake of its client, so its signature is not looked at: the Finished
         // covers all that was said.
-        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX), Receive::Walk).unwrap();
+        let client = client_of(NonZeroU32::MAX);
         let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
         let mut handshake = client.start().unwrap();
@@ -211,7 +225,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
 
 #[test]
 fn client_hellos_differ_in_their_random_and_session_identifier_alone() {
-    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::MIN);
     let hello = || {
         let (mut received, mut to_send) = (Vec::new(), Vec::new());
         let mut handshake = client.start().unwrap();
@@ -233,9 +247,9 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     let hundred = Percent::new(100).unwrap();
     let fresh = Some(crate::KeyExchangeMode::Fresh);
     for plan in [
-        TlsPlan { resumption: hundred, ..plan() },
-        TlsPlan { key_exchange: fresh, ..plan() },
-        TlsPlan { version: None, ..plan() },
+        Plan { resumption: hundred, ..plan() },
+        Plan { key_exchange: fresh, ..plan() },
+        Plan { tls: None, ..plan() },
     ] {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
