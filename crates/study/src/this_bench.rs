@@ -299,14 +299,7 @@ fn settings(target: &Target, only: Only) -> Settings {
         versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
         suites: suite.into_iter().collect(),
         groups: group.into_iter().collect(),
-        certificate_key: target.certificate_key,
-        tickets: target.tickets,
-        session_cache: target.session_cache,
-        encrypt_then_mac: target.encrypt_then_mac,
-        library_path: target.library_path.clone(),
-        environment: target.environment.clone(),
-        command: target.command.clone(),
-        ..Settings::new(target.cpus.clone())
+        ..Settings::of(target.clone())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cpus::CpuList;
 use load::{Engine, Job, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
-use targets::{Objects, Running, Server, Settings};
+use targets::{Objects, Running, Server, Settings, Target};
 use tempfile::TempDir;
 use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
@@ -22,12 +22,15 @@ fn kinds() -> [&'static dyn Server; 2] {
 fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
-        certificate_key: key,
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
-        encrypt_then_mac: false,
-        tickets: false,
-        session_cache: false,
         toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+        target: Target {
+            certificate_key: key,
+            encrypt_then_mac: false,
+            tickets: false,
+            session_cache: false,
+            ..Settings::new(CpuList::allowed().unwrap()).target
+        },
         ..Settings::new(CpuList::allowed().unwrap())
     };
     targets::start(kind, &settings, &objects, folder.path()).unwrap()
@@ -95,8 +98,11 @@ fn handshakes_are_full_with_every_kind_of_key() {
         let [embedded, _] = kinds();
         let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
         let settings = Settings {
-            certificate_key: key,
             toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+            target: Target {
+                certificate_key: key,
+                ..Settings::new(CpuList::allowed().unwrap()).target
+            },
             ..Settings::new(CpuList::allowed().unwrap())
         };
         let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use cpus::CpuList;
 use load::{Arrival, Job, Operation, Plan, Url};
 use peers::Peer;
-use targets::Settings;
+use targets::{Settings, Target};
 use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
@@ -71,17 +71,14 @@ impl Kind {
 
     /// No tickets and no session cache: every handshake is a full one, whatever the client likes.
     pub(crate) fn settings(self, cpus: CpuList) -> Settings {
+        let certificate_key = match self {
+            Self::ModernP256 => CertificateKey::EcdsaP256,
+            Self::ModernRsa | Self::Cbc | Self::StaticGcm => CertificateKey::Rsa(2048),
+        };
         Settings {
             versions: vec![self.suite().version()],
             suites: vec![self.suite()],
-            certificate_key: match self {
-                Self::ModernP256 => CertificateKey::EcdsaP256,
-                Self::ModernRsa | Self::Cbc | Self::StaticGcm => CertificateKey::Rsa(2048),
-            },
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-            ..Settings::new(cpus)
+            ..Settings::of(Target { cpus, certificate_key, ..Target::default() })
         }
     }
 }
