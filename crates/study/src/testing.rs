@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use cpus::CpuList;
 use load::{OneIn, Plan};
 use targets::Target;
+use tempfile::TempDir;
 use tls::{OrPlain, Version};
 use units::Nanos;
 
@@ -36,4 +37,9 @@ pub(crate) fn cell(case: &str, number: usize, server: &'static dyn targets::Serv
         find: None,
         pool: None,
     }
+}
+
+/// A folder in memory where there is one: a journal waits for the disk after each trial.
+pub(crate) fn folder_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

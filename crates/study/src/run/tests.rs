@@ -10,7 +10,7 @@ mod search;
 use super::*;
 use crate::order::interleaved;
 use crate::study::{AnswerRule, Only};
-use crate::testing::{cell, server};
+use crate::testing::{cell, folder_in_memory, server};
 use trial::testing::example;
 
 /// Two cells of each server, three trials of each cell.
@@ -139,7 +139,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let parent = tempfile::tempdir().unwrap();
+        let parent = folder_in_memory();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
         Self { _parent: parent, results, interrupt: AtomicBool::new(false), told: Vec::new() }
     }

@@ -10,7 +10,7 @@ use load::Latencies;
 use super::*;
 use crate::analysis::{Analysis, Mark, SearchEnd};
 use crate::find::{Ceiling, Find, Maximize, Over};
-use crate::testing::{cell, server};
+use crate::testing::{cell, folder_in_memory, server};
 use trial::Limit;
 use trial::testing::example;
 use units::Nanos;
@@ -136,7 +136,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let parent = tempfile::tempdir().unwrap();
+        let parent = folder_in_memory();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
         Self { _parent: parent, results }
     }
