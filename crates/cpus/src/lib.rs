@@ -4,12 +4,15 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
 /// A set of CPUs, not empty, ascending, without repetition.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
 pub struct CpuList(Vec<usize>);
 
-/// Largest CPU number that an affinity mask of the C library holds, plus one.
-const MAX_CPUS: usize = libc::CPU_SETSIZE as usize;
+/// Largest CPU number that an affinity mask holds, plus one.
+const MAX_CPUS: usize = CpuSet::MAX_CPU;
 
 impl CpuList {
     /// The CPUs that this process may run on.
@@ -17,15 +20,8 @@ impl CpuList {
     /// # Errors
     /// The kernel's error.
     pub fn allowed() -> io::Result<Self> {
-        // SAFETY: cpu_set_t is plain bits, for which zero is valid.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        // SAFETY: `set` is writable and has the given size.
-        let rc = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-        if rc != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: CPU_ISSET reads within the set for numbers below CPU_SETSIZE.
-        Ok(Self((0..MAX_CPUS).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()))
+        let set = sched_getaffinity(None)?;
+        Ok(Self((0..MAX_CPUS).filter(|&cpu| set.is_set(cpu)).collect()))
     }
 
     /// The CPU numbers, ascending.
@@ -129,16 +125,11 @@ impl fmt::Display for CpuList {
 /// The kernel's error, for example for a CPU that does not exist.
 pub fn pin_current_thread(cpus: &CpuList) -> io::Result<()> {
     // SAFETY: cpu_set_t is plain bits, for which zero is valid.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let mut set = CpuSet::new();
     for &cpu in cpus.as_slice() {
-        // SAFETY: CPU numbers in a list are below CPU_SETSIZE.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
+        set.set(cpu);
     }
-    // SAFETY: `set` is readable and has the given size; 0 is the calling thread.
-    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Nanos;
 
 /// When operations are meant to start. Written `closed`, `closed, think 5ms`, `poisson 2000/s`,
 /// `uniform 2000/s` or `paced 4s`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub enum Arrival {
     /// A closed loop: each connection is one user, who waits for the answer, thinks, and asks
     /// again. A slow server is asked less often.
@@ -37,7 +38,8 @@ pub enum Arrival {
 }
 
 /// How the arrivals of an open loop are spread over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// At equal intervals.
     Uniform,
@@ -56,8 +58,6 @@ const LEAST_PACE: Nanos = Nanos(1_000_000);
 
 /// The highest rate, in thousandths; no machine starts that many operations.
 const HIGHEST_RATE: u64 = 10_000_000_000;
-
-const UNITS: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 impl Arrival {
     /// A closed loop without think time.
@@ -156,10 +156,10 @@ impl fmt::Display for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed { think: Nanos(0) } => f.write_str("closed"),
-            Self::Closed { think } => write!(f, "closed, think {}", Exact(*think)),
+            Self::Closed { think } => write!(f, "closed, think {}", think.exact()),
             Self::Open { rate, distribution: Distribution::Poisson } => write!(f, "poisson {rate}"),
             Self::Open { rate, distribution: Distribution::Uniform } => write!(f, "uniform {rate}"),
-            Self::Paced { every } => write!(f, "paced {}", Exact(*every)),
+            Self::Paced { every } => write!(f, "paced {}", every.exact()),
         }
     }
 }
@@ -192,20 +192,6 @@ impl fmt::Display for Rate {
             (whole, 0) => write!(f, "{whole}/s"),
             (whole, rest) => write!(f, "{whole}.{}/s", format!("{rest:03}").trim_end_matches('0')),
         }
-    }
-}
-
-/// A time in the largest unit in which it is a whole number; [`Nanos`] itself rounds.
-struct Exact(Nanos);
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Nanos(nanos) = self.0;
-        let (unit, factor) = UNITS
-            .into_iter()
-            .find(|(_, factor)| nanos.is_multiple_of(*factor))
-            .unwrap_or(("ns", 1));
-        write!(f, "{}{unit}", nanos / factor)
     }
 }
 

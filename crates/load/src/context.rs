@@ -16,7 +16,7 @@ use crate::recorder::Recorder;
 use crate::requests::Requests;
 use crate::socket::{Socket, Use};
 use crate::window::Window;
-use crate::{Operation, Plan};
+use crate::{Job, Operation, Plan};
 
 /// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
 /// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
@@ -50,6 +50,7 @@ pub(crate) const INCOMING: epoll::EventFlags =
 /// See the module.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
+    pub(crate) job: &'a Job,
     pub(crate) window: &'a Window,
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
@@ -79,7 +80,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// The context of the thread with this number; `base` is the load's start.
     pub(crate) fn new(
-        plan: &'a Plan,
+        job: &'a Job,
         window: &'a Window,
         client: Option<&'a dyn Client>,
         recorder: Recorder,
@@ -87,15 +88,17 @@ impl<'a> Context<'a> {
         base: Instant,
         scratch: &'a mut [u8],
     ) -> io::Result<Self> {
+        let plan = &job.plan;
         let is_many = plan.operation != Operation::Requests || plan.connections > PORTS_OF_A_SOURCE;
-        let is_local = matches!(plan.address.ip(), IpAddr::V4(address) if address.is_loopback());
+        let is_local = matches!(job.address.ip(), IpAddr::V4(address) if address.is_loopback());
         Ok(Self {
             plan,
+            job,
             window,
             client,
             recorder,
             scratch,
-            requests: Requests::new(plan, thread),
+            requests: Requests::new(job, thread),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
@@ -133,7 +136,7 @@ impl<'a> Context<'a> {
     /// Whether the next response is one of those that are decrypted whole: the first, then one in
     /// K.
     pub(crate) fn is_next_sampled(&self) -> bool {
-        self.responses.is_multiple_of(self.plan.verify.0.get())
+        self.responses.is_multiple_of(self.plan.verify().0.get())
     }
 
     /// The same, and counts that response as requested.

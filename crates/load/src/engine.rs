@@ -15,8 +15,9 @@ use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
+use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
-use crate::plan::{LONGEST, Plan, PlanError, Stop};
+use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
@@ -120,21 +121,23 @@ impl Engine {
     /// # Errors
     /// A plan that contradicts itself, a certificate file that cannot be read, too few descriptors,
     /// or a CPU that does not exist. Nothing was sent in these cases.
-    pub fn start(plan: Plan) -> Result<Self, EngineError> {
-        plan.check()?;
+    pub fn start(job: Job) -> Result<Self, EngineError> {
+        job.check()?;
+        let plan = &job.plan;
         let connections = plan.connections;
-        let tables = make_room(&plan)?;
+        let tables = make_room(plan)?;
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
         let needs = (0..thread_count)
-            .map(|_| Ok((new_client(&plan)?, Recorder::new(plan.arrival))))
+            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival))))
             .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();
-        let window = Arc::new(Window::new(plan.stop, plan.ramp));
+        let window = Arc::new(Window::new(job.stop(), plan.ramp));
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
-        let plan = Arc::new(plan);
+        let cpus = plan.cpus.clone();
+        let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
         for (thread, (client, recorder)) in needs.into_iter().enumerate() {
@@ -147,16 +150,16 @@ impl Engine {
                 slots,
                 connections,
                 window_start,
-                seed: plan.seed,
+                seed: job.seed,
                 ramp,
             };
-            let cpus = plan.cpus.as_slice();
+            let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
             let (start, is_started) = mpsc::channel();
             let handle = {
-                let (plan, window, counters) = (plan.clone(), window.clone(), counters.clone());
+                let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
@@ -168,7 +171,7 @@ impl Engine {
                         return Ok(recorder);
                     }
                     let counters = &counters;
-                    let share = Share { plan: &plan, window: &window, base, part, counters };
+                    let share = Share { job: &job, window: &window, base, part, counters };
                     worker::run(&share, client.as_deref(), recorder)
                 })
             };
@@ -247,31 +250,31 @@ impl Engine {
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
-pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
-    plan.check().map_err(EngineError::from)?;
+pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+    job.check().map_err(EngineError::from)?;
     // The probe itself has one connection. The check for descriptors uses the whole plan, so that
     // an error names the plan's number.
-    make_room(plan)?;
+    make_room(&job.plan)?;
     let mut negotiated = None;
-    for path in plan.paths() {
-        let url = plan.url.with_path(path);
-        negotiated = probe_one(&Plan { url, objects: None, ..plan.clone() })?;
+    for path in job.paths() {
+        let url = job.url.with_path(path);
+        negotiated = probe_one(&Job { url, objects: None, ..job.clone() })?;
     }
     Ok(negotiated)
 }
 
-fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
-    let limit = Nanos(plan.timeout.0.min(PROBE_LIMIT));
+fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+    let limit = Nanos(job.plan.timeout.0.min(PROBE_LIMIT));
     let plan = Plan {
         arrival: Arrival::CLOSED,
         connections: 1,
         ramp: Nanos(0),
-        stop: Stop::Operations(1),
         timeout: limit,
-        ..plan.clone()
+        ..job.plan.clone()
     };
-    let (url, address) = (plan.url.to_string(), plan.address);
-    let engine = Engine::start(plan.clone())?;
+    let (url, address) = (job.url.to_string(), job.address);
+    let job = Job { plan, operations: Some(1), ..job.clone() };
+    let engine = Engine::start(job.clone())?;
     let deadline = Instant::now() + Duration::from(limit) * 2;
     while !engine.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -279,7 +282,7 @@ fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     engine.stop();
     let outcome = engine.join();
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
-        let advice = advice::on_failure(kind, seen, &plan);
+        let advice = advice::on_failure(kind, seen, &job);
         return Err(ProbeError::Failed { url, address, kind, seen: seen.to_owned(), advice });
     }
     if outcome.completed == 0 {
@@ -295,9 +298,9 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
-    if !plan.url.is_tls() {
+fn new_client(job: &Job) -> Result<Option<Box<dyn Client>>, PlanError> {
+    if !job.url.is_tls() {
         return Ok(None);
     }
-    client(&plan.tls, plan.url.host(), plan.verify, plan.receive).map(Some)
+    client(&job.plan, &job.trust, job.url.host()).map(Some)
 }

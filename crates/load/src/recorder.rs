@@ -272,7 +272,7 @@ fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, cou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stop;
+    use crate::job::Stop;
     use proptest::prelude::*;
     use units::Nanos;
 

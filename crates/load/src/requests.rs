@@ -2,12 +2,12 @@
 
 use std::ops::Index;
 
+use objects::WHOLE;
+use random::Random;
 use units::Bytes;
 
-use crate::mix::WHOLE;
-use crate::random::Random;
 use crate::receive::Expectation;
-use crate::{Close, Operation, Plan};
+use crate::{Close, Job, Operation};
 
 /// Arrivals use the random streams numbered by thread; the streams for objects begin here.
 const FIRST_STREAM: u64 = 1 << 32;
@@ -19,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) expectation: Expectation,
 }
 
-/// The requests of one load thread, by the numbers of the plan's objects.
+/// The requests of one load thread, by the numbers of the job's objects.
 #[derive(Debug)]
 pub(crate) struct Requests {
     requests: Vec<Request>,
@@ -30,8 +30,8 @@ pub(crate) struct Requests {
 
 impl Requests {
     /// The requests of the thread with this number.
-    pub(crate) fn new(plan: &Plan, thread: usize) -> Self {
-        let shares: Vec<u32> = match &plan.objects {
+    pub(crate) fn new(job: &Job, thread: usize) -> Self {
+        let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
             Some(mix) => mix.portions().iter().map(|portion| portion.thousandths()).collect(),
         };
@@ -40,9 +40,9 @@ impl Requests {
             Some(*sum)
         };
         Self {
-            requests: plan.paths().map(|path| Request::new(plan, path)).collect(),
+            requests: job.paths().map(|path| Request::new(job, path)).collect(),
             up_to: shares.into_iter().scan(0, sum).collect(),
-            random: Random::new(plan.seed, FIRST_STREAM + thread as u64),
+            random: Random::stream(job.seed, FIRST_STREAM + thread as u64),
         }
     }
 
@@ -51,8 +51,8 @@ impl Requests {
         if self.requests.len() == 1 {
             return 0;
         }
-        let drawn = self.random.below(WHOLE);
-        self.up_to.partition_point(|up_to| *up_to <= drawn)
+        let drawn = self.random.below(u64::from(WHOLE));
+        self.up_to.partition_point(|up_to| u64::from(*up_to) <= drawn)
     }
 }
 
@@ -65,14 +65,14 @@ impl Index<usize> for Requests {
 }
 
 impl Request {
-    fn new(plan: &Plan, path: &str) -> Self {
-        let connection = match (plan.operation, plan.close) {
+    fn new(job: &Job, path: &str) -> Self {
+        let connection = match (job.plan.operation, job.plan.close) {
             (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
             _ => "",
         };
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
-            plan.url.authority(),
+            job.url.authority(),
             env!("CARGO_PKG_VERSION"),
         );
         let expectation = match objects::size_of(path) {
@@ -86,13 +86,13 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::plan;
-    use crate::{Mix, TlsPlan};
+    use crate::job::tests::job;
+    use crate::{Mix, Plan};
 
     fn requests(mix: &str, seed: u64, thread: usize) -> Requests {
         let objects = Some(mix.parse::<Mix>().unwrap());
-        let plan = Plan { objects, seed, ..plan("https://localhost/", TlsPlan::any()) };
-        Requests::new(&plan, thread)
+        let job = Job { objects, seed, ..job("https://localhost/", Plan::default()) };
+        Requests::new(&job, thread)
     }
 
     fn drawn(mix: &str, seed: u64, thread: usize, count: usize) -> Vec<usize> {

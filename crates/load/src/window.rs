@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use units::Nanos;
 
-use crate::Stop;
+use crate::job::Stop;
 
 /// The times of the window, in ns since the load's start; shared by all its threads.
 #[derive(Debug)]

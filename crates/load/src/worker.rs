@@ -13,7 +13,7 @@ use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
 use crate::window::Window;
-use crate::{Arrival, Operation, Plan};
+use crate::{Arrival, Job, Operation};
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
@@ -45,7 +45,7 @@ pub(crate) struct Counters {
 
 /// What a thread is given.
 pub(crate) struct Share<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) job: &'a Job,
     pub(crate) window: &'a Window,
     pub(crate) base: Instant,
     /// This thread's part of the load.
@@ -59,9 +59,9 @@ pub(crate) fn run(
     client: Option<&dyn Client>,
     recorder: Recorder,
 ) -> io::Result<Recorder> {
-    let Share { plan, window, base, part, counters } = *share;
+    let Share { job, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let context = Context::new(plan, window, client, recorder, part.thread, base, &mut scratch)?;
+    let context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
     // The default timer slack makes starts late and pauses longer by up to 50 µs. If the kernel
     // refuses, it stays so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Arrival, Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Arrival, Engine, Job, OneIn, Plan, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
@@ -100,25 +100,19 @@ fn held_by(connections: usize) -> isize {
     let (address, receiver) = server();
     let before = HELD.load(SeqCst);
     let hour = Nanos(3_600_000_000_000);
-    let engine = Engine::start(Plan {
-        url: Url::at(true, address, "/"),
-        objects: None,
-        address,
-        tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
-        operation: Operation::Requests,
+    let plan = Plan {
         // The first answer would be due in an hour, so all connections are idle.
         arrival: Arrival::Paced { every: hour },
         connections,
         cpus: CpuList::from(CpuList::allowed().unwrap().as_slice()[0]),
-        stop: Stop::After { warmup: hour, duration: hour },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
+        warmup: Some(hour),
+        duration: hour,
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        insecure: true,
         timeout: Nanos(LIMIT.as_nanos() as u64),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    })
-    .unwrap();
+        ..Plan::default()
+    };
+    let engine = Engine::start(Job::new(plan, Url::at(true, address, "/"), address)).unwrap();
     while receiver.recv_timeout(LIMIT).unwrap() < connections {}
     let held = HELD.load(SeqCst) - before;
     engine.stop();

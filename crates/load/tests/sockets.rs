@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use load::{Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Url};
+use load::{Engine, Job, OneIn, Operation, Plan, Url};
 use units::Nanos;
 
 const CONNECTIONS: usize = 20;
@@ -48,24 +48,19 @@ fn a_slot_without_a_connection_has_no_socket() {
     std::thread::spawn(move || serve(&listener));
     let before = sockets();
     let plan = Plan {
-        objects: None,
-        url: Url::at(false, address, "/"),
-        address,
-        tls: TlsPlan::any(),
         operation: Operation::OneRequestPerConnection,
         // The users start evenly, one every 50 ms, so that all slots pause between two of them.
         arrival: "closed, think 1s".parse().unwrap(),
         connections: CONNECTIONS,
         cpus: cpus::CpuList::from(cpus::CpuList::allowed().unwrap().as_slice()[0]),
-        stop: Stop::After { warmup: Nanos(0), duration: Nanos(120 * SECOND) },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
+        warmup: Some(Nanos(0)),
+        duration: Nanos(120 * SECOND),
+        verify: Some(OneIn(NonZeroU32::MIN)),
         timeout: Nanos(8 * SECOND),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
+        ..Plan::default()
     };
-    let engine = Engine::start(plan).unwrap();
+    let job = Job::new(plan, Url::at(false, address, "/"), address);
+    let engine = Engine::start(job).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     // With twice as many operations as connections, each slot has paused.
     while engine.progress().completed < 2 * CONNECTIONS as u64 || sockets() > before {

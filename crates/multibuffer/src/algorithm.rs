@@ -14,7 +14,6 @@ use crate::staging::{Run, Staged, stage_32, stage_64};
 pub trait Algorithm: Internals {
     /// Its name in FIPS 180-4, such as `SHA-256`.
     const NAME: &'static str;
-    /// Bytes of a block.
     const BLOCK_BYTES: usize;
     /// An array for a digest.
     type Digest: AsRef<[u8]> + Copy + Debug + Eq + Send + Sync + 'static;

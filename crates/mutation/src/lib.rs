@@ -6,6 +6,8 @@
 use std::io;
 use std::path::Path;
 
+use random::Random;
+
 /// Mutations are kept below this length.
 const LONGEST: usize = 8 << 10;
 
@@ -30,10 +32,10 @@ pub fn seeds(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
 
 /// The seeds, then as many mutations of them.
 pub fn mutated(seeds: &[Vec<u8>], mutations: usize) -> impl Iterator<Item = Vec<u8>> {
-    let mut random = SplitMix64(0x746f_6c6c);
+    let mut random = Random::new(0x746f_6c6c);
     let mutations = (0..mutations).map(move |_| {
-        let mut bytes = random.one_of(seeds).cloned().unwrap_or_default();
-        for _ in 0..=random.below(6) {
+        let mut bytes = one_of(&mut random, seeds).cloned().unwrap_or_default();
+        for _ in 0..=below(&mut random, 6) {
             damage(&mut bytes, seeds, &mut random);
         }
         bytes.truncate(LONGEST);
@@ -42,46 +44,33 @@ pub fn mutated(seeds: &[Vec<u8>], mutations: usize) -> impl Iterator<Item = Vec<
     seeds.iter().cloned().chain(mutations)
 }
 
-fn damage(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64) {
-    let at = random.below(bytes.len() + 1);
-    let to = at + random.below((bytes.len() - at + 1).min(40));
-    match random.below(8) {
-        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
-        1 if at < bytes.len() => bytes[at] = random.one_of(&SPECIAL).copied().unwrap_or(0),
-        2 => bytes.insert(at, random.one_of(&SPECIAL).copied().unwrap_or(0)),
-        3 => bytes.insert(at, random.next() as u8),
+fn damage(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
+    let at = below(random, bytes.len() + 1);
+    let to = at + below(random, (bytes.len() - at + 1).min(40));
+    match below(random, 8) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << below(random, 8),
+        1 if at < bytes.len() => bytes[at] = one_of(random, &SPECIAL).copied().unwrap_or(0),
+        2 => bytes.insert(at, one_of(random, &SPECIAL).copied().unwrap_or(0)),
+        3 => bytes.insert(at, random.bits() as u8),
         4 => drop(bytes.drain(at..to)),
         5 => bytes.extend_from_within(at..to),
         6 => bytes.truncate(at),
         _ => {
-            let other = random.one_of(seeds).map(Vec::as_slice).unwrap_or_default();
-            let tail = &other[random.below(other.len() + 1)..];
+            let other = one_of(random, seeds).map(Vec::as_slice).unwrap_or_default();
+            let tail = &other[below(random, other.len() + 1)..];
             bytes.truncate(at);
             bytes.extend_from_slice(tail);
         }
     }
 }
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-struct SplitMix64(u64);
+fn one_of<'a, T>(random: &mut Random, choices: &'a [T]) -> Option<&'a T> {
+    choices.get(below(random, choices.len()))
+}
 
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`; 0 where there is none.
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    fn one_of<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
-        choices.get(self.below(choices.len()))
-    }
+/// A number below `end`; 0 where there is none.
+fn below(random: &mut Random, end: usize) -> usize {
+    random.below(end.max(1) as u64) as usize
 }
 
 #[cfg(test)]

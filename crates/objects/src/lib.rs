@@ -4,10 +4,16 @@
 //! a prime, so records that are shifted, swapped or repeated differ from the right content. The
 //! path of an object is, for example, `/bytes/16MiB`.
 
+mod mix;
+mod url;
+
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+pub use mix::{Mix, Portion, WHOLE};
+use random::Random;
 use units::Bytes;
+pub use url::{AddressError, Url};
 
 /// The period of the stream in bytes: the largest prime below 1 MiB.
 pub const PERIOD: usize = 1_048_573;
@@ -74,8 +80,8 @@ pub fn write_to(out: &mut impl Write, size: Bytes) -> io::Result<()> {
 fn stream() -> &'static [u8] {
     static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
     STREAM.get_or_init(|| {
-        let mut state = SEED;
-        let mut bytes: Vec<u8> = std::iter::repeat_with(|| split_mix(&mut state).to_le_bytes())
+        let mut random = Random::new(SEED);
+        let mut bytes: Vec<u8> = std::iter::repeat_with(|| random.bits().to_le_bytes())
             .take(PERIOD.div_ceil(8))
             .flatten()
             .collect();
@@ -83,15 +89,6 @@ fn stream() -> &'static [u8] {
         bytes.extend_from_within(..);
         bytes
     })
-}
-
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): the same bytes on every machine.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -106,6 +103,11 @@ mod tests {
         for other in ["/bytes/16", "/bytes/", "/byte/1B", "/", "bytes/1B", "/bytes/1B/2"] {
             assert_eq!(size_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn the_bytes_never_change() {
+        assert_eq!(slice(0)[..8], [252, 211, 247, 176, 159, 170, 238, 226]);
     }
 
     #[test]

@@ -35,17 +35,13 @@ pub enum ObserveError {
     /// A thread of toll could not be started or pinned to the CPU.
     #[error("cannot run on CPU {cpu}: {source}")]
     CpuUnusable {
-        /// The CPU.
         cpu: usize,
         /// The kernel's answer.
         source: io::Error,
     },
     /// The CPU gave a probe no time; something with a higher priority occupies it.
     #[error("CPU {cpu} did not run a probe within its time limit; is a real-time task on it?")]
-    CpuStarved {
-        /// The CPU.
-        cpu: usize,
-    },
+    CpuStarved { cpu: usize },
     /// The sampling thread cannot be started or has failed.
     #[error("the CPU sampling thread failed: {0}")]
     Sampler(String),

@@ -1,8 +1,10 @@
 //! Whether a process is the one that listens at an address.
 
-use std::fs;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
+
+use procfs::ProcResult;
+use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
+use procfs::process::{FDTarget, Process};
 
 /// Who listens at an address, as far as can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +21,9 @@ pub enum Listens {
 /// (proc_pid_net(5), proc_pid_fd(5)).
 #[must_use]
 pub fn listens(pids: impl IntoIterator<Item = u32>, address: SocketAddr) -> Listens {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
-    let sockets: Vec<String> = tables
-        .iter()
-        .flatten()
-        .flat_map(|table| listening(table, address))
-        .map(|inode| format!("socket:[{inode}]"))
-        .collect();
+    let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
+    let sockets: Vec<u64> =
+        tables.filter(|entry| is_listener(entry, address)).map(|entry| entry.inode).collect();
     if sockets.is_empty() {
         return Listens::Unknown;
     }
@@ -40,56 +38,24 @@ pub fn listens(pids: impl IntoIterator<Item = u32>, address: SocketAddr) -> List
     if is_hidden { Listens::Unknown } else { Listens::No }
 }
 
-fn holds(pid: u32, sockets: &[String]) -> io::Result<bool> {
-    for descriptor in fs::read_dir(format!("/proc/{pid}/fd"))?.flatten() {
-        // One that is closed meanwhile is none of a listener.
-        if let Ok(target) = fs::read_link(descriptor.path())
-            && target.to_str().is_some_and(|target| sockets.iter().any(|socket| socket == target))
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+fn holds(pid: u32, sockets: &[u64]) -> ProcResult<bool> {
+    // A descriptor that is closed meanwhile is none of a listener.
+    let descriptors = Process::new(pid.cast_signed())?.fd()?.flatten();
+    let mut targets = descriptors.map(|descriptor| descriptor.target);
+    Ok(targets.any(|target| matches!(target, FDTarget::Socket(inode) if sockets.contains(&inode))))
 }
 
-/// The inodes of the sockets in a table of `/proc/net` that listen at `address`, or at all
-/// addresses with its port.
-fn listening(table: &str, address: SocketAddr) -> Vec<u64> {
-    const LISTEN: &str = "0A";
-    table
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            let (ip, port) = fields.get(1)?.split_once(':')?;
-            let ip = parse_ip(ip)?;
-            let is_here = ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical();
-            let matches = *fields.get(3)? == LISTEN
-                && u16::from_str_radix(port, 16).ok()? == address.port()
-                && is_here;
-            matches.then(|| fields.get(9)?.parse().ok())?
-        })
-        .collect()
-}
-
-/// Addresses stand in words of 32 bits, in hexadecimal and in the machine's byte order.
-fn parse_ip(hex: &str) -> Option<IpAddr> {
-    let words = hex
-        .as_bytes()
-        .chunks(8)
-        .map(|word| u32::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok())
-        .collect::<Option<Vec<u32>>>()?;
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    if let Ok(v4) = <[u8; 4]>::try_from(&bytes[..]) {
-        return Some(Ipv4Addr::from(v4).into());
-    }
-    <[u8; 16]>::try_from(&bytes[..]).ok().map(|v6| Ipv6Addr::from(v6).into())
+/// Whether a socket listens at `address`, or at all addresses with its port.
+fn is_listener(entry: &TcpNetEntry, address: SocketAddr) -> bool {
+    let (ip, port) = (entry.local_address.ip(), entry.local_address.port());
+    let is_here = ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical();
+    entry.state == TcpState::Listen && port == address.port() && is_here
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
     #[test]
     fn the_process_that_listens_is_told_from_others() {
@@ -108,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_endian = "little")]
-    fn only_listening_sockets_of_the_address_count() {
-        let table = "  sl  local_address rem_address   st tx rx tr tm retrnsmt uid timeout inode\n\
-            0: 0100007F:20FB 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 111 1\n\
-            1: 0200007F:20FB 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 222 1\n\
-            2: 0100007F:20FB 0100007F:9999 01 00000000:00000000 00:00000000 00000000 0 0 333 1\n\
-            3: 00000000:20FB 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 444 1\n\
-            nonsense\n";
-        assert_eq!(listening(table, "127.0.0.1:8443".parse().unwrap()), [111, 444]);
+    fn what_does_not_listen_there_does_not_count() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let me = std::process::id();
+        let elsewhere = SocketAddr::new("127.0.0.2".parse().unwrap(), address.port());
+        assert_eq!(listens([me], elsewhere), Listens::Unknown);
+        // A connection of this process from an address is no listener at it.
+        let client = TcpStream::connect(address).unwrap();
+        assert_eq!(listens([me], client.local_addr().unwrap()), Listens::Unknown);
     }
 }

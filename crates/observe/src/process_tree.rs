@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use rustix::param::clock_ticks_per_second;
 use units::Nanos;
 
 use crate::cpu_clock;
@@ -234,14 +235,8 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 fn ticks(count: u64) -> Nanos {
-    // SAFETY: sysconf only reads a constant of the system.
-    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let a_second = u64::try_from(a_second).ok().filter(|hz| *hz > 0).unwrap_or(USER_HZ);
-    Nanos(count.saturating_mul(1_000_000_000 / a_second))
+    Nanos(count.saturating_mul(1_000_000_000 / clock_ticks_per_second()))
 }
-
-/// The ticks a second on every Linux that toll runs on.
-const USER_HZ: u64 = 100;
 
 #[cfg(test)]
 mod tests {

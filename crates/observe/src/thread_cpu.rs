@@ -71,8 +71,7 @@ impl ThreadCpu {
 /// The kernel's id of the calling thread, by which another thread can ask for its CPU time.
 #[must_use]
 pub fn current_tid() -> u32 {
-    // SAFETY: gettid reads a number and cannot fail.
-    (unsafe { libc::gettid() }) as u32
+    rustix::thread::gettid().as_raw_pid().cast_unsigned()
 }
 
 fn waiting(tid: u32) -> Result<Option<Nanos>, ObserveError> {

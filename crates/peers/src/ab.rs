@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use load::{ErrorKind, Operation, Plan};
+use load::{ErrorKind, Job, Operation};
 use tls::Version;
 use units::Nanos;
 
@@ -17,11 +17,11 @@ const MOST_REQUESTS: u64 = 50_000_000;
 
 /// # Errors
 /// A setting for which ab has no option.
-pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
-    let tls = &plan.tls;
-    refuse_without_option(Peer::Ab, tls.group.map(|group| format!("--group {group}")))?;
-    let version = tls.version.or(tls.suite.map(tls::Suite::version));
-    let suite = match (tls.suite, version) {
+pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let plan = &job.plan;
+    refuse_without_option(Peer::Ab, plan.group.map(|group| format!("--group {group}")))?;
+    let version = plan.asked_version();
+    let suite = match (plan.only_suite(), version) {
         // ab's option only has the suites up to TLS 1.2.
         (Some(suite), Some(Version::Tls13)) => {
             refuse_without_option(Peer::Ab, Some(format!("--suite {suite}")))?;
@@ -36,13 +36,13 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
     // The time limit sets a number of requests, which the next option replaces.
     for (option, value) in [
         ("-t", seconds),
-        ("-n", requests.max(plan.connections as u64)),
-        ("-c", plan.connections as u64),
-        ("-s", whole_seconds(Peer::Ab, plan.timeout)?),
+        ("-n", requests.max(job.plan.connections as u64)),
+        ("-c", job.plan.connections as u64),
+        ("-s", whole_seconds(Peer::Ab, job.plan.timeout)?),
     ] {
         arguments.extend([option.to_owned(), value.to_string()]);
     }
-    if plan.operation == Operation::Requests {
+    if job.plan.operation == Operation::Requests {
         arguments.push("-k".to_owned());
     }
     if let Some(version) = version {
@@ -51,7 +51,7 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
     if let Some(suite) = suite {
         arguments.extend(["-Z".to_owned(), suite.openssl_name.to_owned()]);
     }
-    arguments.push(plan.url.to_string());
+    arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use load::Plan;
-use tls::{Suite, Version};
+use load::Job;
+use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::program;
@@ -25,16 +25,16 @@ pub enum Offer {
 ///
 /// # Errors
 /// The first thing that it cannot do.
-pub fn check(peer: Peer, plan: &Plan, offer: Offer) -> Result<(), PeerError> {
-    let duration = refusal::check(peer, plan)?;
-    arguments(peer, &needed(peer, plan, offer), duration, Path::new("script")).map(drop)
+pub fn check(peer: Peer, job: &Job, offer: Offer) -> Result<(), PeerError> {
+    let duration = refusal::check(peer, job)?;
+    arguments(peer, &needed(peer, job, offer), duration, Path::new("script")).map(drop)
 }
 
 /// An installed program that can carry out a plan.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) peer: Peer,
-    pub(crate) plan: Plan,
+    pub(crate) job: Job,
     offer: Offer,
     pub(crate) duration: Nanos,
     pub(crate) program: PathBuf,
@@ -50,13 +50,13 @@ impl Client {
     ///
     /// # Errors
     /// It is not installed or cannot carry out the plan. Nothing was sent then.
-    pub fn prepare(peer: Peer, plan: &Plan, offer: Offer) -> Result<Self, PeerError> {
-        check(peer, plan, offer)?;
-        let duration = refusal::check(peer, plan)?;
+    pub fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Self, PeerError> {
+        check(peer, job, offer)?;
+        let duration = refusal::check(peer, job)?;
         let program = program::find(peer)?;
-        let version = program::version(peer, &program, plan)?;
+        let version = program::version(peer, &program, job)?;
         let name = format!("{peer} {version}");
-        Ok(Self { peer, plan: plan.clone(), offer, duration, program, name })
+        Ok(Self { peer, job: job.clone(), offer, duration, program, name })
     }
 
     /// Starts the program; returns when its threads are running.
@@ -68,30 +68,31 @@ impl Client {
         let script = script().map_err(failed)?;
         // The program opens the script as it starts. No file is left, however toll ends.
         let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
-        let plan = needed(self.peer, &self.plan, self.offer);
-        let arguments = arguments(self.peer, &plan, self.duration, Path::new(&path))?;
+        let job = needed(self.peer, &self.job, self.offer);
+        let arguments = arguments(self.peer, &job, self.duration, Path::new(&path))?;
         PeerLoad::start(self, arguments, script)
     }
 }
 
 /// The plan without the settings that such a server makes unnecessary.
-fn needed(peer: Peer, plan: &Plan, offer: Offer) -> Plan {
-    let mut plan = plan.clone();
+fn needed(peer: Peer, job: &Job, offer: Offer) -> Job {
+    let mut job = job.clone();
     if offer == Offer::Anything {
-        return plan;
+        return job;
     }
-    let tls = &mut plan.tls;
+    let plan = &mut job.plan;
     match peer {
-        Peer::Wrk => (tls.version, tls.suite, tls.group) = (None, None, None),
+        Peer::Wrk => (plan.tls, plan.suite, plan.group) = (None, None, None),
         Peer::Ab => {
-            tls.group = None;
-            tls.version = tls.version.or(tls.suite.map(Suite::version));
-            tls.suite = tls.suite.filter(|suite| suite.version() == Version::Tls12);
+            plan.group = None;
+            plan.tls = plan.asked_version().map(OrPlain::Tls);
+            let suite = plan.only_suite().filter(|suite| suite.version() == Version::Tls12);
+            plan.suite = suite.map(OrPlain::Tls);
         }
-        Peer::STime => tls.group = None,
+        Peer::STime => plan.group = None,
         Peer::H2load => {}
     }
-    plan
+    job
 }
 
 /// wrk's script in a file without a name.
@@ -103,14 +104,14 @@ fn script() -> std::io::Result<File> {
 
 fn arguments(
     peer: Peer,
-    plan: &Plan,
+    job: &Job,
     duration: Nanos,
     script: &Path,
 ) -> Result<Vec<OsString>, PeerError> {
     match peer {
-        Peer::Wrk => wrk::arguments(plan, duration, script),
-        Peer::Ab => ab::arguments(plan, duration),
-        Peer::H2load => h2load::arguments(plan, duration),
-        Peer::STime => s_time::arguments(plan, duration),
+        Peer::Wrk => wrk::arguments(job, duration, script),
+        Peer::Ab => ab::arguments(job, duration),
+        Peer::H2load => h2load::arguments(job, duration),
+        Peer::STime => s_time::arguments(job, duration),
     }
 }

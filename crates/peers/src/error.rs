@@ -1,5 +1,7 @@
 use std::io;
 
+use crate::Peer;
+
 /// Why a program cannot make a load, in one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
@@ -17,7 +19,7 @@ pub enum PeerError {
         /// The Debian package that has it.
         package: &'static str,
         /// The name of the client.
-        client: &'static str,
+        client: Peer,
     },
     /// It could not be started, or its output could not be stored.
     #[error("{program} could not be started: {source}")]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use load::{ErrorKind, Plan};
+use load::{ErrorKind, Job};
 use tls::Version;
 use units::Nanos;
 
@@ -11,27 +11,27 @@ use crate::report::{Report, count_before, failures, field, negotiated};
 
 /// # Errors
 /// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
-pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
     let mut arguments = vec![
         "--h1".to_owned(),
-        format!("--threads={}", plan.cpus.len()),
-        format!("--clients={}", plan.connections),
+        format!("--threads={}", job.plan.cpus.len()),
+        format!("--clients={}", job.plan.connections),
         format!("--duration={}", milliseconds(duration)),
-        format!("--connection-inactivity-timeout={}", milliseconds(plan.timeout)),
-        format!("--connect-to={}", plan.address),
+        format!("--connection-inactivity-timeout={}", milliseconds(job.plan.timeout)),
+        format!("--connect-to={}", job.address),
     ];
-    if let Some(suite) = plan.tls.suite {
+    if let Some(suite) = job.plan.only_suite() {
         let option = match suite.version() {
             Version::Tls12 => "--ciphers",
             Version::Tls13 => "--tls13-ciphers",
         };
         arguments.push(format!("{option}={}", suite.openssl_name));
     }
-    if let Some(group) = plan.tls.group {
+    if let Some(group) = job.plan.group {
         arguments.push(format!("--groups={}", group.openssl_name()));
     }
-    arguments.push(plan.url.to_string());
+    arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 

@@ -1,13 +1,14 @@
 use std::fmt;
-use std::str::FromStr;
 
-use load::{Operation, Plan};
+use clap::ValueEnum;
+use load::{Job, Operation};
 
 use crate::report::Report;
 use crate::{ab, h2load, s_time, wrk};
 
 /// A program that makes load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Peer {
     /// wrk: many threads, requests.
     Wrk,
@@ -20,18 +21,10 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Wrk, Self::Ab, Self::H2load, Self::STime];
-
-    /// The name as users write it.
+    /// The program that makes a load, where toll does not.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wrk => "wrk",
-            Self::Ab => "ab",
-            Self::H2load => "h2load",
-            Self::STime => "s_time",
-        }
+    pub fn of(client: load::Client) -> Option<Self> {
+        Self::value_variants().iter().find(|peer| load::Client::from(**peer) == client).copied()
     }
 
     /// The most CPUs that it can make use of.
@@ -73,10 +66,10 @@ impl Peer {
     }
 
     /// How many threads it has while it makes its load.
-    pub(crate) fn threads(self, plan: &Plan) -> usize {
+    pub(crate) fn threads(self, job: &Job) -> usize {
         match self {
             // The first thread starts the others and waits.
-            Self::Wrk | Self::H2load => plan.cpus.len() + 1,
+            Self::Wrk | Self::H2load => job.plan.cpus.len() + 1,
             Self::Ab | Self::STime => 1,
         }
     }
@@ -101,9 +94,9 @@ impl Peer {
     ///
     /// # Errors
     /// What is missing in its report, or where its form is unknown.
-    pub(crate) fn read(self, text: &str, plan: &Plan) -> Result<Report, String> {
+    pub(crate) fn read(self, text: &str, job: &Job) -> Result<Report, String> {
         match self {
-            Self::Wrk => wrk::read(text, plan),
+            Self::Wrk => wrk::read(text, job),
             Self::Ab => ab::read(text),
             Self::H2load => h2load::read(text),
             Self::STime => s_time::read(text),
@@ -111,8 +104,8 @@ impl Peer {
     }
 
     /// A caution for readers of its figures.
-    pub(crate) fn caution(self, plan: &Plan) -> &'static str {
-        match (self, plan.operation) {
+    pub(crate) fn caution(self, job: &Job) -> &'static str {
+        match (self, job.plan.operation) {
             (Self::Wrk, Operation::OneRequestPerConnection) => {
                 "wrk resumes sessions wherever the server lets it, so forbid tickets and the \
                  session cache at the server; compare with a load without --client"
@@ -127,22 +120,20 @@ impl Peer {
     }
 }
 
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+impl From<Peer> for load::Client {
+    fn from(peer: Peer) -> Self {
+        match peer {
+            Peer::Wrk => Self::Wrk,
+            Peer::Ab => Self::Ab,
+            Peer::H2load => Self::H2load,
+            Peer::STime => Self::STime,
+        }
     }
 }
 
-impl FromStr for Peer {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|peer| peer.name() == text).ok_or_else(|| {
-            format!(
-                "`{text}` is no load program that toll can run; write one of: wrk, ab, h2load, \
-                 s_time"
-            )
-        })
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        load::Client::from(*self).fmt(f)
     }
 }
 
@@ -151,11 +142,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_printed_as_they_are_parsed() {
-        for peer in Peer::ALL {
-            assert_eq!(peer.to_string().parse(), Ok(peer));
+    fn programs_are_called_as_the_clients_of_a_plan() {
+        for peer in Peer::value_variants() {
+            assert_eq!(Peer::of((*peer).into()), Some(*peer));
+            assert_eq!(Peer::from_str(&peer.to_string(), false), Ok(*peer));
         }
-        let message = "siege".parse::<Peer>().unwrap_err();
-        assert!(message.ends_with("write one of: wrk, ab, h2load, s_time"), "{message}");
+        assert_eq!(Peer::of(load::Client::Toll), None);
     }
 }

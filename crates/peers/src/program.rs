@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use load::Plan;
+use load::Job;
 use rustix::process::Signal;
 use targets::{Launch, Process};
 
@@ -31,7 +31,7 @@ pub(crate) fn find(peer: Peer) -> Result<PathBuf, PeerError> {
         .ok_or(PeerError::Missing {
             program: peer.program(),
             package: peer.package(),
-            client: peer.name(),
+            client: peer,
         })
 }
 
@@ -46,7 +46,7 @@ impl Spawned {
     pub(crate) fn start(
         program: &Path,
         arguments: Vec<OsString>,
-        plan: &Plan,
+        job: &Job,
     ) -> Result<Self, PeerError> {
         let failed = |source| PeerError::Start { program: program.display().to_string(), source };
         let file = || -> Result<(File, File), PeerError> {
@@ -58,7 +58,7 @@ impl Spawned {
             program: program.to_owned(),
             arguments,
             environment: Vec::new(),
-            cpus: &plan.cpus,
+            cpus: &job.plan.cpus,
             stdout: its_stdout,
             stderr: its_stderr,
             death_signal: Signal::KILL,
@@ -83,8 +83,8 @@ pub(crate) fn written(mut file: &File) -> io::Result<String> {
 }
 
 /// The version that the program prints, such as `4.1.0`.
-pub(crate) fn version(peer: Peer, program: &Path, plan: &Plan) -> Result<String, PeerError> {
-    let mut spawned = Spawned::start(program, vec![peer.version_argument().into()], plan)?;
+pub(crate) fn version(peer: Peer, program: &Path, job: &Job) -> Result<String, PeerError> {
+    let mut spawned = Spawned::start(program, vec![peer.version_argument().into()], job)?;
     let deadline = Instant::now() + VERSION_LIMIT;
     while spawned.process.exited().is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);

@@ -1,6 +1,6 @@
 //! What some or all peers cannot do: a plan that asks for it is refused, not silently changed.
 
-use load::{Arrival, Close, KeyExchangeMode, Operation, Percent, Plan, Stop};
+use load::{Job, Operation, Plan};
 use units::Nanos;
 
 use crate::{Peer, PeerError};
@@ -12,27 +12,19 @@ const MILLISECOND: u64 = 1_000_000;
 ///
 /// # Errors
 /// The first thing that it cannot do.
-pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
+pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
     let refuse = |why: String| Err(PeerError::Refused(why));
-    if let Err(error) = plan.check() {
+    let plan = Plan { client: peer.into(), ..job.plan.clone() };
+    let job = Job { plan, ..job.clone() };
+    if let Err(error) = job.check() {
         return refuse(error.to_string());
     }
-    let Stop::After { warmup, duration } = plan.stop else {
+    if job.operations.is_some() {
         return refuse(format!(
             "{peer} can run for a time, not for a number of operations; give --duration"
         ));
-    };
-    if warmup != Nanos(0) {
-        return refuse(format!(
-            "{peer} counts from its start and has no warm-up; leave --warmup {warmup} out"
-        ));
     }
-    if plan.arrival != Arrival::CLOSED {
-        return refuse(format!(
-            "{peer} sends the next request as soon as it has its answer; leave the arrival out"
-        ));
-    }
-    match (peer, plan.operation) {
+    match (peer, job.plan.operation) {
         (Peer::STime, Operation::Handshakes) => {}
         (Peer::STime, operation) => {
             return refuse(format!(
@@ -54,36 +46,16 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
         }
         _ => {}
     }
-    if plan.cpus.len() > peer.most_cpus() {
+    if job.plan.cpus.len() > peer.most_cpus() {
         return refuse(format!(
             "{peer} has one thread and cannot use {} CPUs; give one with --cpus",
-            plan.cpus.len()
+            job.plan.cpus.len()
         ));
     }
-    if plan.ramp != Nanos(0) {
-        return refuse(format!("{peer} opens all its connections at once; leave the ramp out"));
-    }
-    if let Some(objects) = &plan.objects {
+    if let Some(objects) = &job.objects {
         return refuse(format!("{peer} requests a single object; leave --object {objects} out"));
     }
-    if plan.close != Close::Fin {
-        return refuse(format!("{peer} closes in its own way; leave --close {} out", plan.close));
-    }
-    if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
-        return refuse(format!("{peer} always makes fresh keys; leave --key-exchange fixed out"));
-    }
-    if plan.tls.resumption != Percent::default() {
-        return refuse(format!(
-            "{peer} resumes sessions where the server lets it, and knows no share of them; leave \
-             --resumption out"
-        ));
-    }
-    if plan.tls.encrypt_then_mac.is_some() {
-        return refuse(format!(
-            "{peer} always offers encrypt-then-MAC; leave --encrypt-then-mac out, and decide at the \
-             server"
-        ));
-    }
+    let duration = job.plan.duration;
     let step = if peer == Peer::H2load { MILLISECOND } else { SECOND };
     if !duration.0.is_multiple_of(step) {
         return refuse(format!(

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Failures, Latencies, Outcome, Plan, Progress, Verified};
+use load::{ByteCounts, Failures, Job, Latencies, Outcome, Progress, Verified};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::Process;
 use units::Nanos;
@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct PeerLoad {
     peer: Peer,
     name: String,
-    plan: Plan,
+    job: Job,
     process: RefCell<Process>,
     watch: Watch,
     stdout: File,
@@ -45,19 +45,19 @@ impl PeerLoad {
         arguments: Vec<OsString>,
         script: File,
     ) -> Result<Self, PeerError> {
-        let Client { peer, plan, duration, program, name, .. } = client;
+        let Client { peer, job, duration, program, name, .. } = client;
         let duration = Duration::from(*duration);
         let spawned = Instant::now();
-        let Spawned { process, stdout, stderr } = Spawned::start(program, arguments, plan)?;
-        let limit = duration + Duration::from(plan.timeout) + 2 * GRACE;
+        let Spawned { process, stdout, stderr } = Spawned::start(program, arguments, job)?;
+        let limit = duration + Duration::from(job.plan.timeout) + 2 * GRACE;
         let watch = Watch::start(process.pid(), limit)
             .map_err(|source| PeerError::Start { program: name.clone(), source })?;
-        let threads = threads(process.pid(), peer.threads(plan), &watch);
+        let threads = threads(process.pid(), peer.threads(job), &watch);
         let start = Instant::now();
         Ok(Self {
             peer: *peer,
             name: name.clone(),
-            plan: plan.clone(),
+            job: job.clone(),
             process: RefCell::new(process),
             watch,
             stdout,
@@ -90,8 +90,8 @@ impl PeerLoad {
             let how = status.map_or_else(|| "in an unknown way".to_owned(), |s| s.to_string());
             return Err(format!("{name} ended with {how}: {why}"));
         }
-        let report = self.peer.read(&output, &self.plan).map_err(|why| format!("{name} {why}"))?;
-        let asks = self.plan.tls.suite.is_some() || self.plan.tls.version.is_some();
+        let report = self.peer.read(&output, &self.job).map_err(|why| format!("{name} {why}"))?;
+        let asks = self.job.plan.only_suite().is_some() || self.job.plan.asked_version().is_some();
         if asks
             && self.peer.reports_negotiated()
             && report.completed > 0
@@ -148,7 +148,7 @@ impl PeerLoad {
             GRACE
         } else {
             let rest = self.window.1.saturating_duration_since(Instant::now());
-            rest + Duration::from(self.plan.timeout) + GRACE
+            rest + Duration::from(self.job.plan.timeout) + GRACE
         };
         let end = self.watch.ended_within(limit);
         let report = self.report(end);
@@ -183,7 +183,7 @@ impl PeerLoad {
             }
             Err(why) => outcome.lost.push(why),
         }
-        let caution = self.peer.caution(&self.plan).to_owned();
+        let caution = self.peer.caution(&self.job).to_owned();
         (outcome, PeerReport { client: self.name.clone(), failures, caution })
     }
 }

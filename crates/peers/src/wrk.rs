@@ -7,7 +7,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use load::{ErrorKind, Operation, Plan};
+use load::{ErrorKind, Job, Operation};
+use tls::OrPlain;
 use units::{Bytes, Nanos};
 
 use crate::refusal::{refuse_without_option, whole_seconds};
@@ -29,28 +30,31 @@ const LABEL: &str = "toll:";
 /// # Errors
 /// A setting for which wrk has no option.
 pub(crate) fn arguments(
-    plan: &Plan,
+    job: &Job,
     duration: Nanos,
     script: &Path,
 ) -> Result<Vec<OsString>, PeerError> {
-    let tls = &plan.tls;
-    refuse_without_option(Peer::Wrk, tls.suite.map(|suite| format!("--suite {suite}")))?;
-    refuse_without_option(Peer::Wrk, tls.version.map(|v| format!("--tls {}", v.number())))?;
-    refuse_without_option(Peer::Wrk, tls.group.map(|group| format!("--group {group}")))?;
-    let timeout = whole_seconds(Peer::Wrk, plan.timeout)?;
+    let plan = &job.plan;
+    refuse_without_option(Peer::Wrk, plan.only_suite().map(|suite| format!("--suite {suite}")))?;
+    refuse_without_option(
+        Peer::Wrk,
+        plan.tls.and_then(OrPlain::tls).map(|v| format!("--tls {}", v.number())),
+    )?;
+    refuse_without_option(Peer::Wrk, plan.group.map(|group| format!("--group {group}")))?;
+    let timeout = whole_seconds(Peer::Wrk, job.plan.timeout)?;
     let mut arguments: Vec<OsString> = vec![
-        format!("-t{}", plan.cpus.len()).into(),
-        format!("-c{}", plan.connections).into(),
+        format!("-t{}", job.plan.cpus.len()).into(),
+        format!("-c{}", job.plan.connections).into(),
         format!("-d{}s", duration.seconds()).into(),
         "--timeout".into(),
         format!("{timeout}s").into(),
         "-s".into(),
         script.into(),
     ];
-    if plan.operation == Operation::OneRequestPerConnection {
+    if job.plan.operation == Operation::OneRequestPerConnection {
         arguments.extend(["-H".into(), "Connection: close".into()]);
     }
-    arguments.push(plan.url.to_string().into());
+    arguments.push(job.url.to_string().into());
     Ok(arguments)
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn arguments(
 ///
 /// # Errors
 /// It is missing or incomplete.
-pub(crate) fn read(text: &str, plan: &Plan) -> Result<Report, String> {
+pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
     let line = field(text, LABEL).ok_or("has no line from toll's script")?;
     let value = |name: &str| -> Result<u64, String> {
         line.split_whitespace()
@@ -79,17 +83,17 @@ pub(crate) fn read(text: &str, plan: &Plan) -> Result<Report, String> {
             (ErrorKind::Stall, timeout, "wrk: a response took longer than the time limit"),
             (ErrorKind::Status, status, "wrk: a status of 400 or more"),
         ]),
-        body: body(bytes, requests, plan),
+        body: body(bytes, requests, job),
         negotiated: None,
     })
 }
 
 /// Its bytes include the heads of the responses. Where the size of a generated object is known, at
 /// most that counts for each response that ended and each that may have been under way.
-fn body(bytes: u64, requests: u64, plan: &Plan) -> u64 {
-    match objects::size_of(plan.url.path()) {
+fn body(bytes: u64, requests: u64, job: &Job) -> u64 {
+    match objects::size_of(job.url.path()) {
         Some(Bytes(size)) => {
-            bytes.min(requests.saturating_add(plan.connections as u64).saturating_mul(size))
+            bytes.min(requests.saturating_add(job.plan.connections as u64).saturating_mul(size))
         }
         None => bytes,
     }

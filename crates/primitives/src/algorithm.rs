@@ -68,7 +68,6 @@ pub enum Way {
     Open,
 }
 
-/// Which handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Handshake {
     /// A full one, with that key in the server's certificate.
@@ -96,7 +95,6 @@ pub enum Aes {
 }
 
 impl Aes {
-    /// Bytes of a key.
     #[must_use]
     pub fn key_bytes(self) -> usize {
         match self {
@@ -136,7 +134,6 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// Bytes of a digest.
     #[must_use]
     pub fn digest_bytes(self) -> usize {
         match self {
@@ -222,7 +219,6 @@ pub enum Side {
 pub enum Unit {
     /// Bytes of the message.
     Byte,
-    /// Operations.
     Operation,
 }
 

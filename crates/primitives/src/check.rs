@@ -23,7 +23,6 @@ pub enum Wrong {
     /// A verifier accepts what is no signature.
     #[error("it accepts a damaged signature")]
     AcceptsAnything,
-    /// It failed.
     #[error("{0}")]
     Failed(#[from] crate::Failed),
     /// No other library does the algorithm.

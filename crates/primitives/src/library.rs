@@ -8,7 +8,6 @@ use crate::libraries::{aws_lc, isa_l, libcrypto, multi_buffer, ring, rustcrypto,
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
 
-/// A library.
 pub trait Library: Send + Sync {
     /// The name that means it on the command line, as in `aws-lc`.
     fn id(&self) -> &str;

@@ -31,7 +31,6 @@ const SIGNED: [u8; 32] = [0x5a; 32];
 pub struct Material {
     /// The key of a cipher; shorter keys are its beginning.
     pub(crate) key: [u8; 32],
-    /// The key of a MAC.
     pub(crate) mac_key: [u8; 32],
     /// The first block of a chain or counter; nonces are its beginning.
     pub(crate) iv: [u8; 16],

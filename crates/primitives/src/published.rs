@@ -21,7 +21,6 @@ pub enum Published {
 pub struct Reference {
     /// On Xeon E5 v4.
     pub xeon_v4: f64,
-    /// On Xeon Scalable.
     pub xeon_scalable: f64,
 }
 

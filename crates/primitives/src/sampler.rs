@@ -85,7 +85,6 @@ const SAMPLE: u64 = 100_000;
 const STEADY: f64 = 0.02;
 /// Fewer quiet samples make no figure of their own.
 pub const FEWEST: usize = 5;
-/// Samples of a visit.
 pub const SAMPLES_A_VISIT: usize = 3;
 
 /// What one run cost, by one sample.

@@ -1,14 +1,13 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
-use study::analysis::{Figure, Invalid};
+use study::analysis::Figure;
 use study::compare::{Compared, Comparison, Difference, Pair, Verdict};
 use units::thousands;
 
 use crate::figures::interval;
 use crate::mark;
 use crate::quantity::Quantity;
-use crate::terminal::columns::{self, Align, Column};
-use crate::terminal::{Look, Page, Style};
+use crate::terminal::{Column, Look, Page, Style};
 use crate::text::on_one_line;
 
 /// The comparison in lines of at most `width` columns, as far as its tables allow.
@@ -22,7 +21,8 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
     for metric in &comparison.metrics {
         table(&mut page, metric);
     }
-    marks(&mut page, comparison);
+    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
+    page.marks(|mark| pairs().any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(mark))));
     if !comparison.metrics.is_empty() {
         page.blank();
         page.paragraph("", &about_intervals(comparison), Look::Dim);
@@ -34,8 +34,8 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
         let label = format!("  {}, {}: ", only.run.to_uppercase(), on_one_line(&only.cell));
         page.paragraph(&label, &only.label, Look::Usual);
     }
-    invalid(&mut page, "A", &comparison.invalid_in_a);
-    invalid(&mut page, "B", &comparison.invalid_in_b);
+    page.invalid(" of A", &comparison.invalid_in_a);
+    page.invalid(" of B", &comparison.invalid_in_b);
     page.text()
 }
 
@@ -68,13 +68,6 @@ fn table(page: &mut Page, metric: &Compared) {
     let figures = cells.iter().flat_map(|pair| [&pair.a, &pair.b]).flatten();
     let unit =
         Quantity::of_measure(metric.metric).unit_for(figures.map(|figure| figure.estimate.median));
-    let column = |name: &str, unit: &str, align, gives_way, of: &dyn Fn(&Pair) -> String| Column {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        cells: cells.iter().map(of).collect(),
-        align,
-        gives_way,
-    };
     let number = |figure: &Option<Figure>| match figure {
         Some(figure) => unit.number(figure.estimate.median),
         None => "none".to_owned(),
@@ -82,28 +75,24 @@ fn table(page: &mut Page, metric: &Compared) {
     let ends = |figure: &Option<Figure>| {
         figure.as_ref().map(|figure| interval(figure, &unit)).unwrap_or_default()
     };
+    let words = |of: &dyn Fn(&Pair) -> String| Column::words("", cells.iter().map(of));
+    let numbers = |name: &str, unit: &str, gives_way, of: &dyn Fn(&Pair) -> String| {
+        Column::numbers(name, unit, cells.iter().map(of)).gives_way(gives_way)
+    };
     let columns = vec![
-        column("", "", Align::Left, 0, &|pair| {
-            on_one_line(&format!("{}: {}", pair.case, pair.label))
-        }),
-        column("A", unit.name, Align::Right, 0, &|pair| number(&pair.a)),
-        column("", "", Align::Left, 0, &|pair| symbol(pair.mark_a)),
-        column("interval", unit.name, Align::Right, 2, &|pair| ends(&pair.a)),
-        column("B", unit.name, Align::Right, 0, &|pair| number(&pair.b)),
-        column("", "", Align::Left, 0, &|pair| symbol(pair.mark_b)),
-        column("interval", unit.name, Align::Right, 2, &|pair| ends(&pair.b)),
-        column("B/A", "", Align::Right, 0, &ratio),
-        column("interval", "", Align::Right, 1, &ratio_interval),
-        column("", "", Align::Left, 3, &|pair| verdict(pair.verdict).to_owned()),
+        words(&|pair| on_one_line(&format!("{}: {}", pair.case, pair.label))),
+        numbers("A", unit.name, 0, &|pair| number(&pair.a)),
+        words(&|pair| symbol(pair.mark_a)),
+        numbers("interval", unit.name, 2, &|pair| ends(&pair.a)),
+        numbers("B", unit.name, 0, &|pair| number(&pair.b)),
+        words(&|pair| symbol(pair.mark_b)),
+        numbers("interval", unit.name, 2, &|pair| ends(&pair.b)),
+        numbers("B/A", "", 0, &ratio),
+        numbers("interval", "", 1, &ratio_interval),
+        words(&|pair| verdict(pair.verdict).to_owned()).gives_way(3),
     ];
-    let (header, rows) = columns::lines(columns, cells.len(), page.width());
-    for line in header {
-        page.line(&line, Look::Dim);
-    }
-    for (line, pair) in rows.iter().zip(cells) {
-        let is_doubtful = pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
-        page.line(line, if is_doubtful { Look::Warning } else { Look::Usual });
-    }
+    let is_doubtful = |pair: &Pair| pair.ratio.is_none() || pair.mark_a.or(pair.mark_b).is_some();
+    page.table(columns, |row| is_doubtful(&cells[row]));
 }
 
 fn symbol(mark: Option<study::analysis::Mark>) -> String {
@@ -130,20 +119,6 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn marks(page: &mut Page, comparison: &Comparison) {
-    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
-    let used = |mark: &study::analysis::Mark| {
-        pairs().any(|pair| pair.mark_a == Some(*mark) || pair.mark_b == Some(*mark))
-    };
-    for (i, mark) in mark::ALL.into_iter().filter(used).enumerate() {
-        if i == 0 {
-            page.blank();
-        }
-        let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
-        page.paragraph(&label, mark::meaning(mark), Look::Warning);
-    }
-}
-
 /// How sure the intervals are, at worst.
 fn about_intervals(comparison: &Comparison) -> String {
     let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
@@ -160,14 +135,4 @@ fn about_intervals(comparison: &Comparison) -> String {
          assumes nothing else. The runs were not measured side by side: what changed between them, on \
          the machine too, is in the ratio."
     )
-}
-
-fn invalid(page: &mut Page, run: &str, invalid: &[Invalid]) {
-    if !invalid.is_empty() {
-        page.heading(&format!("Invalid trials of {run}, which are in no figure"));
-    }
-    for trial in invalid {
-        let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
-        page.paragraph(&label, &trial.why, Look::Usual);
-    }
 }

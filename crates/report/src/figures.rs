@@ -43,7 +43,6 @@ pub(crate) fn joined(first: &str, second: &str) -> String {
 pub(crate) struct Named {
     /// In snake_case with the unit.
     pub(crate) name: &'static str,
-    /// In words.
     pub(crate) words: &'static str,
     quantity: Quantity,
     /// Where it stands.

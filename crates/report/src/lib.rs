@@ -21,8 +21,8 @@ mod terminal;
 mod text;
 mod when;
 
+use journal::TargetRecord;
 use observe::Machine;
-use study::TargetRecord;
 use study::analysis::Analysis;
 use trial::Line;
 
@@ -30,7 +30,7 @@ pub use cells_csv::cells_csv;
 pub use comparison::comparison;
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, html};
-pub use terminal::{Style, terminal, wrapped};
+pub use terminal::{Column, Style, table, terminal, wrapped};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]

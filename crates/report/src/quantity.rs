@@ -2,14 +2,13 @@
 //! column or on one axis, so that they can be compared by eye.
 
 use study::{Measure, Metric};
-use units::thousands;
+use units::{decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
     /// Operations a second.
     PerSecond,
-    /// Bits a second.
     BitsPerSecond,
     /// A share of one.
     Share,
@@ -26,7 +25,7 @@ pub(crate) struct Unit {
     pub(crate) name: &'static str,
     /// How many of the kept unit one of this is.
     factor: f64,
-    decimals: usize,
+    decimals: i32,
 }
 
 impl Quantity {
@@ -82,24 +81,17 @@ impl Quantity {
 }
 
 /// Decimals with which `least` has three digits; none beside numbers of four digits.
-fn decimals(least: f64, most: f64) -> usize {
+fn decimals(least: f64, most: f64) -> i32 {
     if most == 0.0 || most >= 1000.0 {
         return 0;
     }
-    let magnitude = least.log10().floor();
-    (2.0 - magnitude).clamp(0.0, 3.0) as usize
+    places(least, 3).clamp(0, 3)
 }
 
 impl Unit {
     /// The number alone: `36.92`, `1,640`.
     pub(crate) fn number(&self, value: f64) -> String {
-        let text = format!("{:.*}", self.decimals, self.scaled(value).abs());
-        let is_negative = value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b));
-        let sign = if is_negative { "-" } else { "" };
-        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-        let whole = whole.parse().map_or_else(|_| whole.to_owned(), thousands);
-        let point = if fraction.is_empty() { "" } else { "." };
-        format!("{sign}{whole}{point}{fraction}")
+        decimal(self.scaled(value), self.decimals)
     }
 
     /// The number with its unit: `36.92 Gb/s`, `1,640/s`, `81.0%`.
@@ -109,9 +101,7 @@ impl Unit {
 
     /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
     pub(crate) fn tick(&self, value: f64, step: f64) -> String {
-        let step = self.scaled(step).abs();
-        let decimals =
-            if step > 0.0 { (-step.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+        let decimals = places(self.scaled(step), 1).clamp(0, 9);
         Self { decimals, ..*self }.number(value)
     }
 

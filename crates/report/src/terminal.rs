@@ -1,18 +1,19 @@
 //! The report on a terminal: what was found first, then the figures, then what to know about them.
 
 mod cell_table;
-pub(crate) mod columns;
+mod columns;
 mod primitives;
 mod wrap;
 
 use std::fmt::Write;
 
-use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Mark, Repeated};
+use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Invalid, Mark, Repeated};
 
 use crate::figures::coverages;
 use crate::page::incomplete;
 use crate::text::{on_one_line, trials};
 use crate::{Run, mark};
+pub use columns::Column;
 pub use wrap::wrapped;
 
 /// Whether a terminal shows colours. The words are the same.
@@ -52,7 +53,16 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     page.intervals(run);
     page.left_out(run);
     page.warnings(&run.analysis.warnings);
-    page.invalid(run);
+    page.invalid("", &run.analysis.invalid);
+    page.text
+}
+
+/// A table alone, and a blank line after it.
+#[must_use]
+pub fn table(columns: Vec<Column>, width: usize, style: Style) -> String {
+    let mut page = Page::new(width, style);
+    page.table(columns, |_| false);
+    page.blank();
     page.text
 }
 
@@ -75,10 +85,6 @@ impl Page {
     /// Of lines of at most `width` columns, at least 40.
     pub(crate) fn new(width: usize, style: Style) -> Self {
         Self { text: String::new(), width: width.max(LEAST_WIDTH), style }
-    }
-
-    pub(crate) fn width(&self) -> usize {
-        self.width
     }
 
     pub(crate) fn text(self) -> String {
@@ -134,23 +140,9 @@ impl Page {
             let cells: Vec<&CellSummary> = cells.iter().filter(|cell| cell.case == case).collect();
             self.blank();
             self.paragraph("", case, Look::Bold);
-            let (header, rows) = cell_table::lines(&cells, self.width);
-            for line in header {
-                self.line(&line, Look::Dim);
-            }
-            for (line, cell) in rows.iter().zip(&cells) {
-                let is_marked = cell.mark.is_some();
-                self.line(line, if is_marked { Look::Warning } else { Look::Usual });
-            }
+            self.table(cell_table::columns(&cells), |row| cells[row].mark.is_some());
         }
-        let used = |mark: &Mark| cells.iter().any(|cell| cell.mark == Some(*mark));
-        if mark::ALL.iter().any(used) {
-            self.blank();
-        }
-        for mark in mark::ALL.into_iter().filter(used) {
-            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
-            self.paragraph(&label, mark::meaning(mark), Look::Warning);
-        }
+        self.marks(|mark| cells.iter().any(|cell| cell.mark == Some(mark)));
     }
 
     fn intervals(&mut self, run: &Run<'_>) {
@@ -188,14 +180,25 @@ impl Page {
         }
     }
 
-    fn invalid(&mut self, run: &Run<'_>) {
-        let invalid = &run.analysis.invalid;
+    /// The trials of `whom` that are invalid, and why.
+    pub(crate) fn invalid(&mut self, whom: &str, invalid: &[Invalid]) {
         if !invalid.is_empty() {
-            self.heading("Invalid trials, which are in no figure");
+            self.heading(&format!("Invalid trials{whom}, which are in no figure"));
         }
         for trial in invalid {
             let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
             self.paragraph(&label, &trial.why, Look::Usual);
+        }
+    }
+
+    /// What the marks mean that are used.
+    pub(crate) fn marks(&mut self, is_used: impl Fn(Mark) -> bool) {
+        for (i, mark) in mark::ALL.into_iter().filter(|mark| is_used(*mark)).enumerate() {
+            if i == 0 {
+                self.blank();
+            }
+            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
+            self.paragraph(&label, mark::meaning(mark), Look::Warning);
         }
     }
 
@@ -208,6 +211,21 @@ impl Page {
     pub(crate) fn paragraph(&mut self, label: &str, words: &str, look: Look) {
         for line in wrapped(label, &on_one_line(words), self.width.min(MOST_WORDS)) {
             self.line(&line, look);
+        }
+    }
+
+    /// A table; the rows are coloured that have a warning.
+    pub(crate) fn table(&mut self, columns: Vec<Column>, has_warning: impl Fn(usize) -> bool) {
+        let table = columns::table(columns, self.width);
+        for line in &table.header {
+            self.line(line, Look::Dim);
+        }
+        for (row, line) in table.rows.iter().enumerate() {
+            self.line(line, if has_warning(row) { Look::Warning } else { Look::Usual });
+        }
+        if !table.left_out.is_empty() {
+            let words = format!("Not shown at this width: {}.", table.left_out.join(", "));
+            self.paragraph("", &words, Look::Dim);
         }
     }
 

@@ -3,12 +3,13 @@
 mod fabricated;
 
 use fabricated::{Fabricated, HOSTILE, whole};
+use journal::primitive::Place;
 use primitives::{Cache, CycleSource, Hardware};
 use report::{Style, html, terminal};
 use stats::Estimate;
 use study::analysis::Figure;
 use study::primitive::{
-    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Place, Point, Row, Series,
+    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Point, Row, Series,
 };
 
 fn figure(samples: &[f64]) -> Figure {

@@ -77,6 +77,7 @@ fn lines_fit_the_width_that_is_given() {
             assert!(line.width() <= width, "{width}: {line:?}");
         }
         assert!(text.contains("one core"), "{width}:\n{text}");
+        assert_eq!(text.contains("Not shown at this width: "), width < 200, "{width}:\n{text}");
     }
 }
 

@@ -68,6 +68,7 @@ fn middle_term(n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use random::Random;
 
     /// Σ C(n,i) over i from `rank` to n-`rank`, over 2^n, in integers.
     fn exact_coverage(n: usize, rank: usize) -> f64 {
@@ -131,16 +132,16 @@ mod tests {
         type Inverse = fn(f64) -> f64;
         let distributions: [(&str, Inverse, f64); 3] = [
             ("uniform", |u| u, 0.5),
-            ("exponential", |u| -(1.0 - u).ln(), std::f64::consts::LN_2),
+            ("exponential", |u| -u.ln(), std::f64::consts::LN_2),
             ("Cauchy", |u| (std::f64::consts::PI * (u - 0.5)).tan(), 0.0),
         ];
-        let mut state = 7;
+        let mut random = Random::new(7);
         for (name, inverse, median) in distributions {
             for n in [5, 7, 8, 20] {
                 let mut covered = 0;
                 let mut stated = 0.0;
                 for _ in 0..ROUNDS {
-                    let samples: Vec<f64> = (0..n).map(|_| inverse(uniform(&mut state))).collect();
+                    let samples: Vec<f64> = (0..n).map(|_| inverse(random.uniform())).collect();
                     let interval = median_interval(&samples, 0.9).unwrap();
                     covered += u32::from(interval.low <= median && median <= interval.high);
                     stated = interval.coverage;
@@ -150,14 +151,5 @@ mod tests {
                 assert!((seen - stated).abs() < 4.0 * deviation, "{name}, n = {n}: {seen}");
             }
         }
-    }
-
-    /// SplitMix64 as a number between 0 and 1, both excluded.
-    fn uniform(state: &mut u64) -> f64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 12) as f64 / (1u64 << 52) as f64 + 0.5 / (1u64 << 53) as f64
     }
 }

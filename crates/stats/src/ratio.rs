@@ -35,6 +35,7 @@ pub fn ratio_of_medians(a: &[f64], b: &[f64]) -> Result<Estimate, SampleError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use random::Random;
 
     #[test]
     fn the_interval_spans_the_ratios_of_both_intervals() {
@@ -61,20 +62,12 @@ mod tests {
     fn simulated_coverage_is_at_least_the_stated_one_for_unequal_shapes() {
         const ROUNDS: u32 = 20_000;
         // A skewed distribution over an even one: medians ln 2 and 1.
-        let mut state = 7u64;
-        let mut uniform = || {
-            // SplitMix64
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 12) as f64 / (1u64 << 52) as f64
-        };
+        let mut random = Random::new(7);
         for n in [7, 9, 15] {
             let (mut covered, mut stated) = (0, 0.0);
             for _ in 0..ROUNDS {
-                let a: Vec<f64> = (0..n).map(|_| -(1.0 - uniform()).ln()).collect();
-                let b: Vec<f64> = (0..n).map(|_| 0.5 + uniform()).collect();
+                let a: Vec<f64> = (0..n).map(|_| random.exponential()).collect();
+                let b: Vec<f64> = (0..n).map(|_| 0.5 + random.uniform()).collect();
                 let interval = ratio_of_medians(&a, &b).unwrap().interval;
                 let truth = std::f64::consts::LN_2;
                 covered += u32::from(interval.low <= truth && truth <= interval.high);

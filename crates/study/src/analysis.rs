@@ -30,11 +30,11 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::journal::Entries;
 use crate::primitive;
 use crate::reference::Published;
 use crate::study::{Metric, Study};
-use crate::target_record::TargetRecord;
+use journal::Entries;
+use journal::TargetRecord;
 use trial::Limit;
 use trial::Line;
 use trial::Warning;
@@ -93,7 +93,6 @@ pub struct Answer {
     pub remedy: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
     pub caveats: Vec<String>,
-    /// The case.
     pub case: String,
     /// Which figure.
     pub metric: Metric,
@@ -104,7 +103,6 @@ pub struct Answer {
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
-    /// What was published of it.
     pub published: Option<Published>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
@@ -135,7 +133,6 @@ pub struct Point {
 pub struct Bar {
     /// The value of the compared key in words: `AES-128-GCM`.
     pub label: String,
-    /// The cell.
     pub cell: String,
     /// Whether the others are compared with this one.
     pub is_baseline: bool,
@@ -239,7 +236,6 @@ pub struct Repeated {
 /// A trial that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invalid {
-    /// Its cell.
     pub cell: String,
     /// Its place in the order of trials.
     pub order: u32,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::Measure;
 use crate::analysis::{Analysis, Invalid};
 use crate::study::Study;
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 
 pub use difference::Difference;
 pub use pair::{Pair, Verdict};
@@ -66,9 +66,7 @@ pub struct Compared {
 pub struct Only {
     /// `a` or `b`.
     pub run: &'static str,
-    /// The cell.
     pub cell: String,
-    /// Its case.
     pub case: String,
     /// In words.
     pub label: String,

@@ -27,7 +27,6 @@ pub enum GateError {
     /// It is about a case that the study does not have.
     #[error("gate {gate}: the study has no case or cell {scope}; it has {known}")]
     UnknownScope {
-        /// The gate.
         gate: String,
         /// What it is about.
         scope: String,
@@ -36,20 +35,12 @@ pub enum GateError {
     },
     /// It is about a ratio, and there is one run.
     #[error("gate {gate}: a single run has no ratio; toll compare A B judges it")]
-    NoRatio {
-        /// The gate.
-        gate: String,
-    },
+    NoRatio { gate: String },
     /// None of its cells can have the metric.
     #[error(
         "gate {gate}: none of its cells has {metric}; it wants bodies, and these are handshakes"
     )]
-    NoSuchFigure {
-        /// The gate.
-        gate: String,
-        /// The metric.
-        metric: Measure,
-    },
+    NoSuchFigure { gate: String, metric: Measure },
 }
 
 /// What became of a gate.
@@ -68,7 +59,6 @@ pub struct GateOutcome {
 /// A cell that a gate is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatedCell {
-    /// The cell.
     pub cell: String,
     /// In words.
     pub label: String,

@@ -20,34 +20,23 @@ mod file;
 pub mod find;
 mod forecast;
 pub mod gate;
-mod journal;
 mod label;
-mod left_out;
 mod measure;
 mod order;
 pub mod primitive;
 mod reference;
-mod results;
 mod run;
 mod study;
-mod target_record;
 #[cfg(test)]
 mod testing;
 mod this_bench;
 
 pub use cpu_order::CpuOrder;
-pub use file::{LeftOut, StudyError, shipped};
+pub use file::{LeftOut, StudyError, StudyFile, shipped};
 pub use forecast::Forecast;
-pub use journal::{Entries, Journal, JournalError};
 pub use label::label;
-pub use left_out::LeftOutLines;
 pub use measure::Measure;
 pub use reference::{Published, PublishedUnit, Reference};
-pub use results::{Lock, Results, ResultsError};
 pub use run::{Bench, Ended, Event, RunError, StartError, run};
-pub use study::{
-    Address, AnswerRule, Cell, IfMissing, LoadClient, LoadSpec, Metric, Only, Protocol, Server,
-    Study, TargetSpec,
-};
-pub use target_record::TargetRecord;
+pub use study::{AnswerRule, Cell, Metric, Only, Study};
 pub use this_bench::{ThisBench, ThisTarget, commands};

@@ -3,15 +3,17 @@
 //! What drifts (frequency, neighbours on the host) then touches all cells alike instead of those
 //! that come last. The order follows from the seed alone, so that it can be had again.
 
+use random::Random;
+
 /// For each of `rounds`, all numbers below `cells` in an order of its own.
 pub(crate) fn interleaved(cells: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
-    let mut random = SplitMix64(seed);
+    let mut random = Random::new(seed);
     (0..rounds)
         .map(|_| {
             let mut order: Vec<usize> = (0..cells).collect();
-            // Fisher and Yates. The bias of the remainder is below 2^-50 for any number of cells.
+            // Fisher and Yates.
             for last in (1..cells).rev() {
-                order.swap(last, (random.next() % (last as u64 + 1)) as usize);
+                order.swap(last, random.below(last as u64 + 1) as usize);
             }
             order
         })
@@ -23,20 +25,7 @@ pub(crate) fn interleaved(cells: usize, rounds: u32, seed: u64) -> Vec<Vec<usize
 /// reader of a journal's JSON keeps.
 pub(crate) fn trial_seed(study: u64, cell: &str, round: u32) -> u64 {
     let words = cell.bytes().map(u64::from).chain([u64::from(round)]);
-    words.fold(study, |seed, word| SplitMix64(seed ^ word).next()) >> 11
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+    words.fold(study, |seed, word| Random::new(seed ^ word).bits()) >> 11
 }
 
 #[cfg(test)]
@@ -55,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_seed_decides_and_rounds_differ() {
-        assert_eq!(interleaved(6, 5, 7), interleaved(6, 5, 7));
+        assert_eq!(interleaved(6, 2, 7), [[1, 5, 0, 2, 4, 3], [0, 1, 4, 2, 5, 3]]);
         assert_ne!(interleaved(6, 5, 7), interleaved(6, 5, 8));
         let rounds = interleaved(6, 20, 7);
         assert!(rounds.iter().any(|round| *round != rounds[0]));
@@ -63,6 +52,7 @@ mod tests {
 
     #[test]
     fn every_trial_has_a_seed_of_its_own() {
+        assert_eq!(trial_seed(7, "bulk-0001", 0), 8_869_188_049_305_204);
         let mut seeds = std::collections::BTreeSet::new();
         for study in [0, 7, 8] {
             for cell in ["bulk-0001", "bulk-0010", "bulk-0002"] {

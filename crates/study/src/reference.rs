@@ -51,7 +51,7 @@ pub struct Beside {
 }
 
 /// One published figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Its name in the reference, as study files say it.
     pub name: String,
@@ -149,7 +149,6 @@ impl Reference {
         costs.filter_map(|figure| Some((figure.beside.as_ref()?, figure.low)))
     }
 
-    /// The figure of this name.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<Published> {
         let figure = self.figures.iter().find(|figure| figure.name == name)?;

@@ -10,14 +10,15 @@ mod servers;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::forecast::Forecast;
-use crate::journal::{Journal, JournalError};
 use crate::order::trial_seed;
-use crate::results::{Results, ResultsError};
-use crate::study::{Cell, Study, TargetSpec};
-use crate::target_record::TargetRecord;
+use crate::study::{Cell, Only, Study};
 use agenda::{Agenda, Task};
+use journal::TargetRecord;
+use journal::{Journal, JournalError};
+use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
+use targets::Target;
 use trial::Evidence;
 use trial::Verdict;
 use trial::latency_log;
@@ -33,7 +34,12 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why it does not.
-    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<Self::Target, StartError>;
+    fn start(
+        &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<Self::Target, StartError>;
 
     /// Its name in this run, unique.
     fn name(&self, target: &Self::Target) -> String;
@@ -97,11 +103,9 @@ pub enum Event<'a> {
     },
     /// A search cannot go so far on this machine, and takes that for its end.
     Impossible {
-        /// Of which cell.
         cell: &'a Cell,
         /// The load that cannot be made.
         load: String,
-        /// Why.
         why: &'a str,
     },
     /// A trial has ended; its line is on disk.
@@ -128,12 +132,7 @@ pub enum RunError {
     NothingToMeasure(String),
     /// A server cannot be loaded as the study wants.
     #[error("{cell}: {why}")]
-    Probe {
-        /// Of which cell.
-        cell: String,
-        /// Why.
-        why: String,
-    },
+    Probe { cell: String, why: String },
     /// A server is another one than that of the trials which are in the journal.
     #[error("{was} was measured before, and {is} runs now; begin a new run")]
     ServerChanged {
@@ -147,20 +146,10 @@ pub enum RunError {
     MachineChanged(String),
     /// A trial could not begin.
     #[error("{cell}: {why}")]
-    Trial {
-        /// Of which cell.
-        cell: String,
-        /// Why.
-        why: String,
-    },
+    Trial { cell: String, why: String },
     /// A part of the tables of primitives could not be measured.
     #[error("primitives, {part}: {why}")]
-    Primitives {
-        /// Of which part.
-        part: String,
-        /// Why.
-        why: String,
-    },
+    Primitives { part: String, why: String },
     /// The server is no longer the one that was started; its last trial is not valid.
     #[error("{0}")]
     TargetLost(String),
@@ -188,7 +177,7 @@ pub fn run<B: Bench>(
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
-    let lines = entries.of_study(study, cpus).trials;
+    let lines = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &lines);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, tell)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {

@@ -14,11 +14,12 @@ use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::NameError;
 
 /// The kind of key in a server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
 pub enum CertificateKey {
     /// RSA with this many bits of modulus.
     Rsa(u32),

@@ -1,10 +1,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
 use crate::{NameError, did_you_mean};
 
 /// A group of the key exchange (RFC 8446, section 4.2.7; IANA "TLS Supported Groups").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeserializeFromStr, SerializeDisplay,
+)]
 pub enum Group {
     /// Curve25519, RFC 7748.
     X25519,

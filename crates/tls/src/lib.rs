@@ -6,12 +6,14 @@
 
 mod certificate;
 mod group;
+mod or_plain;
 mod scheme;
 mod suite;
 mod version;
 
 pub use certificate::{CertificateKey, Identity, IdentityError};
 pub use group::Group;
+pub use or_plain::OrPlain;
 pub use scheme::scheme_name;
 pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
 pub use version::Version;

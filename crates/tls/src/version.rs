@@ -4,11 +4,15 @@ use std::str::FromStr;
 use crate::NameError;
 
 /// A version of TLS that toll measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Version {
     /// RFC 5246.
+    #[serde(rename = "1.2")]
     Tls12,
     /// RFC 8446.
+    #[serde(rename = "1.3")]
     Tls13,
 }
 

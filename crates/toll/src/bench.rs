@@ -2,12 +2,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use cpus::CpuList;
-use primitives::bench::{Outcome, Progress, Request};
+use primitives::bench::{BenchError, Outcome, Request};
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
-use crate::bench_progress::Bar;
 use crate::bench_table::{self, Context};
+use crate::progress::Progress;
 use crate::{Failure, bench_instructions, bench_json, interrupt};
 
 /// Measure what algorithms cost, in core cycles per byte and operations a second, over libraries.
@@ -93,7 +93,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(again(arguments.hardware));
     }
     if arguments.list {
-        crate::print(&bench_table::names());
+        crate::print(&bench_table::listed());
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = interrupt::flag()?;
@@ -117,10 +117,16 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         cpus: &cpus,
         samples: arguments.samples.into(),
     };
-    let bar = Bar::new(!arguments.quiet && !arguments.json);
-    let outcome = request
-        .run(&interrupted, &mut |progress: Progress| bar.show(progress))
-        .map_err(Failure::request)?;
+    let is_wanted = !arguments.quiet && !arguments.json;
+    let bar = Progress::new(is_wanted, "{bar:24} {pos}/{len} figures  {wide_msg}");
+    let mut tell = |primitives::bench::Progress { done, all }| {
+        let words = match all {
+            0 => "making keys, and checking every library against a second one",
+            _ => "sampling; Ctrl-C keeps what was measured",
+        };
+        bar.show(done as u64, all as u64, || words.to_owned());
+    };
+    let outcome = request.run(&interrupted, &mut tell).map_err(failure)?;
     drop(bar);
     let context = Context {
         libraries: &libraries,
@@ -135,6 +141,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&bench_table::in_words(&outcome, &context));
     }
     ended(&outcome)
+}
+
+/// A measurement that cannot begin is a wrong request; one that panics has failed.
+pub(crate) fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Panicked { .. } => Failure::measurement(error),
+        BenchError::Cpu { .. } | BenchError::Instruments(_) => Failure::request(error),
+    }
 }
 
 /// The exit code, and the line for what is not whole.
@@ -241,4 +255,15 @@ fn again(hardware: Hardware) -> Failure {
     }
     command.envs(hardware.environment());
     Failure::request(format!("--hardware: toll cannot start itself again: {}", command.exec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_panics_has_failed() {
+        let error = BenchError::Panicked { cpu: 1, why: "no".into() };
+        assert_eq!(failure(error).code, Failure::MEASUREMENT);
+    }
 }

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use primitives::CycleSource;
-use primitives::instructions::{self, Bound, Cost};
-use primitives::sampler::{Quality, Quartiles};
+use primitives::instructions::{self, Bound, Cost, Timing};
+use primitives::sampler::{Figure, Quality, Quartiles};
+use report::{Column, table};
 use serde::Serialize;
 
-use crate::bench_table::{MARK, Table};
-use crate::{Failure, interrupt};
+use crate::bench::failure;
+use crate::bench_table::MARK;
+use crate::{Failure, interrupt, screen};
 
 /// The word that asks for it, in place of an algorithm's name.
 pub(crate) const WORD: &str = "instructions";
@@ -47,7 +49,7 @@ struct BoundLine<'a> {
 
 /// Measures and prints.
 pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
-    let (costs, source) = instructions::measure(cpu, interrupted).map_err(Failure::request)?;
+    let (costs, source) = instructions::measure(cpu, interrupted).map_err(failure)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
     if json {
@@ -95,6 +97,10 @@ fn quality(cost: &Cost) -> Quality {
     }
 }
 
+fn mark(cost: &Cost) -> &'static str {
+    if quality(cost) == Quality::Disturbed { MARK } else { "" }
+}
+
 fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
     if costs.is_empty() {
         return "There are no such instructions for this architecture: not available here.\n"
@@ -109,27 +115,32 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
             cbc.name, cbc.cycles_per_byte, cbc.arithmetic
         );
     }
-    let header = ["core cycles", "what it does", "latency", "throughput"];
-    let mut table = Table::new(header.map(str::to_owned).to_vec());
-    for cost in costs {
-        let mark = if quality(cost) == Quality::Disturbed { MARK } else { "" };
-        let figures = match &cost.measured {
-            Ok(timing) => [timing.latency, timing.throughput]
-                .map(|figure| format!("{:.2}{mark}", figure.cycles.median)),
-            Err(_) => ["-".to_owned(), "-".to_owned()],
+    let words = |name: &str, of: fn(&Cost) -> &str| {
+        Column::words(name, costs.iter().map(|cost| of(cost).to_owned()))
+    };
+    let cycles = |name: &str, of: fn(&Timing) -> &Figure| {
+        let cell = |cost: &Cost| match &cost.measured {
+            Ok(timing) => format!("{:.2}{}", of(timing).cycles.median, mark(cost)),
+            Err(_) => "-".to_owned(),
         };
-        let mut line = vec![cost.instruction.name.to_owned(), cost.instruction.purpose.to_owned()];
-        line.extend(figures);
-        table.line(line);
-    }
-    text += &table.text();
-    let mut table = Table::new(["bounds", "how", "cycles/byte"].map(str::to_owned).to_vec());
-    for bound in bounds {
-        let cycles = format!("{:.3}", bound.cycles_per_byte);
-        table.line(vec![bound.name.to_owned(), bound.arithmetic.clone(), cycles]);
-    }
+        Column::numbers(name, "", costs.iter().map(cell))
+    };
+    let (width, style) = (screen::width(), screen::style());
+    let columns = vec![
+        words("core cycles", |cost| cost.instruction.name),
+        words("what it does", |cost| cost.instruction.purpose).gives_way(1),
+        cycles("latency", |timing| &timing.latency),
+        cycles("throughput", |timing| &timing.throughput),
+    ];
+    text += &table(columns, width, style);
     if !bounds.is_empty() {
-        text += &table.text();
+        let per_byte = |bound: &Bound| format!("{:.3}", bound.cycles_per_byte);
+        let columns = vec![
+            Column::words("bounds", bounds.iter().map(|bound| bound.name.to_owned())),
+            Column::words("how", bounds.iter().map(|bound| bound.arithmetic.clone())).gives_way(1),
+            Column::numbers("cycles/byte", "", bounds.iter().map(per_byte)),
+        ];
+        text += &table(columns, width, style);
     }
     let _ = writeln!(text, "Core cycles are {}.", source.in_words());
     for cost in costs {

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use primitives::bench::{Measured, Outcome, Row};
 use primitives::sampler::Quality;
 use primitives::{Algorithm, Cache, Hardware, Library, Unit, library};
-use units::{Bytes, PerSecond};
+use report::{Column, table};
+use units::{Bytes, PerSecond, decimal, places};
 
 use crate::bench::UNAVAILABLE;
 use crate::bench_json::reference;
-use crate::bench_words;
+use crate::{bench_words, screen};
 
 /// How it was measured.
 pub(crate) struct Context<'a> {
@@ -23,7 +24,7 @@ pub(crate) struct Context<'a> {
 pub(crate) const MARK: &str = "!";
 
 /// The names of all algorithms and libraries.
-pub(crate) fn names() -> String {
+pub(crate) fn listed() -> String {
     let mut text = String::from("Algorithms:\n");
     for algorithm in Algorithm::all() {
         // Writing to a String cannot fail.
@@ -41,12 +42,12 @@ pub(crate) fn names() -> String {
 
 /// Everything.
 pub(crate) fn in_words(outcome: &Outcome, context: &Context<'_>) -> String {
-    let mut text = bench_words::sentences(outcome, context);
+    let mut text = screen::wrapped(&bench_words::sentences(outcome, context));
     for kind in [Kind::Primitive, Kind::Record] {
         text += &bytes_table(outcome, context, kind);
     }
     text += &operations_table(outcome, context);
-    text += &bench_words::notes(outcome, context);
+    text += &screen::wrapped(&bench_words::notes(outcome, context));
     text
 }
 
@@ -84,77 +85,106 @@ fn bytes_table(outcome: &Outcome, context: &Context<'_>, kind: Kind) -> String {
     sizes.dedup();
     let Some(&largest) = sizes.last() else { return String::new() };
     let shown = Bytes(largest as u64);
-    let mut header: Vec<String> = vec![kind.title().into(), "library".into()];
-    header.extend(sizes.iter().map(|&size| Bytes(size as u64).to_string()));
-    header.push(format!("quartiles at {shown}"));
-    header.push(format!("GB/s at {shown}"));
-    header.push(format!("ns at {shown}"));
-    header.push("quiet samples".into());
-    header.extend(["Xeon v4".into(), "Xeon Scalable".into()]);
-    let mut table = Table::new(header);
-    for (algorithm, library) in groups(&rows) {
-        let of_group = |size| {
-            rows.iter().find(|row| {
-                let place = row.place;
-                (place.algorithm, place.library, place.size) == (algorithm, library, Some(size))
-            })
+    let groups = groups(&rows);
+    // The figures of a group by size.
+    let measured = |&(algorithm, library): &(Algorithm, usize), size| {
+        let place = |row: &&&Row| {
+            let place = row.place;
+            (place.algorithm, place.library, place.size) == (algorithm, library, Some(size))
         };
-        let mut line = vec![algorithm.to_string(), context.libraries[library].title().to_owned()];
-        line.extend(
-            sizes.iter().map(|&size| of_group(size).map_or(String::new(), |row| median(row))),
-        );
-        let last = of_group(largest).and_then(|row| row.outcome.as_ref().ok());
-        line.extend(last.map_or([const { String::new() }; 3], |measured| {
-            let bytes = measured.message_bytes as f64;
-            let cycles = measured.figure.cycles.per(bytes);
-            [
-                format!("{:.3} to {:.3}", cycles.low, cycles.high),
-                format!("{:.2}", measured.runs_per_s * bytes / 1e9),
-                match kind {
-                    Kind::Primitive => String::new(),
-                    Kind::Record => format!("{:.0}", measured.figure.nanos),
-                },
-            ]
-        }));
-        let measured: Vec<&Measured> = sizes
-            .iter()
-            .filter_map(|&size| of_group(size).and_then(|row| row.outcome.as_ref().ok()))
-            .collect();
-        line.push(quiet(&measured));
-        let published = sizes.iter().find_map(|&size| {
-            let row = of_group(size)?;
-            reference(row, row.outcome.as_ref().ok()?.lanes)
-        });
-        line.extend(published.map_or([String::new(), String::new()], |published| {
-            [format!("{:.2}", published.xeon_v4), format!("{:.2}", published.xeon_scalable)]
-        }));
-        table.line(line);
+        let row = rows.iter().find(place)?;
+        Some((*row, row.outcome.as_ref().ok()?))
+    };
+    let column = |name: &str, of: &dyn Fn(&(Algorithm, usize)) -> Option<String>| {
+        Column::numbers(name, "", groups.iter().map(|group| of(group).unwrap_or_default()))
+    };
+    let at_largest = |name: &str, of: &dyn Fn(&Measured) -> String| {
+        column(&format!("{name} at {shown}"), &|group| Some(of(measured(group, largest)?.1)))
+    };
+    let published = |group: &(Algorithm, usize)| {
+        let all = sizes.iter().filter_map(|&size| measured(group, size));
+        all.filter_map(|(row, measured)| reference(row, measured.lanes)).next()
+    };
+    // Of the sizes; all else than figures goes before them.
+    const MOST: usize = 100;
+    let mut columns = names(kind.title(), groups.iter().copied(), context);
+    for (place, &size) in sizes.iter().enumerate() {
+        // The smallest sizes give way first, the largest never does.
+        let gives_way = match sizes.len() - 1 - place {
+            0 => 0,
+            larger => larger + 2,
+        };
+        let name = Bytes(size as u64).to_string();
+        let median = |group: &_| measured(group, size).map(|(_, measured)| median(measured));
+        columns.push(column(&name, &median).gives_way(gives_way));
     }
-    table.text()
+    columns.push(
+        at_largest("quartiles", &|measured| {
+            let cycles = measured.figure.cycles.per(measured.message_bytes as f64);
+            format!("{:.3} to {:.3}", cycles.low, cycles.high)
+        })
+        .gives_way(MOST + 2),
+    );
+    let gigabytes = |measured: &Measured| measured.runs_per_s * measured.message_bytes as f64 / 1e9;
+    columns
+        .push(at_largest("GB/s", &|measured| format!("{:.2}", gigabytes(measured))).gives_way(1));
+    if kind == Kind::Record {
+        let nanos = |measured: &Measured| format!("{:.0}", measured.figure.nanos);
+        columns.push(at_largest("ns", &nanos).gives_way(2));
+    }
+    let samples = |group: &_| {
+        let all = sizes.iter().filter_map(|&size| Some(measured(group, size)?.1));
+        Some(quiet(&all.collect::<Vec<_>>()))
+    };
+    columns.push(column("quiet samples", &samples).gives_way(MOST + 3));
+    let xeon_v4 = |group: &_| Some(format!("{:.2}", published(group)?.xeon_v4));
+    columns.push(column("Xeon v4", &xeon_v4).gives_way(MOST + 1));
+    let xeon_scalable = |group: &_| Some(format!("{:.2}", published(group)?.xeon_scalable));
+    columns.push(column("Xeon Scalable", &xeon_scalable).gives_way(MOST + 1));
+    table(columns, screen::width(), screen::style())
 }
 
-/// Kilocycles and operations a second.
+/// Kilocycles and operations per second.
 fn operations_table(outcome: &Outcome, context: &Context<'_>) -> String {
-    let rows: Vec<&Row> = outcome.rows.iter().filter(|row| is_of(row, Unit::Operation)).collect();
+    let rows = outcome.rows.iter().filter(|row| is_of(row, Unit::Operation));
+    let rows: Vec<(&Row, &Measured)> =
+        rows.filter_map(|row| Some((row, row.outcome.as_ref().ok()?))).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let header =
-        ["per operation", "library", "kilocycles", "quartiles", "operations", "quiet samples"];
-    let mut table = Table::new(header.map(str::to_owned).to_vec());
-    for row in rows {
-        let Ok(measured) = &row.outcome else { continue };
-        let kilocycles = measured.figure.cycles.per(1e3);
-        table.line(vec![
-            row.place.algorithm.to_string(),
-            context.libraries[row.place.library].title().to_owned(),
-            format!("{:.1}{}", kilocycles.median, mark(measured)),
-            format!("{:.1} to {:.1}", kilocycles.low, kilocycles.high),
-            PerSecond(measured.runs_per_s).to_string(),
-            quiet(&[measured]),
-        ]);
-    }
-    table.text()
+    let column = |name: &str, of: &dyn Fn(&Measured) -> String| {
+        Column::numbers(name, "", rows.iter().map(|(_, measured)| of(measured)))
+    };
+    let kilocycles = |measured: &Measured| measured.figure.cycles.per(1e3);
+    let places = rows.iter().map(|(row, _)| (row.place.algorithm, row.place.library));
+    let mut columns = names("per operation", places, context);
+    columns.extend([
+        column("kilocycles", &|measured| {
+            format!("{:.1}{}", kilocycles(measured).median, mark(measured))
+        }),
+        column("quartiles", &|measured| {
+            format!("{:.1} to {:.1}", kilocycles(measured).low, kilocycles(measured).high)
+        })
+        .gives_way(2),
+        column("operations", &|measured| PerSecond(measured.runs_per_s).to_string()),
+        column("quiet samples", &|measured| quiet(&[measured])).gives_way(1),
+    ]);
+    table(columns, screen::width(), screen::style())
+}
+
+/// The columns of the algorithm, where it differs from the line above, and the library.
+fn names(
+    title: &str,
+    places: impl Iterator<Item = (Algorithm, usize)> + Clone,
+    context: &Context<'_>,
+) -> Vec<Column> {
+    let mut above = None;
+    let algorithms = places.clone().map(|(algorithm, _)| match above.replace(algorithm) {
+        Some(above) if above == algorithm => String::new(),
+        _ => algorithm.to_string(),
+    });
+    let libraries = places.map(|(_, library)| context.libraries[library].title().to_owned());
+    vec![Column::words(title, algorithms), Column::words("library", libraries)]
 }
 
 /// The lines of a table: each algorithm of each library once.
@@ -172,20 +202,14 @@ fn groups(rows: &[&Row]) -> Vec<(Algorithm, usize)> {
     groups
 }
 
-fn median(row: &Row) -> String {
-    row.outcome.as_ref().map_or(String::new(), |measured| {
-        let cycles = measured.figure.cycles.median / measured.message_bytes as f64;
-        format!("{}{}", significant(cycles), mark(measured))
-    })
+fn median(measured: &Measured) -> String {
+    let cycles = measured.figure.cycles.median / measured.message_bytes as f64;
+    format!("{}{}", significant(cycles), mark(measured))
 }
 
-/// Three decimals below ten, fewer above.
+/// Four digits, with one to three decimals.
 pub(crate) fn significant(cycles: f64) -> String {
-    match cycles {
-        below if below < 10.0 => format!("{below:.3}"),
-        below if below < 100.0 => format!("{below:.2}"),
-        above => format!("{above:.1}"),
-    }
+    decimal(cycles, places(cycles, 4).clamp(1, 3))
 }
 
 pub(crate) fn mark(measured: &Measured) -> &'static str {
@@ -212,51 +236,6 @@ fn quiet(measured: &[&Measured]) -> String {
     format!("{good} of {all}")
 }
 
-/// Columns as wide as their widest entry; names to the left, figures to the right.
-pub(crate) struct Table {
-    lines: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new(header: Vec<String>) -> Self {
-        Self { lines: vec![header] }
-    }
-
-    pub(crate) fn line(&mut self, line: Vec<String>) {
-        self.lines.push(line);
-    }
-
-    /// Without the columns in which nothing stands below the header, and with a blank line behind.
-    pub(crate) fn text(&self) -> String {
-        let columns = 0..self.lines[0].len();
-        let width = |column: usize| {
-            let entries = || self.lines.iter().map(|line| line[column].as_str());
-            let has_any = entries().skip(1).any(|entry| !entry.is_empty());
-            if has_any { entries().map(|entry| entry.chars().count()).max() } else { None }
-        };
-        let widths: Vec<Option<usize>> = columns.map(width).collect();
-        let mut text = String::new();
-        let mut above = "";
-        for line in &self.lines {
-            let mut printed = String::new();
-            for (column, (entry, width)) in line.iter().zip(&widths).enumerate() {
-                let Some(width) = *width else { continue };
-                let repeats = column == 0 && entry == above;
-                let entry = if repeats { "" } else { entry.as_str() };
-                let _ = match column {
-                    0 | 1 => write!(printed, "{entry:<width$}  "),
-                    _ => write!(printed, "{entry:>width$}  "),
-                };
-            }
-            above = line[0].as_str();
-            text += printed.trim_end();
-            text.push('\n');
-        }
-        text.push('\n');
-        text
-    }
-}
-
 /// Whether a row says that a library does not do something.
 pub(crate) fn is_unavailable(why: &str) -> bool {
     why.starts_with(UNAVAILABLE)
@@ -267,27 +246,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_and_empty_ones_left_out() {
-        let line = |entries: [&str; 4]| entries.map(str::to_owned).to_vec();
-        let mut table = Table::new(line(["what", "library", "8KiB", "Xeon v4"]));
-        table.line(line(["SHA-1", "ring", "1.5", ""]));
-        table.line(line(["SHA-1", "openssl", "11.25", ""]));
-        assert_eq!(
-            table.text(),
-            "what   library   8KiB\nSHA-1  ring       1.5\n       openssl  11.25\n\n"
-        );
-    }
-
-    #[test]
     fn figures_keep_their_digits() {
         assert_eq!(significant(0.19712), "0.197");
         assert_eq!(significant(12.3456), "12.35");
         assert_eq!(significant(123.456), "123.5");
+        assert_eq!(significant(1170.12), "1,170.1");
     }
 
     #[test]
     fn every_name_is_listed() {
-        let names = names();
+        let names = listed();
         assert!(names.contains("  AES-128-GCM\n") && names.contains("  rustcrypto "), "{names}");
     }
 }

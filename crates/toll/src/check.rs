@@ -1,6 +1,5 @@
 //! `toll check`: what of this machine will spoil a measurement.
 
-mod patience;
 mod words;
 
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use observe::tuning::{self, Made, Record};
 use serde::Serialize;
 
 use crate::Failure;
-use patience::Patience;
+use crate::progress::Progress;
 
 /// Tell what on this machine will spoil a measurement, and what mends it.
 ///
@@ -106,10 +105,10 @@ impl Arguments {
     fn items(&self, root: &Root) -> Result<Vec<Item>, Failure> {
         let cpus = CpuList::allowed()
             .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
-        let patience = Patience::begin(!self.json);
-        let mut tell = |stage: Stage| patience.say(words::stage(stage));
+        let line = Progress::new(!self.json, "{wide_msg}");
+        let mut tell = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
         let measured = Measured::of_this_machine(&cpus, &mut tell);
-        drop(patience);
+        drop(line);
         let mut items = judge(root, &measured);
         if !self.only.is_empty() {
             items.retain(|item| self.only.iter().any(|name| name == item.name));

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use journal::Results;
 use study::compare::{Comparison, Side};
-use study::{Measure, Results, Study};
+use study::{Measure, Study};
 
 use crate::findings::{self, Findings};
 use crate::gates::{self, WithGates};

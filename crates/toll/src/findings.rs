@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use cpus::CpuList;
+use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
+use study::Study;
 use study::analysis::Analysis;
-use study::{Results, Study, TargetRecord};
 use trial::Line;
 
 use crate::{Failure, screen};
@@ -27,7 +27,8 @@ impl Findings {
         let targets = results.targets().map_err(Failure::request)?;
         let machine = results.machine().map_err(Failure::request)?;
         let entries = results.entries().map_err(Failure::request)?;
-        let entries = entries.of_study(&study, machine.as_ref().and_then(Machine::cpus));
+        let entries =
+            entries.of_cells(study.cell_names(), machine.as_ref().and_then(Machine::cpus));
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
@@ -71,12 +72,8 @@ impl Findings {
     }
 }
 
-/// The study of a result folder. It names its CPUs, which this machine need not have: only to
-/// measure needs them.
+/// The study of a result folder. Its CPUs need not be there on this machine: only to measure needs
+/// them.
 pub(crate) fn study(results: &Results) -> Result<Study, Failure> {
-    let text = results.study().map_err(Failure::request)?;
-    let any: CpuList = "0-1023".parse().map_err(Failure::request)?;
-    let name = results.study_name();
-    Study::parse(&name, &text, &any)
-        .map_err(|error| Failure::request(format!("{}: {error}", results.folder().display())))
+    results.study().map_err(Failure::request)
 }

@@ -3,7 +3,6 @@
 mod bench;
 mod bench_instructions;
 mod bench_json;
-mod bench_progress;
 mod bench_table;
 mod bench_words;
 mod check;
@@ -18,6 +17,7 @@ mod progress;
 mod report;
 mod run;
 mod run_primitives;
+mod run_progress;
 mod screen;
 mod serve;
 mod shell;

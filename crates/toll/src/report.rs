@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use study::Results;
+use journal::Results;
 
 use crate::Failure;
 use crate::findings::{self, Findings};

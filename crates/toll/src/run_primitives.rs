@@ -2,11 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use journal::Results;
+use journal::primitive::Outcome;
 use serde::Serialize;
-use study::primitive::{Child, Event, Meter, Outcome, Part, Primitives, Reading, run};
-use study::{Ended, Results, RunError};
+use study::primitive::{Child, Event, Meter, Part, Primitives, Reading, run};
+use study::{Ended, RunError};
 use units::Nanos;
+
+use crate::progress::Progress;
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy)]
@@ -34,42 +37,30 @@ pub(crate) fn measure(
     interrupted: &AtomicBool,
     ran: &mut usize,
 ) -> Result<Ended, RunError> {
-    let bar = bar(!shown.json && !shown.quiet);
-    let ended = run(primitives, results, &mut child()?, interrupted, &mut |event| match event {
+    let is_wanted = !shown.json && !shown.quiet;
+    let bar = Progress::new(is_wanted, "{bar:24} {pos}/{len} parts  {wide_msg}");
+    let (mut measured, mut planned) = (0, 0);
+    run(primitives, results, &mut child()?, interrupted, &mut |event| match event {
         Event::Begins { done, all } => {
-            bar.set_length(all as u64);
-            bar.set_position(done as u64);
-            if !shown.json && !shown.quiet {
+            (measured, planned) = (done as u64, all as u64);
+            if is_wanted {
                 let to_come = all - done;
                 let words = format!("Primitives: {to_come} of {all} parts to measure.\n");
-                bar.suspend(|| crate::print(&words));
+                bar.beside(|| crate::print(&words));
             }
         }
         Event::Progress { part, behind, elapsed } => {
             let seconds = elapsed.as_secs_f64();
-            bar.set_message(format!("{}, {behind} behind it  {seconds:.0}s", in_words(part)));
+            bar.show(measured, planned, || {
+                format!("{}, {behind} behind it  {seconds:.0}s", in_words(part))
+            });
         }
         Event::Finished(reading) => {
             *ran += 1;
-            bar.inc(1);
-            bar.suspend(|| tell_of(reading, shown));
+            measured += 1;
+            bar.beside(|| tell_of(reading, shown));
         }
-    });
-    bar.finish_and_clear();
-    ended
-}
-
-fn bar(is_wanted: bool) -> ProgressBar {
-    let target = match is_wanted {
-        true => ProgressDrawTarget::stderr_with_hz(5),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(Some(0), target);
-    // The template is a constant; were it wrong, indicatif's own would do.
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} parts  {wide_msg}") {
-        bar.set_style(style.progress_chars("━╸─"));
-    }
-    bar
+    })
 }
 
 fn in_words(part: &Part<'_>) -> String {

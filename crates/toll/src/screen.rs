@@ -4,14 +4,16 @@ use std::io::IsTerminal;
 
 use report::Style;
 
-/// The width where the terminal's is not known.
-const WIDTH: usize = 120;
-
-/// How many columns a line may have.
+/// How many columns a line may have; in a pipe or a file as many as it needs.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    columns.unwrap_or(WIDTH)
+    columns.unwrap_or(usize::MAX)
+}
+
+/// The lines of a text, none of which is longer than that.
+pub(crate) fn wrapped(text: &str) -> String {
+    report::wrapped("", text, width()).join("\n")
 }
 
 /// Whether it shows colours, and the user wants them (no-color.org).

@@ -4,18 +4,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use observe::Fact;
+use report::wrapped;
 use trial::{Arrivals, Limit, Line, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
+
+use crate::screen;
 
 /// The width of the first column.
 const LABEL: usize = 14;
 
-/// A trial for a person, ending in a newline.
+/// A trial for a person, as wide as stdout, ending in a newline.
 pub(crate) fn of_trial(line: &Line) -> String {
-    let mut text = format!("{}.\n\n", headline(line));
+    in_lines(line, screen::width())
+}
+
+fn in_lines(line: &Line, width: usize) -> String {
+    let mut text = wrapped("", &format!("{}.", headline(line)), width).join("\n") + "\n\n";
     let mut row = |label: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{label:<LABEL$}{value}");
+        text += &(wrapped(&format!("{label:<LABEL$}"), &value, width).join("\n") + "\n");
     };
     row("window", window(line));
     if line.valid {
@@ -292,6 +298,10 @@ fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    fn in_words(line: Line) -> String {
+        in_lines(&line, usize::MAX)
+    }
+
     /// A line with what a test gives, all else as short as it may be.
     fn line(change: impl FnOnce(&mut serde_json::Value)) -> Line {
         let mut value = serde_json::json!({
@@ -337,8 +347,17 @@ mod tests {
     }
 
     #[test]
+    fn words_wrap_under_the_first_of_them() {
+        let text = in_lines(&line(|_| {}), 60);
+        let expected = "got           TLS 1.3, TLS_AES_128_GCM_SHA256, 64 full\n              \
+                        handshakes, 0 resumed, 600.0MiB of bodies\n              proven\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    }
+
+    #[test]
     fn costs_and_latencies_have_their_units() {
-        let text = of_trial(&line(|_| {}));
+        let text = in_words(line(|_| {}));
         for expected in [
             "client CPU    100.0 µs an operation, 0.095 CPU-seconds a GB\n",
             "server CPU    990.0 µs an operation, 0.944 CPU-seconds a GB\n",
@@ -351,7 +370,7 @@ mod tests {
             assert!(text.contains(expected), "{expected}\nis not in\n{text}");
         }
         assert!(!text.contains('\x1b') && !text.contains("first byte"));
-        let text = of_trial(&line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()));
+        let text = in_words(line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()));
         let expected = "       max   seen up to 9.7µs late: several a wake-up\n";
         assert!(text.contains(expected), "{text}");
     }
@@ -389,7 +408,7 @@ mod tests {
             (died, "nginx died", "SERVER        nginx died"),
             (lost, "a load thread ended early: no epoll", "LOAD          a load thread ended"),
         ] {
-            let text = of_trial(&line);
+            let text = in_words(line);
             let expected = format!("Not a valid measurement: {why}");
             assert!(text.starts_with(&expected), "{text}");
             assert!(text.contains(row), "{text}");
@@ -398,7 +417,7 @@ mod tests {
     }
     #[test]
     fn an_interrupt_in_the_warm_up_is_neither_an_error_nor_a_limit() {
-        let text = of_trial(&line(|v| {
+        let text = in_words(line(|v| {
             v["valid"] = false.into();
             v["interrupted"] = true.into();
             v["window_ns"] = 0.into();
@@ -412,7 +431,7 @@ mod tests {
 
     #[test]
     fn a_server_whose_processes_changed_is_not_said_to_want_its_number() {
-        let text = of_trial(&line(|v| {
+        let text = in_words(line(|v| {
             v["cpu_ns"]["server"] = serde_json::Value::Null;
             v["warnings"] = serde_json::json!([
                 {"kind": "processes-changed", "seen": "a", "likely_cause": "b", "remedy": "c"}

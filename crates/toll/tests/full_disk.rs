@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use study::Journal;
+use journal::Journal;
 
 const TOLL: &str = env!("CARGO_BIN_EXE_toll");
 

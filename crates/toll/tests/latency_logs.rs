@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use study::Journal;
+use journal::Journal;
 use trial::LatencyNs;
 
 const STUDY: &str = r#"

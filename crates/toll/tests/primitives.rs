@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use study::Journal;
+use journal::Journal;
 use tempfile::TempDir;
 
 /// No test waits longer for anything.
@@ -65,7 +65,7 @@ impl Desk {
         self.results().unwrap().join("journal.jsonl")
     }
 
-    fn lines(&self) -> Vec<study::primitive::Line> {
+    fn lines(&self) -> Vec<journal::primitive::Line> {
         Journal::entries(&self.journal()).unwrap().primitives
     }
 
@@ -104,7 +104,9 @@ fn a_table_is_measured_kept_and_reported() {
     let lines = desk.lines();
     assert_eq!(lines.len(), 2 * 2 * 2 * 2);
     for line in &lines {
-        let study::primitive::Outcome::Measured(figure) = &line.outcome else { panic!("{line:?}") };
+        let journal::primitive::Outcome::Measured(figure) = &line.outcome else {
+            panic!("{line:?}")
+        };
         assert!(figure.cycles_per_byte.unwrap().median > 0.0 && figure.core_hz > 1e8, "{line:?}");
         assert!(!figure.confirmed_by.is_empty(), "{line:?}");
     }
@@ -165,10 +167,12 @@ fn a_run_that_was_killed_goes_on() {
     let before = desk.lines();
     assert!(!before.is_empty() && before.len() < 40 * 8);
     // To go on with all of it would take longer than a test needs: fewer rounds are left.
-    let path = desk.results().unwrap().join("study.toml");
-    let resolved = std::fs::read_to_string(&path).unwrap();
+    let path = desk.results().unwrap().join("cells.json");
+    let read = std::fs::read_to_string(&path).unwrap();
+    assert!(read.contains("\"rounds\": 40"), "{read}");
     let rounds = before.iter().map(|line| line.round).max().unwrap() + 2;
-    std::fs::write(&path, resolved.replace("rounds = 40", &format!("rounds = {rounds}"))).unwrap();
+    std::fs::write(&path, read.replace("\"rounds\": 40", &format!("\"rounds\": {rounds}")))
+        .unwrap();
     let output = desk.go_on();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let after = desk.lines();

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use study::Journal;
+use journal::Journal;
 use tempfile::TempDir;
 use trial::Line;
 

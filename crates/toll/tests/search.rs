@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use study::Journal;
+use journal::Journal;
 use tempfile::TempDir;
 use trial::{Line, Role};
 

@@ -20,7 +20,6 @@ pub const SCHEMA: u32 = 1;
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// [`SCHEMA`].
     pub schema: u32,
     /// Where the trial stands in its study; absent for a load that belongs to none.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -206,63 +205,49 @@ pub struct LatencyNs {
     /// TCP and TLS, from the start of a connection until it can carry a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p90: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p99: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_max: Option<u64>,
     /// Those of the connections whose handshake was full; only where some were resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_full_p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_full_p99: Option<u64>,
     /// Those of the connections that resumed a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_resumed_p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_resumed_p99: Option<u64>,
     /// From the start of an operation until the first byte of its response. Where arrivals are
     /// scheduled, the start is the intended one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p90: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p99: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_max: Option<u64>,
     /// From the start of an operation to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p90: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// From the moment when an operation really began to its end; absent in a closed loop, where
     /// that is the latency above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p50: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p90: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p99: Option<u64>,
-    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_max: Option<u64>,
     /// How much too long any of these may be: the client left its sockets alone for so long, so that

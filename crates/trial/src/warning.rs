@@ -22,9 +22,7 @@ pub const FREQUENCY_MOVED: f64 = 0.10;
 /// A warning in three parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Which warning it is.
     pub kind: WarningKind,
-    /// What was seen.
     pub seen: String,
     /// What is likely behind it.
     pub likely_cause: String,
@@ -32,7 +30,6 @@ pub struct Warning {
     pub remedy: String,
 }
 
-/// Which warning it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {

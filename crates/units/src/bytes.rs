@@ -1,10 +1,22 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ParseError, scaled, split_unit};
+use crate::{ParseError, number_and_unit, scaled};
 
 /// A size in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde_with::DeserializeFromStr,
+    serde_with::SerializeDisplay,
+)]
 pub struct Bytes(pub u64);
 
 const UNITS: [(&str, u64); 5] =
@@ -15,14 +27,9 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a size such as 512B, 16KiB, 1MiB or 4GiB";
-        let (number, unit) = split_unit(text);
-        if unit.is_empty() && !number.is_empty() {
-            return Err(ParseError::new(text, "has no unit", FORM));
-        }
-        let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(ParseError::new(text, "is no size with a binary unit", FORM));
-        };
-        scaled(number, *factor)
+        let (number, factor) =
+            number_and_unit(text, &UNITS, "is no size with a binary unit", FORM)?;
+        scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of bytes", FORM))
     }

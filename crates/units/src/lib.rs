@@ -6,11 +6,13 @@
 
 mod bytes;
 mod nanos;
+mod numbers;
 mod rates;
 
 pub use bytes::Bytes;
 pub use nanos::Nanos;
-pub use rates::{BitsPerSecond, Hertz, PerSecond, percent, thousands};
+pub use numbers::{decimal, percent, places, thousands};
+pub use rates::{BitsPerSecond, Hertz, PerSecond};
 
 /// A text that is not a quantity of the expected kind.
 ///
@@ -32,11 +34,21 @@ impl std::fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Splits `12.5ms` into its number and its unit, both trimmed.
-fn split_unit(text: &str) -> (&str, &str) {
+/// Splits `12.5ms` into its number and what its unit stands for.
+fn number_and_unit<'a, T: Copy>(
+    text: &'a str,
+    units: &[(&str, T)],
+    wrong: &str,
+    form: &str,
+) -> Result<(&'a str, T), ParseError> {
     let end =
         text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
-    (text[..end].trim(), text[end..].trim())
+    let (number, unit) = (text[..end].trim(), text[end..].trim());
+    let wrong = if unit.is_empty() && !number.is_empty() { "has no unit" } else { wrong };
+    match units.iter().find(|(name, _)| *name == unit) {
+        Some((_, value)) => Ok((number, *value)),
+        None => Err(ParseError::new(text, wrong, form)),
+    }
 }
 
 /// `number` × `factor` as an exact integer, or `None` where it is not a number, negative, a

@@ -2,10 +2,21 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{ParseError, scaled, split_unit};
+use crate::{ParseError, number_and_unit, places, scaled};
 
 /// A length of time in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde_with::DeserializeFromStr,
+)]
 pub struct Nanos(pub u64);
 
 const UNITS: [(&str, u64); 7] = [
@@ -24,6 +35,24 @@ impl Nanos {
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// In the largest unit up to seconds in which it is a whole number, where [`Display`](fmt::Display)
+    /// rounds for people.
+    #[must_use]
+    pub fn exact(self) -> String {
+        const EXACT: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let (factor, unit) = EXACT
+            .into_iter()
+            .find(|(factor, _)| self.0.is_multiple_of(*factor))
+            .unwrap_or((1, "ns"));
+        format!("{}{unit}", self.0 / factor)
+    }
+}
+
+impl serde::Serialize for Nanos {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.exact())
+    }
 }
 
 impl From<Nanos> for Duration {
@@ -37,14 +66,8 @@ impl FromStr for Nanos {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         const FORM: &str = "write a time such as 500us, 150ms, 10s or 2min";
-        let (number, unit) = split_unit(text);
-        if unit.is_empty() && !number.is_empty() {
-            return Err(ParseError::new(text, "has no unit", FORM));
-        }
-        let Some((_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(ParseError::new(text, "is no time with a unit", FORM));
-        };
-        scaled(number, *factor)
+        let (number, factor) = number_and_unit(text, &UNITS, "is no time with a unit", FORM)?;
+        scaled(number, factor)
             .map(Self)
             .ok_or_else(|| ParseError::new(text, "is not a whole number of nanoseconds", FORM))
     }
@@ -68,8 +91,7 @@ impl fmt::Display for Nanos {
 
 /// Three significant digits, without trailing zeros after the point.
 fn significant(value: f64) -> String {
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    let text = format!("{value:.decimals$}");
+    let text = format!("{value:.*}", places(value, 3).max(0) as usize);
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
@@ -81,6 +103,14 @@ fn significant(value: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn times_are_written_in_the_largest_whole_unit() {
+        for text in ["0s", "1ns", "1500us", "600ms", "10s", "7200s"] {
+            assert_eq!(text.parse::<Nanos>().unwrap().exact(), text);
+        }
+        assert_eq!("2min".parse::<Nanos>().unwrap().exact(), "120s");
+    }
 
     #[test]
     fn units_are_exact() {
@@ -119,6 +149,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_exact_time_is_read_back_exactly(nanos: u64) {
+            prop_assert_eq!(Nanos(nanos).exact().parse(), Ok(Nanos(nanos)));
+        }
+
         #[test]
         fn printing_keeps_three_digits(nanos in 1u64..3_600_000_000_000) {
             let shown: Nanos = Nanos(nanos).to_string().parse().unwrap();

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ParseError, split_unit};
+use crate::{ParseError, number_and_unit, thousands};
 
 /// A data rate in bits per second, with decimal prefixes as for networks.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -34,26 +34,16 @@ impl FromStr for PerSecond {
 }
 
 fn rate(text: &str, units: &[(&str, f64)], form: &str) -> Result<f64, ParseError> {
-    let (number, unit) = split_unit(text);
-    if unit.is_empty() && !number.is_empty() {
-        return Err(ParseError::new(text, "has no unit", form));
-    }
-    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(ParseError::new(text, "has no unit of a rate", form));
-    };
+    let (number, factor) = number_and_unit(text, units, "has no unit of a rate", form)?;
     let number = number.replace('_', "").parse::<f64>();
     number.map(|number| number * factor).map_err(|_| ParseError::new(text, "is no number", form))
 }
 
 impl fmt::Display for BitsPerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            rate if rate >= 1e9 => (rate / 1e9, "Gb/s"),
-            rate if rate >= 1e6 => (rate / 1e6, "Mb/s"),
-            rate if rate >= 1e3 => (rate / 1e3, "kb/s"),
-            rate => (rate, "b/s"),
-        };
-        f.pad(&format!("{value:.2} {unit}"))
+        let fits = BITS.iter().rev().find(|(_, factor)| self.0 >= *factor);
+        let (unit, factor) = fits.unwrap_or(&BITS[0]);
+        f.pad(&format!("{:.2} {unit}", self.0 / factor))
     }
 }
 
@@ -74,26 +64,6 @@ impl fmt::Display for Hertz {
     }
 }
 
-/// `1640000` as `1,640,000`.
-#[must_use]
-pub fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A share of one as a percentage: `0.068` as `6.8%`, `0.997` as `99.7%`.
-#[must_use]
-pub fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,9 +76,6 @@ mod tests {
         assert_eq!(PerSecond(65.04).to_string(), "65.0/s");
         assert_eq!(PerSecond(0.0).to_string(), "0/s");
         assert_eq!(Hertz(2_710_000_000.0).to_string(), "2.71 GHz");
-        assert_eq!(percent(0.068), "6.8%");
-        assert_eq!(thousands(1_640_000), "1,640,000");
-        assert_eq!(thousands(999), "999");
     }
 
     #[test]

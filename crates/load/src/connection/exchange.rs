@@ -55,7 +55,7 @@ impl Open {
     /// Sends a request and expects its response, which is opened whole if it is sampled.
     pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
-        let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
+        let is_whole = context.draw_sampled() || context.plan.receive() == Receive::Decrypt;
         let object = context.requests.next();
         if let Some(times) = &mut self.operation {
             times.object = object;

@@ -12,7 +12,7 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
-use crate::{Close, Operation, Plan, Receive};
+use crate::{Close, Operation, Receive};
 
 /// The largest mark that the default receive buffer has room for.
 pub(super) const LEAST_ROOM: u32 = 32 << 10;
@@ -70,7 +70,7 @@ struct Dialled {
 
 fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
-    let Plan { address, close, .. } = *context.plan;
+    let (address, close) = (context.job.address, context.plan.close);
     let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context
@@ -82,7 +82,7 @@ fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
 impl Spare {
     fn dial(self, context: &Context<'_>) -> Result<Dialled, Failure> {
         let Self { socket, interest, room } = self;
-        let (socket, is_connected) = socket.connect_again(context.plan.address, context.usage())?;
+        let (socket, is_connected) = socket.connect_again(context.job.address, context.usage())?;
         Ok(Dialled { socket, interest, room, is_connected })
     }
 }
@@ -152,7 +152,7 @@ impl Open {
         }
         let mut reception = Reception::tls(established.opener, context.lengths.clone())
             .with_post_handshake(established.post_handshake);
-        if context.plan.receive == Receive::Walk {
+        if context.plan.receive() == Receive::Walk {
             reception = reception.trusting_content();
         }
         let mut sealer = established.sealer;

@@ -7,7 +7,9 @@ use tls::{CertificateKey, Suite, Version};
 
 use super::input::Input;
 use crate::handshake::{Client, Puppet, client, sniffed};
-use crate::{KeyExchangeMode, OneIn, Receive, TlsPlan, Trust};
+use tls::OrPlain;
+
+use crate::{KeyExchangeMode, OneIn, Plan, Receive, Trust};
 
 /// The most that a client sends in a handshake.
 const MOST_TO_SAY: usize = 64 << 10;
@@ -70,21 +72,22 @@ fn protected(client: &dyn Client, mut input: Input<'_>) {
 /// TLS 1.3 by toll's own handshake, TLS 1.2 through rustls, CBC through OpenSSL, TLS 1.3 through
 /// rustls, static RSA by toll's own handshake.
 fn clients() -> [Box<dyn Client>; 5] {
-    let any = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
+    let (verify, receive) = (Some(OneIn(NonZeroU32::MAX)), Some(Receive::Decrypt));
+    let any = Plan { verify, receive, ..Plan::default() };
+    let suite = |name| Suite::parse(name).ok().map(OrPlain::Tls);
+    let version = |version| Some(OrPlain::Tls(version));
     let plans = [
-        TlsPlan { version: Some(Version::Tls13), ..any.clone() },
-        TlsPlan { version: Some(Version::Tls12), ..any.clone() },
-        TlsPlan { suite: Suite::parse("ECDHE-RSA-AES128-SHA").ok(), ..any.clone() },
-        TlsPlan {
-            version: Some(Version::Tls13),
+        Plan { tls: version(Version::Tls13), ..any.clone() },
+        Plan { tls: version(Version::Tls12), ..any.clone() },
+        Plan { suite: suite("ECDHE-RSA-AES128-SHA"), ..any.clone() },
+        Plan {
+            tls: version(Version::Tls13),
             key_exchange: Some(KeyExchangeMode::Fresh),
             ..any.clone()
         },
-        TlsPlan { suite: Suite::parse("AES128-SHA").ok(), ..any },
+        Plan { suite: suite("AES128-SHA"), ..any },
     ];
-    let seldom = OneIn(NonZeroU32::MAX);
-    plans
-        .map(|plan| client(&plan, "localhost", seldom, Receive::Decrypt).expect("a client is made"))
+    plans.map(|plan| client(&plan, &Trust::Anyone, "localhost").expect("a client is made"))
 }
 
 /// The input: the size of the pieces in which the rest arrives, and the rest, a server's flight.

@@ -26,9 +26,9 @@ pub(crate) use tls13::puppet::Puppet;
 pub(crate) use wire::message_length;
 
 use crate::failure::Failure;
-use crate::plan::{PlanError, Stack, TlsPlan};
+use crate::job::{PlanError, Trust};
+use crate::plan::{Plan, Stack};
 use crate::record::{Opener, Protection, Sealer};
-use crate::{OneIn, Receive};
 
 /// What a handshake negotiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,15 +97,10 @@ pub(crate) trait Client: Send {
 
 /// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each
 /// thread has its own client, so that none waits for another.
-pub(crate) fn client(
-    plan: &TlsPlan,
-    host: &str,
-    verify: OneIn,
-    receive: Receive,
-) -> Result<Box<dyn Client>, PlanError> {
+pub(crate) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, host, verify, receive)?,
-        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
+        Stack::Rustls => rustls::client(plan, trust, host)?,
+        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, trust, host)?),
     })
 }
 

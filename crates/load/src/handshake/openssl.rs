@@ -29,7 +29,8 @@ use super::static_rsa::StaticRsaClient;
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
+use crate::job::{PlanError, Trust};
+use crate::plan::{KeyExchangeMode, Plan};
 use crate::record::{HEADER, Opener, Sealer, tls12_keys};
 
 pub(super) struct OpenSslClient {
@@ -48,16 +49,16 @@ pub(super) struct OpenSslClient {
 }
 
 impl OpenSslClient {
-    pub(super) fn new(plan: &TlsPlan, host: &str) -> Result<Self, PlanError> {
+    pub(super) fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
         let suite = plan
-            .suite
+            .only_suite()
             .ok_or_else(|| PlanError("OpenSSL's client needs a suite; give --suite".into()))?;
-        let roots = match &plan.trust {
+        let roots = match trust {
             Trust::File(path) => read_certificates(path)?,
             Trust::System | Trust::Anyone => Vec::new(),
         };
         let context = |resumes| {
-            context(plan, suite, &roots, resumes).map_err(|error| {
+            context(plan, suite, trust, &roots, resumes).map_err(|error| {
                 PlanError(format!(
                     "OpenSSL here cannot offer {suite}: {error}; ask for another suite"
                 ))
@@ -71,13 +72,13 @@ impl OpenSslClient {
             session: Arc::default(),
             seen: Arc::default(),
             host: host.to_owned(),
-            is_anyone_trusted: plan.trust == Trust::Anyone,
+            is_anyone_trusted: *trust == Trust::Anyone,
         };
-        if plan.effective_key_exchange() == KeyExchangeMode::Fixed {
+        if plan.key_exchange() == KeyExchangeMode::Fixed {
             let hello = client
                 .client_hello()
                 .map_err(|error| PlanError(format!("OpenSSL here offers no {suite}: {error}")))?;
-            let fixed = StaticRsaClient::new(&hello, suite, &plan.trust, &roots, host)?;
+            let fixed = StaticRsaClient::new(&hello, suite, trust, &roots, host)?;
             client.fixed = Some(fixed);
         }
         Ok(client)
@@ -134,8 +135,9 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn context(
-    plan: &TlsPlan,
+    plan: &Plan,
     suite: &Suite,
+    trust: &Trust,
     roots: &[X509],
     resumes: bool,
 ) -> Result<SslContext, ErrorStack> {
@@ -155,7 +157,7 @@ fn context(
     if plan.encrypt_then_mac != Some(true) {
         builder.set_options(tls::NO_ENCRYPT_THEN_MAC);
     }
-    match &plan.trust {
+    match trust {
         Trust::Anyone => builder.set_verify(SslVerifyMode::NONE),
         Trust::System => {
             builder.set_verify(SslVerifyMode::PEER);

@@ -25,10 +25,11 @@ use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
+use crate::job::{PlanError, Trust};
+use crate::plan::{KeyExchangeMode, Plan};
 use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
-use crate::{OneIn, Percent, Receive};
+use crate::{Percent, Receive};
 
 struct RustlsClient {
     /// Never resumes.
@@ -43,19 +44,20 @@ struct RustlsClient {
 
 /// The client for a plan: toll's own handshake where that is enough, because it costs less;
 /// otherwise rustls.
-pub(super) fn client(
-    plan: &TlsPlan,
-    host: &str,
-    verify: OneIn,
-    receive: Receive,
-) -> Result<Box<dyn Client>, PlanError> {
-    let client = RustlsClient::new(plan, host, verify, receive)?;
+pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
+    let client = RustlsClient::new(plan, trust, host)?;
     let is_simple = plan.only_version() == Some(Version::Tls13)
-        && plan.effective_key_exchange() == KeyExchangeMode::Fixed
+        && plan.key_exchange() == KeyExchangeMode::Fixed
         && plan.resumption == Percent::default();
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), verify.0, receive)
+        Tls13Client::new(
+            full.clone(),
+            name.clone(),
+            verifier.clone(),
+            plan.verify().0,
+            plan.receive(),
+        )
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -64,15 +66,15 @@ pub(super) fn client(
 }
 
 impl RustlsClient {
-    fn new(plan: &TlsPlan, host: &str, verify: OneIn, receive: Receive) -> Result<Self, PlanError> {
+    fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| PlanError(format!("`{host}` is not a server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
-        let roots = match &plan.trust {
+        let roots = match trust {
             Trust::Anyone => None,
             trust => Some(trusted(trust)?),
         };
-        let verifier = SamplingVerifier::new(roots, provider.clone(), verify.0)
+        let verifier = SamplingVerifier::new(roots, provider.clone(), plan.verify().0)
             .map(Arc::new)
             .map_err(PlanError)?;
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -86,7 +88,7 @@ impl RustlsClient {
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
         let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
-        Ok(Self { full, resuming, resuming_share, verifier, name, receive })
+        Ok(Self { full, resuming, resuming_share, verifier, name, receive: plan.receive() })
     }
 }
 
@@ -107,10 +109,10 @@ impl Client for RustlsClient {
 }
 
 /// Offers only what the plan asks for, so that a server cannot choose anything else.
-fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
+fn provider(plan: &Plan) -> Result<CryptoProvider, PlanError> {
     let mut provider = default_provider();
     provider.secure_random = &Buffered;
-    if let Some(suite) = plan.suite {
+    if let Some(suite) = plan.only_suite() {
         provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
         if provider.cipher_suites.is_empty() {
             return Err(PlanError(format!("rustls has no {suite}; ask for another suite")));
@@ -121,7 +123,7 @@ fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
         None => *group != Group::X25519MlKem768,
         Some(asked) => asked == *group,
     };
-    match plan.effective_key_exchange() {
+    match plan.key_exchange() {
         KeyExchangeMode::Fixed => {
             provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
         }
@@ -138,7 +140,7 @@ fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
 static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
 static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
-fn versions(plan: &TlsPlan) -> &'static [&'static SupportedProtocolVersion] {
+fn versions(plan: &Plan) -> &'static [&'static SupportedProtocolVersion] {
     match plan.only_version() {
         None => rustls::ALL_VERSIONS,
         Some(Version::Tls12) => TLS12,

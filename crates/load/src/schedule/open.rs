@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use random::Random;
+
 use super::{Due, Part, Ramp};
-use crate::random::Random;
 use crate::{Distribution, Rate};
 
 /// Waiting arrivals need no queue: they are the starts in the computed sequence that have passed
@@ -82,7 +83,7 @@ impl Starts {
             Distribution::Uniform => Self::Uniform { rate, number: thread, step: threads },
             Distribution::Poisson => {
                 let mean_gap = 1e9 / rate.per_second() * threads as f64;
-                let mut random = Random::new(part.seed, thread);
+                let mut random = Random::stream(part.seed, thread);
                 let at = random.exponential() * mean_gap;
                 Self::Poisson { mean_gap, at, random }
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{Close, ErrorKind, Operation, Plan, Stop};
+use load::{Close, ErrorKind, Job, Operation, Plan};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
 use crate::{assert_fails, http, https, kinds, run};
@@ -62,10 +62,10 @@ struct Ended {
 impl Ended {
     /// All connections of three operations end by FIN, or all by RST.
     #[track_caller]
-    fn assert_all_end(&self, plan: Plan, close: Close) {
+    fn assert_all_end(&self, job: Job, close: Close) {
         let before = self.server.connections();
         let earlier = self.seen.counts(before);
-        let outcome = run(Plan { close, ..plan });
+        let outcome = run(Job { plan: Plan { close, ..job.plan }, ..job });
         assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{close}");
         let connections = self.server.connections();
         assert!(connections - before >= 3);
@@ -93,8 +93,11 @@ fn handshakes_end_as_asked() {
         seen.end(https.stream())
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = https(ended.server.address(), "/");
-        ended.assert_all_end(Plan { operation: Operation::Handshakes, ..plan }, close);
+        let job = https(ended.server.address(), "/");
+        ended.assert_all_end(
+            Job { plan: Plan { operation: Operation::Handshakes, ..job.plan }, ..job },
+            close,
+        );
     }
 }
 
@@ -107,9 +110,9 @@ fn a_handshake_that_the_server_does_not_answer_counts_with_neither() {
         crate::scripted_server::reset(&stream)
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = https(server.address(), "/");
-        let plan = Plan { operation: Operation::Handshakes, close, ..plan };
-        assert_fails(plan, ErrorKind::Reset);
+        let job = https(server.address(), "/");
+        let job = Job { plan: Plan { operation: Operation::Handshakes, close, ..job.plan }, ..job };
+        assert_fails(job, ErrorKind::Reset);
     }
 }
 
@@ -134,14 +137,15 @@ fn connections_of_one_request_end_as_asked() {
     let config = config();
     let secure = server(move |stream, seen| answer(&mut Secure::accept(stream, &config)?, seen));
     let plain = server(|stream, seen| answer(&mut Plain(stream), seen));
-    for (ended, plan) in [
+    for (ended, job) in [
         (&secure, https(secure.server.address(), "/")),
         (&plain, http(plain.server.address(), "/")),
     ] {
-        let plan = Plan { operation: Operation::OneRequestPerConnection, ..plan };
+        let job =
+            Job { plan: Plan { operation: Operation::OneRequestPerConnection, ..job.plan }, ..job };
         for close in [Close::Fin, Close::Rst] {
             ended.seen.requests.lock().unwrap().clear();
-            ended.assert_all_end(plan.clone(), close);
+            ended.assert_all_end(job.clone(), close);
             // The server is asked to close only where its close is awaited.
             let requests = ended.seen.requests.lock().unwrap();
             let asked = requests.iter().filter(|text| text.contains("Connection: close")).count();
@@ -159,9 +163,12 @@ fn bytes_after_the_only_response_are_too_much_with_either() {
         seen.end(http.stream())
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = http(plain.server.address(), "/");
-        let plan = Plan { operation: Operation::OneRequestPerConnection, close, ..plan };
-        assert_fails(plan, ErrorKind::LongBody);
+        let job = http(plain.server.address(), "/");
+        let job = Job {
+            plan: Plan { operation: Operation::OneRequestPerConnection, close, ..job.plan },
+            ..job
+        };
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
@@ -179,9 +186,10 @@ fn a_socket_has_one_connection_after_another_where_both_sides_end() {
     });
     for close in [Close::Fin, Close::Rst] {
         peers.lock().unwrap().clear();
-        let plan = http(plain.server.address(), "/");
+        let job = http(plain.server.address(), "/");
         let operation = Operation::OneRequestPerConnection;
-        let outcome = run(Plan { operation, close, stop: Stop::Operations(200), ..plan });
+        let outcome =
+            run(Job { operations: Some(200), plan: Plan { operation, close, ..job.plan }, ..job });
         assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]), "{close}");
         let peers = peers.lock().unwrap();
         let again = peers.windows(2).filter(|two| two[0].ip() == two[1].ip());

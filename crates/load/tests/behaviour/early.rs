@@ -4,11 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use load::{ErrorKind, KeyExchangeMode, Operation, Plan, Stop};
+use load::{ErrorKind, Job, KeyExchangeMode, Operation};
 use openssl::ssl::{Ssl, SslContext, SslStream};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, ServerConnection};
-use tls::Suite;
+use tls::{OrPlain, Suite};
 
 use crate::scripted_server::{Server, config_of, legacy_acceptor, rsa, silence};
 use crate::{assert_fails, https, kinds, run, summary};
@@ -92,7 +92,7 @@ fn through_openssl(context: &SslContext, stream: TcpStream, late: usize) -> io::
 
 /// A server and a client for each kind of handshake; the last `late` bytes of the answer come after
 /// the request.
-fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
+fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
     let mut paths = Vec::new();
     for (name, version, key_exchange) in [
         ("own TLS 1.3", &TLS13, KeyExchangeMode::Fixed),
@@ -104,21 +104,21 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
         let server = Server::start(move |stream| through_rustls(&config, stream, late));
-        let mut plan = https(server.address(), "/");
-        plan.tls.version = Some(match version.version {
+        let mut job = https(server.address(), "/");
+        job.plan.tls = Some(OrPlain::Tls(match version.version {
             rustls::ProtocolVersion::TLSv1_3 => tls::Version::Tls13,
             _ => tls::Version::Tls12,
-        });
-        plan.tls.key_exchange = Some(key_exchange);
-        paths.push((name, server, plan));
+        }));
+        job.plan.key_exchange = Some(key_exchange);
+        paths.push((name, server, job));
     }
     for (name, suite) in [("own static RSA", "AES128-SHA"), ("OpenSSL", "ECDHE-RSA-AES128-SHA")] {
         let suite = Suite::parse(suite).unwrap();
         let context = legacy_acceptor(rsa(), suite);
         let server = Server::start(move |stream| through_openssl(&context, stream, late));
-        let mut plan = https(server.address(), "/");
-        plan.tls.suite = Some(suite);
-        paths.push((name, server, plan));
+        let mut job = https(server.address(), "/");
+        job.plan.suite = Some(OrPlain::Tls(suite));
+        paths.push((name, server, job));
     }
     paths
 }
@@ -126,10 +126,10 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
 #[test]
 fn an_answer_before_its_request_fails() {
     for late in [0, 1, 30] {
-        for (name, _server, mut plan) in paths(late) {
+        for (name, _server, mut job) in paths(late) {
             for operation in [Operation::Requests, Operation::OneRequestPerConnection] {
-                plan.operation = operation;
-                let outcome = run(plan.clone());
+                job.plan.operation = operation;
+                let outcome = run(job.clone());
                 let expected = (0, vec![(ErrorKind::LongBody, 3)]);
                 let seen = (outcome.completed, kinds(&outcome));
                 assert_eq!(seen, expected, "{name} {operation} {late}: {}", summary(&outcome));
@@ -140,18 +140,18 @@ fn an_answer_before_its_request_fails() {
 
 #[test]
 fn a_handshake_with_an_unrequested_answer_fails() {
-    for (_, _server, mut plan) in paths(0) {
-        plan.operation = Operation::Handshakes;
-        assert_fails(plan, ErrorKind::LongBody);
+    for (_, _server, mut job) in paths(0) {
+        job.plan.operation = Operation::Handshakes;
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
 #[test]
 fn connections_that_are_opened_ahead_fail_too() {
-    for (name, _server, mut plan) in paths(0) {
-        plan.arrival = "closed, think 1ms".parse().unwrap();
-        plan.stop = Stop::Operations(3);
-        let outcome = run(plan);
+    for (name, _server, mut job) in paths(0) {
+        job.plan.arrival = "closed, think 1ms".parse().unwrap();
+        job.operations = Some(3);
+        let outcome = run(job);
         assert_eq!(outcome.completed, 0, "{name}: {}", summary(&outcome));
         assert_eq!(outcome.failures.count(ErrorKind::LongBody), outcome.failures.total());
     }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Outcome, Plan, Stop};
-use tls::Suite;
+use load::{ErrorKind, Job, Outcome};
+use tls::{OrPlain, Suite};
 use units::Nanos;
 
 use crate::scripted_server::{Accept, Server, Session, finish, silence, stacks};
@@ -51,11 +51,11 @@ fn server(
     })
 }
 
-fn plan(server: &Server, suite: Option<&'static Suite>) -> Plan {
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.tls.suite = suite;
-    plan.stop = Stop::Operations(HONEST + 1);
-    plan
+fn plan(server: &Server, suite: Option<&'static Suite>) -> Job {
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.suite = suite.map(OrPlain::Tls);
+    job.operations = Some(HONEST + 1);
+    job
 }
 
 /// The results of a last response with this damage, over each stack.
@@ -70,7 +70,7 @@ fn assert_damage(edit: fn(&mut Vec<Vec<u8>>), kind: Option<ErrorKind>) {
         });
         assert_last(&run(plan(&server, suite)), kind);
         let mut whole = plan(&server, suite);
-        (whole.stop, whole.verify) = (Stop::Operations(1), one_in(1));
+        (whole.operations, whole.plan.verify) = (Some(1), Some(one_in(1)));
         let outcome = run(whole);
         assert_eq!(outcome.completed, 0, "opened whole, {suite:?}: {}", summary(&outcome));
     }
@@ -150,8 +150,9 @@ fn a_missing_record_and_silence() {
             session.stream().write_all(&records.concat())?;
             silence(session.stream())
         });
-        let plan = Plan { timeout: Nanos(700 * MILLISECOND), ..plan(&server, suite) };
-        let outcome = run(plan);
+        let mut job = plan(&server, suite);
+        job.plan.timeout = Nanos(700 * MILLISECOND);
+        let outcome = run(job);
         assert_last(&outcome, Some(ErrorKind::Stall));
         assert!(outcome.bytes.unproven > 0, "{}", summary(&outcome));
     }
@@ -177,7 +178,7 @@ fn a_pause_within_the_object() {
 fn one_in_sixteen_responses_awaited_whole_times_its_first_byte() {
     let (accept, suite) = stacks().into_iter().next().unwrap();
     let server = server(accept, |session| finish(session.stream()));
-    let outcome = run(Plan { stop: Stop::Operations(HONEST), ..plan(&server, suite) });
+    let outcome = run(Job { operations: Some(HONEST), ..plan(&server, suite) });
     assert_eq!((outcome.completed, kinds(&outcome)), (HONEST, vec![]), "{}", summary(&outcome));
     // The 16 from which the form is learned, and the first of the 4 after them.
     assert_eq!(outcome.latencies.first_byte.len(), 17);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use cpus::CpuList;
-use load::{KeyExchangeMode, Operation, Plan, Stop, Trust, probe};
+use load::{Job, KeyExchangeMode, Operation, Plan, Trust, probe};
 use rustls::version::{TLS12, TLS13};
-use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, SUITES, Suite, Version};
+use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 
 use crate::scripted_server::{
     Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, legacy_acceptor, rsa,
@@ -64,11 +64,11 @@ fn every_suite_is_walked_opened_and_reported() {
             if suite.mac == Mac::Aead && encrypt_then_mac.is_some() {
                 continue;
             }
-            let mut plan = https(server.address(), OBJECT_PATH);
-            plan.tls.suite = Some(suite);
-            plan.tls.encrypt_then_mac = encrypt_then_mac;
-            plan.tls.trust = Trust::File(folder.path().join(name));
-            let outcome = run(plan);
+            let mut job = https(server.address(), OBJECT_PATH);
+            job.plan.suite = Some(OrPlain::Tls(suite));
+            job.plan.encrypt_then_mac = encrypt_then_mac;
+            job.trust = Trust::File(folder.path().join(name));
+            let outcome = run(job);
             assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{suite}");
             assert_eq!((outcome.verified.opened, outcome.verified.walked), (1, 2), "{suite}");
             assert_eq!(outcome.verified.compared, 1);
@@ -97,32 +97,28 @@ fn every_group_with_either_kind_of_key_exchange() {
         let groups = Group::ALL.into_iter();
         for group in groups.filter(|group| version == Version::Tls13 || !group.is_of_tls13_only()) {
             for mode in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
-                let mut plan = https(server.address(), OBJECT_PATH);
-                plan.tls.version = Some(version);
-                plan.tls.group = Some(group);
-                plan.tls.key_exchange = Some(mode);
-                plan.operation = Operation::OneRequestPerConnection;
-                let outcome = run(plan.clone());
+                let mut job = https(server.address(), OBJECT_PATH);
+                job.plan.tls = Some(OrPlain::Tls(version));
+                job.plan.group = Some(group);
+                job.plan.key_exchange = Some(mode);
+                job.plan.operation = Operation::OneRequestPerConnection;
+                let outcome = run(job.clone());
                 assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group} {mode}");
                 let [(negotiated, count)] = outcome.negotiated[..] else {
                     panic!("{:?}", outcome.negotiated)
                 };
                 assert_eq!((negotiated.version, negotiated.group), (version, Some(group)));
                 assert!(count >= 3);
-                assert_eq!(probe(&plan).unwrap(), Some(negotiated));
+                assert_eq!(probe(&job).unwrap(), Some(negotiated));
             }
         }
     }
 }
 
 /// A load on all CPUs of the machine.
-fn wide(plan: Plan, operations: u64) -> Plan {
-    Plan {
-        cpus: CpuList::allowed().unwrap(),
-        connections: 6,
-        stop: Stop::Operations(operations),
-        ..plan
-    }
+fn wide(job: Job, operations: u64) -> Job {
+    let plan = Plan { cpus: CpuList::allowed().unwrap(), connections: 6, ..job.plan };
+    Job { plan, operations: Some(operations), ..job }
 }
 
 #[test]
@@ -137,10 +133,10 @@ fn the_number_of_handshakes_is_the_servers() {
             https.finish()
         }
     });
-    let mut plan = wide(https(server.address(), "/"), 100);
-    plan.operation = Operation::Handshakes;
-    plan.verify = one_in(1);
-    let outcome = run(plan);
+    let mut job = wide(https(server.address(), "/"), 100);
+    job.plan.operation = Operation::Handshakes;
+    job.plan.verify = Some(one_in(1));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (100, vec![]));
     assert!((100..=106).contains(&finished.load(SeqCst)), "{finished:?}");
     assert!((100..=106).contains(&outcome.verified.signatures));
@@ -161,9 +157,9 @@ fn requests_share_connections_or_have_their_own() {
         };
         let server =
             Server::start(count(|stream, requests| serve(&mut Counting(Plain(stream), requests))));
-        let mut plan = wide(http(server.address(), OBJECT_PATH), 40);
-        plan.operation = operation;
-        let outcome = run(plan);
+        let mut job = wide(http(server.address(), OBJECT_PATH), 40);
+        job.plan.operation = operation;
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{operation}");
         // At most six more were under way at the end.
         assert!((40..=46).contains(&requests.load(SeqCst)), "{operation}: {requests:?}");

@@ -1,7 +1,7 @@
 //! Patterns of load: each intended operation starts or is counted as waiting, and latencies are
 //! right.
 //!
-//! Counts that follow from the plan are compared exactly. Where the machine's speed matters, the
+//! Counts that follow from the job are compared exactly. Where the machine's speed matters, the
 //! servers' delays are so long that no other effect reaches the limits.
 
 use std::io;
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, ErrorKind, Latencies, Operation, Outcome, Plan, Stop};
+use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
-use crate::{MILLISECOND, http, https, kinds, run, summary};
+use crate::{MILLISECOND, http, https, kinds, lasts, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -75,8 +75,19 @@ fn stopping(first: u64) -> impl Fn(u64, u64) -> Duration + Send + Sync + 'static
     }
 }
 
-fn with(plan: Plan, arrival: &str, connections: usize, stop: Stop) -> Plan {
-    Plan { arrival: arrival.parse().unwrap(), connections, stop, ..plan }
+/// When a load ends.
+enum Stop {
+    After { warmup: Nanos, duration: Nanos },
+    Operations(u64),
+}
+
+fn with(mut job: Job, arrival: &str, connections: usize, stop: Stop) -> Job {
+    (job.plan.arrival, job.plan.connections) = (arrival.parse().unwrap(), connections);
+    match stop {
+        Stop::Operations(count) => job.operations = Some(count),
+        Stop::After { warmup, duration } => lasts(&mut job, warmup, duration),
+    }
+    job
 }
 
 fn lasting(milliseconds: u64) -> Stop {
@@ -104,9 +115,9 @@ fn a_stall_of_the_server_shows_in_the_latency_of_all_arrivals_meanwhile() {
     let secure =
         Server::start(move |stream| answer(&mut Secure::accept(stream, &config)?, &all, &delay));
     let plain = answering(stopping(200));
-    for plan in [http(plain.address(), "/"), https(secure.address(), "/")] {
-        let plan = with(plan, "uniform 200/s", CONNECTIONS, Stop::Operations(800));
-        let outcome = run(plan);
+    for job in [http(plain.address(), "/"), https(secure.address(), "/")] {
+        let job = with(job, "uniform 200/s", CONNECTIONS, Stop::Operations(800));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (800, vec![]));
         let (whole, service) = (&outcome.latencies.whole, &outcome.latencies.service);
         assert_eq!((whole.len(), service.len()), (800, 800));
@@ -182,13 +193,18 @@ fn every_arrival_of_an_open_loop_is_counted() {
         [Operation::Requests, Operation::Handshakes, Operation::OneRequestPerConnection]
     {
         for arrival in ["uniform 500/s", "poisson 500/s", "paced 20ms"] {
-            let plan = match operation {
+            let job = match operation {
                 Operation::Requests => http(server.address(), "/"),
                 _ => https(secure.address(), "/"),
             };
-            let plan = with(Plan { operation, ..plan }, arrival, 10, lasting(300));
-            let plan = Plan { cpus: CpuList::allowed().unwrap(), ..plan };
-            let outcome = run(plan);
+            let job = with(
+                Job { plan: Plan { operation, ..job.plan }, ..job },
+                arrival,
+                10,
+                lasting(300),
+            );
+            let job = Job { plan: Plan { cpus: CpuList::allowed().unwrap(), ..job.plan }, ..job };
+            let outcome = run(job);
             assert_adds_up(&outcome);
             match arrival {
                 "poisson 500/s" => assert!((100..200).contains(&outcome.arrivals.intended)),
@@ -202,8 +218,8 @@ fn every_arrival_of_an_open_loop_is_counted() {
 fn equal_seeds_make_equal_arrivals() {
     let server = answering(at_once);
     let intended = |seed| {
-        let plan = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
-        run(Plan { seed, ..plan }).arrivals.intended
+        let job = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
+        run(Job { seed, ..job }).arrivals.intended
     };
     let first = intended(1);
     assert_eq!(intended(1), first);
@@ -221,8 +237,8 @@ fn paced_connections_are_opened_once_and_each_asks_at_every_tick() {
     });
     let stop =
         Stop::After { warmup: Nanos(2000 * MILLISECOND), duration: Nanos(1000 * MILLISECOND) };
-    let plan = with(https(server.address(), "/"), "paced 250ms", 100, stop);
-    let outcome = run(Plan { cpus: CpuList::allowed().unwrap(), ..plan });
+    let job = with(https(server.address(), "/"), "paced 250ms", 100, stop);
+    let outcome = run(Job { plan: Plan { cpus: CpuList::allowed().unwrap(), ..job.plan }, ..job });
     assert_eq!(kinds(&outcome), []);
     // Four ticks of each lie in a window of four periods, wherever its phase is.
     assert_eq!(outcome.arrivals.intended, 400);
@@ -238,8 +254,8 @@ fn a_late_response_and_those_waiting_for_it_miss_their_deadlines() {
     // third and of the fourth pass meanwhile.
     let delay = |_, own: u64| Duration::from_millis(if own == 2 { 1000 } else { 0 });
     let server = answering(delay);
-    let plan = with(http(server.address(), "/"), "paced 400ms", 10, Stop::Operations(80));
-    let outcome = run(plan);
+    let job = with(http(server.address(), "/"), "paced 400ms", 10, Stop::Operations(80));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (80, vec![]));
     let misses = outcome.arrivals.deadline_misses;
     assert!((20..=40).contains(&misses), "{misses}");
@@ -269,8 +285,8 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
         (&server, "paced 70ms", 64, false),
         (&long, "closed", 64, false),
     ] {
-        let plan = http(server.address(), "/");
-        let outcome = run(with(plan, arrival, connections, Stop::Operations(320)));
+        let job = http(server.address(), "/");
+        let outcome = run(with(job, arrival, connections, Stop::Operations(320)));
         assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", summary(&outcome));
         let Latencies { coalescing: Nanos(pause), whole, .. } = &outcome.latencies;
         assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
@@ -281,8 +297,8 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
 #[test]
 fn users_think_before_they_ask_again() {
     let server = answering(at_once);
-    let plan = with(http(server.address(), "/"), "closed, think 30ms", 2, Stop::Operations(20));
-    let outcome = run(plan);
+    let job = with(http(server.address(), "/"), "closed, think 30ms", 2, Stop::Operations(20));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (20, vec![]));
     // Twenty operations of two users have nine pauses one after another.
     assert!(outcome.window >= Nanos(9 * 30 * MILLISECOND), "{}", outcome.window);
@@ -317,8 +333,8 @@ fn unrequested_bytes_on_an_idle_connection_are_a_failure() {
         silence(&mut http.0)
     });
     // Half a second after the answer the connection is idle, and the next request is not due yet.
-    let plan = with(http(server.address(), "/"), "uniform 1/s", 1, lasting(900));
-    let outcome = run(plan);
+    let job = with(http(server.address(), "/"), "uniform 1/s", 1, lasting(900));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::LongBody, 1)]));
 }
 
@@ -337,8 +353,8 @@ fn a_window_ends_in_time_whatever_waits() {
     for arrival in ["uniform 100000/s", "poisson 100000/s", "paced 1ms", "closed, think 1ms"] {
         let address: SocketAddr = mute.address();
         // Over TLS no connection is even opened.
-        for plan in [http(address, "/"), https(address, "/")] {
-            let outcome = run(with(plan, arrival, 20, lasting(200)));
+        for job in [http(address, "/"), https(address, "/")] {
+            let outcome = run(with(job, arrival, 20, lasting(200)));
             assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![]));
             match arrival {
                 "closed, think 1ms" => assert_eq!(outcome.arrivals.waiting, 0),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, KeyExchangeMode, Plan, Receive, Stop};
-use tls::Version;
+use load::{ErrorKind, Job, KeyExchangeMode, Plan, Receive};
+use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
@@ -14,8 +14,8 @@ use crate::scripted_server::{
     silence, stacks,
 };
 use crate::{
-    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, one_in, run,
-    summary,
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, lasts, one_in,
+    run, summary,
 };
 
 fn head() -> String {
@@ -61,21 +61,25 @@ fn assert_edit(
     opened: ErrorKind,
 ) {
     for (accept, suite) in stacks() {
-        let outcome_of = |adjust: fn(&mut Plan)| {
+        let outcome_of = |adjust: fn(&mut Job)| {
             let server = edited(accept.clone(), edit, closes);
-            let mut plan = https(server.address(), OBJECT_PATH);
-            plan.tls.suite = suite;
-            adjust(&mut plan);
-            let outcome = run(plan);
+            let mut job = https(server.address(), OBJECT_PATH);
+            job.plan.suite = suite.map(OrPlain::Tls);
+            adjust(&mut job);
+            let outcome = run(job);
             assert_eq!(outcome.bytes.body, outcome.completed * OBJECT, "{suite:?}");
             (outcome.completed, kinds(&outcome))
         };
         let expected = walked.map_or((3, vec![]), |kind| (1, vec![(kind, 2)]));
         assert_eq!(outcome_of(|_| {}), expected, "walked, {suite:?}");
         let expected = (1, vec![(opened, 2)]);
-        let decrypt: fn(&mut Plan) = |plan| plan.receive = Receive::Decrypt;
+        let decrypt: fn(&mut Job) = |job| job.plan.receive = Some(Receive::Decrypt);
         assert_eq!(outcome_of(decrypt), expected, "decrypted, {suite:?}");
-        assert_eq!(outcome_of(|plan| plan.verify = one_in(1)), expected, "verified, {suite:?}");
+        assert_eq!(
+            outcome_of(|job| job.plan.verify = Some(one_in(1))),
+            expected,
+            "verified, {suite:?}"
+        );
     }
 }
 
@@ -118,9 +122,9 @@ fn the_last_record_missing() {
 fn a_missing_record_and_silence() {
     let (accept, _) = stacks().into_iter().next().unwrap();
     let server = edited(accept, |records| drop(records.remove(7)), false);
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.timeout = Nanos(700 * MILLISECOND);
-    let outcome = run(plan);
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.timeout = Nanos(700 * MILLISECOND);
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::Stall, 2)]));
     assert_eq!((outcome.bytes.body, outcome.bytes.unproven > 0), (OBJECT, true));
 }
@@ -153,11 +157,11 @@ pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'st
 }
 
 /// One response per connection, so that each can be crafted from the handshake's keys.
-pub fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
-    let mut plan = https(server.address(), path);
-    plan.operation = load::Operation::OneRequestPerConnection;
-    plan.receive = receive;
-    plan
+pub fn one_request(server: &Server, path: &str, receive: Receive) -> Job {
+    let mut job = https(server.address(), path);
+    job.plan.operation = load::Operation::OneRequestPerConnection;
+    job.plan.receive = Some(receive);
+    job
 }
 
 pub const CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 262144\r\n\r\n";
@@ -199,9 +203,9 @@ fn tickets_before_the_response() {
         }
     });
     assert_completes(https(server.address(), OBJECT_PATH), OBJECT);
-    let mut plan = https(server.address(), "/");
-    plan.operation = load::Operation::Handshakes;
-    assert_completes(plan, 0);
+    let mut job = https(server.address(), "/");
+    job.plan.operation = load::Operation::Handshakes;
+    assert_completes(job, 0);
 }
 
 #[test]
@@ -214,7 +218,13 @@ fn padding_that_a_walk_cannot_see() {
         craft.send(ALERT, &[1, 0], 0)?;
         craft.stream.shutdown(std::net::Shutdown::Write)
     });
-    let walk = Plan { verify: one_in(1000), ..one_request(&server, OBJECT_PATH, Receive::Walk) };
+    let walk = Job {
+        plan: Plan {
+            verify: Some(one_in(1000)),
+            ..one_request(&server, OBJECT_PATH, Receive::Walk).plan
+        },
+        ..one_request(&server, OBJECT_PATH, Receive::Walk)
+    };
     let outcome = run(walk);
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_completes(one_request(&server, OBJECT_PATH, Receive::Decrypt), OBJECT);
@@ -244,11 +254,11 @@ fn a_key_update_within_a_body() {
     // Where bodies are decrypted, KeyUpdates are followed, with toll's own handshake and with
     // rustls's.
     for key_exchange in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.receive = Receive::Decrypt;
-        plan.tls.version = Some(Version::Tls13);
-        plan.tls.key_exchange = Some(key_exchange);
-        assert_completes(plan, OBJECT);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.receive = Some(Receive::Decrypt);
+        job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+        job.plan.key_exchange = Some(key_exchange);
+        assert_completes(job, OBJECT);
     }
 }
 
@@ -298,9 +308,9 @@ fn wrong_content_in_the_first_record() {
             session.send(&content)?;
             session.finish()
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.tls.suite = suite;
-        assert_fails(plan, ErrorKind::Content);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_fails(job, ErrorKind::Content);
     }
 }
 
@@ -323,9 +333,9 @@ fn wrong_content_in_each_record_but_the_first() {
     let outcome = run(https(server.address(), OBJECT_PATH));
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_eq!(outcome.verified.wrong, 0);
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.verify = one_in(1);
-    let outcome = run(plan);
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.verify = Some(one_in(1));
+    let outcome = run(job);
     assert_eq!((kinds(&outcome), outcome.verified.wrong), (vec![(ErrorKind::Content, 3)], 3));
 }
 
@@ -347,9 +357,9 @@ fn one_byte_at_a_time() {
                 }
             }
         });
-        let mut plan = https(server.address(), "/bytes/1500B");
-        plan.tls.suite = suite;
-        assert_completes(plan, SIZE as u64);
+        let mut job = https(server.address(), "/bytes/1500B");
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_completes(job, SIZE as u64);
     }
 }
 
@@ -364,11 +374,11 @@ fn a_trickle_neither_completes_nor_stalls() {
             }
             Ok(())
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.verify = one_in(if whole { 1 } else { 1000 });
-        plan.timeout = Nanos(500 * MILLISECOND);
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1200 * MILLISECOND) };
-        let outcome = run(plan);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.verify = Some(one_in(if whole { 1 } else { 1000 }));
+        job.plan.timeout = Nanos(500 * MILLISECOND);
+        lasts(&mut job, Nanos(0), Nanos(1200 * MILLISECOND));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
         assert_eq!(outcome.bytes.body, 0);
     }
@@ -382,9 +392,9 @@ fn endless_empty_records() {
                 craft.send(kind, content, 0)?;
             }
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(300 * MILLISECOND) };
-        let outcome = run(plan);
+        let mut job = https(server.address(), OBJECT_PATH);
+        lasts(&mut job, Nanos(0), Nanos(300 * MILLISECOND));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
     }
 }
@@ -408,11 +418,11 @@ fn a_pause_within_a_record_does_not_set_a_mark_that_is_never_reached() {
             }
         }
     });
-    let mut plan = https(server.address(), "/bytes/48KiB");
+    let mut job = https(server.address(), "/bytes/48KiB");
     // Shorter than the time after which a mark is lowered. A busy machine may need longer for some
     // responses, but a mark larger than what is to come would fail all of them.
-    plan.timeout = Nanos(150 * MILLISECOND);
-    plan.stop = Stop::Operations(20);
-    let outcome = run(plan);
+    job.plan.timeout = Nanos(150 * MILLISECOND);
+    job.operations = Some(20);
+    let outcome = run(job);
     assert!(outcome.completed >= 10, "{}", summary(&outcome));
 }

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Operation, Plan, Stop};
+use load::{ErrorKind, Job, Operation};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
 use crate::{
-    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, http, https, kinds, one_in,
-    run, summary,
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, http, https, kinds, lasts,
+    one_in, run, summary,
 };
 
 type Script = dyn Fn(&mut dyn Session) -> io::Result<()> + Send + Sync;
 
-/// The same script over plain HTTP and over TLS, each with a plan for this path.
+/// The same script over plain HTTP and over TLS, each with a job for this path.
 fn both(
     path: &str,
     script: impl Fn(&mut dyn Session) -> io::Result<()> + Send + Sync + 'static,
-) -> [(Server, Plan); 2] {
+) -> [(Server, Job); 2] {
     let script: Arc<Script> = Arc::new(script);
     let plain = Server::start({
         let script = script.clone();
@@ -34,7 +34,7 @@ fn both(
 }
 
 /// Answers every request with this text and keeps the connection.
-fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Job); 2] {
     let text = text.into();
     both(path, move |session| {
         loop {
@@ -45,7 +45,7 @@ fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
 }
 
 /// Answers one request with this text, then announces its close and closes.
-fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Job); 2] {
     let text = text.into();
     both(path, move |session| {
         session.request()?;
@@ -55,16 +55,16 @@ fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
 }
 
 #[track_caller]
-fn assert_both_fail(servers: [(Server, Plan); 2], kind: ErrorKind) {
-    for (_server, plan) in servers {
-        assert_fails(plan, kind);
+fn assert_both_fail(servers: [(Server, Job); 2], kind: ErrorKind) {
+    for (_server, job) in servers {
+        assert_fails(job, kind);
     }
 }
 
 #[track_caller]
-fn assert_both_complete(servers: [(Server, Plan); 2], body: u64) {
-    for (_server, plan) in servers {
-        assert_completes(plan, body);
+fn assert_both_complete(servers: [(Server, Job); 2], body: u64) {
+    for (_server, job) in servers {
+        assert_completes(job, body);
     }
 }
 
@@ -205,9 +205,9 @@ fn bodies_longer_than_promised() {
     assert_both_fail(keeping("/", response(1000, 2000)), ErrorKind::LongBody);
     // After a longer response it is found where the next one should begin, if not before. A walk
     // cannot know whether its own count is wrong.
-    for (_server, mut plan) in keeping(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
-        plan.stop = load::Stop::Operations(6);
-        let outcome = run(plan);
+    for (_server, mut job) in keeping(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        job.operations = Some(6);
+        let outcome = run(job);
         let kinds = [ErrorKind::LongBody, ErrorKind::Status, ErrorKind::UnverifiableRecord];
         let expected: u64 = kinds.iter().map(|kind| outcome.failures.count(*kind)).sum();
         let failed = outcome.failures.total();
@@ -215,10 +215,10 @@ fn bodies_longer_than_promised() {
         assert_eq!(outcome.bytes.body, outcome.completed * OBJECT);
     }
     // With one request per connection nothing may follow.
-    for (_server, mut plan) in closing(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
-        plan.operation = Operation::OneRequestPerConnection;
-        plan.verify = one_in(1);
-        assert_fails(plan, ErrorKind::LongBody);
+    for (_server, mut job) in closing(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        job.plan.operation = Operation::OneRequestPerConnection;
+        job.plan.verify = Some(one_in(1));
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
@@ -230,9 +230,9 @@ fn content_that_is_not_the_objects() {
     // Only the bytes of a plain body that are read are compared: every response with verify = 1/1.
     let mut text = response(OBJECT, OBJECT);
     text[200_000] ^= 1;
-    for (_server, mut plan) in keeping(OBJECT_PATH, text) {
-        plan.verify = one_in(1);
-        assert_fails(plan, ErrorKind::Content);
+    for (_server, mut job) in keeping(OBJECT_PATH, text) {
+        job.plan.verify = Some(one_in(1));
+        assert_fails(job, ErrorKind::Content);
     }
 }
 
@@ -252,9 +252,9 @@ fn stalls_within_the_response() {
             session.send(&text)?;
             silence(session.stream())
         });
-        for (_server, mut plan) in servers {
-            plan.timeout = Nanos(250 * MILLISECOND);
-            assert_fails(plan, ErrorKind::Stall);
+        for (_server, mut job) in servers {
+            job.plan.timeout = Nanos(250 * MILLISECOND);
+            assert_fails(job, ErrorKind::Stall);
         }
     }
 }
@@ -282,9 +282,9 @@ fn what_was_right_before_a_failure_counts() {
             }
         }
     });
-    for (_server, mut plan) in servers {
-        plan.stop = load::Stop::Operations(5);
-        let outcome = run(plan);
+    for (_server, mut job) in servers {
+        job.operations = Some(5);
+        let outcome = run(job);
         // The counter is shared, so the failing one of five differs between the two.
         assert_eq!((outcome.completed, kinds(&outcome)), (4, vec![(ErrorKind::Status, 1)]));
         assert_eq!(outcome.bytes.body, 4 * OBJECT);
@@ -307,12 +307,12 @@ fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
             }
         }
     });
-    for (_server, mut plan) in servers {
+    for (_server, mut job) in servers {
         // The limit is longer than each pause and shorter than all of them, so bytes must be
         // received in between.
-        plan.timeout = Nanos(1000 * MILLISECOND);
-        plan.stop = load::Stop::Operations(2);
-        let outcome = run(plan);
+        job.plan.timeout = Nanos(1000 * MILLISECOND);
+        job.operations = Some(2);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]));
         assert_eq!(outcome.bytes.body, 2 * SIZE);
     }
@@ -330,9 +330,9 @@ fn unrequested_answers_fail_as_too_long() {
             session.send(&response(SIZE, SIZE).repeat(2))?;
         }
     });
-    for (_server, mut plan) in servers {
-        plan.stop = Stop::Operations(20);
-        let outcome = run(plan);
+    for (_server, mut job) in servers {
+        job.operations = Some(20);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(ErrorKind::LongBody, 20)]));
     }
 }
@@ -344,11 +344,11 @@ fn a_response_counts_whose_server_has_not_closed_by_the_windows_end() {
         session.send(&response(OBJECT, OBJECT))?;
         silence(session.stream())
     });
-    for (_server, mut plan) in servers {
-        plan.operation = Operation::OneRequestPerConnection;
-        plan.connections = 4;
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600 * MILLISECOND) };
-        let outcome = run(plan);
+    for (_server, mut job) in servers {
+        job.plan.operation = Operation::OneRequestPerConnection;
+        job.plan.connections = 4;
+        lasts(&mut job, Nanos(0), Nanos(600 * MILLISECOND));
+        let outcome = run(job);
         assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", summary(&outcome));
         assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (4 * OBJECT, 0));
         assert_eq!(kinds(&outcome), []);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use load::{Operation, Outcome, Plan, Stop};
+use load::{Job, Operation, Outcome, Plan};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
-use tls::{Group, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 
 use crate::scripted_server::{
     Gives, Legacy, Secure, Server, Session, config_of, ecdsa, resuming_acceptor, rsa,
@@ -35,14 +35,14 @@ fn server(is_resuming: bool) -> (Server, Arc<AtomicU64>) {
     (server, resumed)
 }
 
-fn plan(server: &Server, version: Version, operation: Operation, resumption: &str) -> Plan {
-    let mut plan = https(server.address(), "/");
-    plan.tls.version = Some(version);
-    plan.tls.resumption = resumption.parse().unwrap();
-    plan.operation = operation;
-    plan.verify = one_in(1);
-    plan.stop = Stop::Operations(40);
-    plan
+fn plan(server: &Server, version: Version, operation: Operation, resumption: &str) -> Job {
+    let mut job = https(server.address(), "/");
+    job.plan.tls = Some(OrPlain::Tls(version));
+    job.plan.resumption = resumption.parse().unwrap();
+    job.plan.operation = operation;
+    job.plan.verify = Some(one_in(1));
+    job.operations = Some(40);
+    job
 }
 
 /// Full and resumed handshakes.
@@ -94,8 +94,9 @@ fn the_share_that_is_asked_for_resumes() {
 #[test]
 fn there_are_enough_tickets_for_many_connections() {
     let (server, _) = server(true);
-    let plan = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
-    let outcome = run(Plan { connections: 20, stop: Stop::Operations(200), ..plan });
+    let job = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
+    let outcome =
+        run(Job { operations: Some(200), plan: Plan { connections: 20, ..job.plan }, ..job });
     assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]));
     // The first handshakes of the slots have nothing to resume.
     let (full, again) = kinds_of_handshake(&outcome);
@@ -106,10 +107,10 @@ fn there_are_enough_tickets_for_many_connections() {
 fn every_group_resumes() {
     let (server, _) = server(true);
     for group in Group::ALL {
-        let mut plan = plan(&server, Version::Tls13, Operation::Handshakes, "100%");
-        plan.tls.group = Some(group);
-        plan.stop = Stop::Operations(3);
-        let outcome = run(plan);
+        let mut job = plan(&server, Version::Tls13, Operation::Handshakes, "100%");
+        job.plan.group = Some(group);
+        job.operations = Some(3);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group}");
         assert!(kinds_of_handshake(&outcome).1 >= 2, "{group}");
         assert!(outcome.negotiated.iter().all(|(negotiated, _)| negotiated.group == Some(group)));
@@ -146,10 +147,10 @@ fn legacy(suite: &str, gives: Gives) -> (Server, Arc<AtomicU64>) {
 const LEGACY: [&str; 4] =
     ["AES128-SHA", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384"];
 
-fn legacy_plan(server: &Server, suite: &str, operation: Operation, resumption: &str) -> Plan {
-    let mut plan = plan(server, Version::Tls12, operation, resumption);
-    plan.tls.suite = Some(Suite::parse(suite).unwrap());
-    plan
+fn legacy_plan(server: &Server, suite: &str, operation: Operation, resumption: &str) -> Job {
+    let mut job = plan(server, Version::Tls12, operation, resumption);
+    job.plan.suite = Some(OrPlain::Tls(Suite::parse(suite).unwrap()));
+    job
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn kept_connections_take_tickets_too() {
             https.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
         }
     });
-    let mut plan = https(server.address(), "/");
-    plan.tls.resumption = "100%".parse().unwrap();
-    assert_completes(plan, 2);
+    let mut job = https(server.address(), "/");
+    job.plan.resumption = "100%".parse().unwrap();
+    assert_completes(job, 2);
 }

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use load::{ErrorKind, Outcome, Plan, ProbeError, Receive, Stop, probe};
+use load::{ErrorKind, Job, Outcome, Plan, ProbeError, Receive, probe};
 use units::Bytes;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
@@ -38,9 +38,9 @@ fn secure(of: fn(&str) -> &str) -> (Server, Paths) {
     (server, paths)
 }
 
-fn asking(plan: Plan, objects: &str, operations: u64, seed: u64) -> Plan {
+fn asking(job: Job, objects: &str, operations: u64, seed: u64) -> Job {
     let objects = Some(objects.parse().unwrap());
-    Plan { objects, stop: Stop::Operations(operations), seed, ..plan }
+    Job { objects, operations: Some(operations), seed, ..job }
 }
 
 fn honest(path: &str) -> &str {
@@ -54,8 +54,16 @@ fn each_object_has_its_share_and_all_its_bytes_are_compared() {
     let (server, paths) = secure(honest);
     for receive in [Receive::Walk, Receive::Decrypt] {
         paths.lock().unwrap().clear();
-        let plan = asking(https(server.address(), "/"), MIX, 400, 1);
-        let outcome = run(Plan { receive, verify: one_in(1), connections: 4, ..plan });
+        let job = asking(https(server.address(), "/"), MIX, 400, 1);
+        let outcome = run(Job {
+            plan: Plan {
+                receive: Some(receive),
+                verify: Some(one_in(1)),
+                connections: 4,
+                ..job.plan
+            },
+            ..job
+        });
         assert_eq!((outcome.completed, kinds(&outcome)), (400, vec![]), "{}", summary(&outcome));
         let [small, large] = outcome.objects[..] else { panic!("{:?}", outcome.objects) };
         assert_eq!(small + large, 400);
@@ -94,9 +102,9 @@ fn equal_seeds_ask_alike() {
     assert_ne!(asked(2), first);
 }
 
-fn failed(of: fn(&str) -> &str, plan: impl Fn(&Server) -> Plan) -> Outcome {
+fn failed(of: fn(&str) -> &str, job: impl Fn(&Server) -> Job) -> Outcome {
     let (server, _) = secure(of);
-    run(plan(&server))
+    run(job(&server))
 }
 
 #[test]
@@ -118,11 +126,11 @@ fn an_object_in_anothers_place_is_noticed() {
 fn a_missing_object_fails_the_probe_and_its_operations() {
     let mix = "1KiB 50%, /missing 50%";
     let (server, _) = secure(honest);
-    let plan = asking(https(server.address(), "/"), mix, 40, 1);
-    let Err(ProbeError::Failed { url, kind, .. }) = probe(&plan) else { panic!("it is not there") };
+    let job = asking(https(server.address(), "/"), mix, 40, 1);
+    let Err(ProbeError::Failed { url, kind, .. }) = probe(&job) else { panic!("it is not there") };
     assert!(url.ends_with("/missing"), "{url}");
     assert_eq!(kind, ErrorKind::Status);
-    let outcome = run(plan);
+    let outcome = run(job);
     assert_eq!(outcome.completed, outcome.objects[0]);
     assert_eq!(kinds(&outcome), [(ErrorKind::Status, 40 - outcome.completed)]);
     // Five standard deviations of a fair coin.

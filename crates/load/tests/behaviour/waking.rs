@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{ErrorKind, Operation, Plan, Stop};
+use load::{ErrorKind, Job, Operation, Plan};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config_of, finish, rsa, silence};
@@ -24,9 +24,9 @@ const LEARNED_FROM: usize = 16;
 /// The mark at which nothing but the server's end wakes.
 const END: libc::c_int = 32 << 10;
 
-fn one_request(plan: Plan, operations: u64) -> Plan {
+fn one_request(job: Job, operations: u64) -> Job {
     let operation = Operation::OneRequestPerConnection;
-    Plan { operation, stop: Stop::Operations(operations), ..plan }
+    Job { operations: Some(operations), plan: Plan { operation, ..job.plan }, ..job }
 }
 
 /// An option of a socket, a plain structure of the kernel's.
@@ -149,8 +149,8 @@ fn bytes_instead_of_the_end_are_noticed() {
             http.send(b"!")?;
             silence(http.stream())
         });
-        let plan = one_request(http(server.address(), "/"), 3);
-        assert_fails(Plan { connections: 3, ..plan }, ErrorKind::LongBody);
+        let job = one_request(http(server.address(), "/"), 3);
+        assert_fails(Job { plan: Plan { connections: 3, ..job.plan }, ..job }, ErrorKind::LongBody);
     }
 }
 

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use load::{ErrorKind, Receive};
+use tls::OrPlain;
 
 use crate::records::{CLOSE, crafted, one_request};
 use crate::scripted_server::{Accept, DATA, Server, Session, finish, reset, stacks};
@@ -35,9 +36,9 @@ fn assert_interrupted(then: fn(&mut dyn Session) -> io::Result<()>, kind: ErrorK
     for (accept, suite) in stacks() {
         for receive in [Receive::Walk, Receive::Decrypt] {
             let server = interrupted(accept.clone(), then);
-            let mut plan = https(server.address(), OBJECT_PATH);
-            (plan.tls.suite, plan.receive) = (suite, receive);
-            assert_fails(plan, kind);
+            let mut job = https(server.address(), OBJECT_PATH);
+            (job.plan.suite, job.plan.receive) = (suite.map(OrPlain::Tls), Some(receive));
+            assert_fails(job, kind);
         }
     }
 }
@@ -126,8 +127,8 @@ fn a_slow_trickle_is_taken_to_its_end() {
                 }
             }
         });
-        let mut plan = https(server.address(), "/bytes/150B");
-        plan.tls.suite = suite;
-        assert_completes(plan, SIZE as u64);
+        let mut job = https(server.address(), "/bytes/150B");
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_completes(job, SIZE as u64);
     }
 }

@@ -11,7 +11,6 @@ use crate::Fact;
 pub struct Root(PathBuf);
 
 impl Root {
-    /// This machine.
     #[must_use]
     pub fn machine() -> Self {
         Self(PathBuf::from("/"))

@@ -12,7 +12,6 @@ pub struct Memory {
     pub numa_nodes: Fact<Vec<NumaNode>>,
 }
 
-/// A NUMA node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNode {
     /// Its number.

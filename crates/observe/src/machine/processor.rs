@@ -53,13 +53,11 @@ pub struct MeasuredSiblings {
 /// The frequency of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuFrequency {
-    /// The CPU.
     pub cpu: usize,
     /// What the core did when this was measured, in cycles a second.
     pub core_hz: Fact<f64>,
 }
 
-/// A cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
     /// `L1d`, `L2`, `L3`.

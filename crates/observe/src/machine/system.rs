@@ -1,5 +1,4 @@
-use std::io;
-
+use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::{line, number};
@@ -64,16 +63,9 @@ fn pretty_name(os_release: &str) -> Option<String> {
 
 /// The limits of this process.
 pub(crate) fn limits() -> Fact<Descriptors> {
-    getrlimit().into()
-}
-
-fn getrlimit() -> io::Result<Descriptors> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a writable rlimit.
-    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
-        0 => Ok(Descriptors { soft: limit.rlim_cur, hard: limit.rlim_max }),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let [soft, hard] = [current, maximum].map(|limit| limit.unwrap_or(u64::MAX));
+    Fact::Known(Descriptors { soft, hard })
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::mark;
 use crate::quantity::Unit;
 use crate::search::found;
 
-/// The table.
 #[derive(Serialize)]
 pub(super) struct Table {
     columns: Vec<Column>,
@@ -18,10 +17,10 @@ pub(super) struct Table {
 }
 
 #[derive(Serialize)]
-struct Column {
-    name: &'static str,
-    unit: &'static str,
-    is_number: bool,
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) is_number: bool,
 }
 
 #[derive(Serialize)]

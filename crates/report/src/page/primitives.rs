@@ -4,6 +4,7 @@ use serde::Serialize;
 use study::primitive::{Answer, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
+use super::cells::Column;
 use crate::chart::{CostCurve, cost_curve};
 
 /// All of it.
@@ -31,13 +32,6 @@ struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Field>>,
     is_disturbed: bool,
-}
-
-#[derive(Serialize)]
-struct Column {
-    name: &'static str,
-    unit: &'static str,
-    is_number: bool,
 }
 
 /// What one field shows and is sorted by.
@@ -68,7 +62,6 @@ struct BoundView<'a> {
 /// More rows than these are folded.
 const MOST_OPEN: usize = 16;
 
-/// The view of what was found.
 pub(super) fn view(found: &Findings) -> View<'_> {
     let answer = |answer| AnswerView { answer, drawn: drawn(answer) };
     let mut names: Vec<&str> = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use study::analysis::{CellSummary, Figure};
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{self, Align, Column};
+use super::Column;
 use crate::figures::{
     CLIENT_A_GIGABYTE, CLIENT_AN_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
     RATE_OF_ONE_CORE, SERVER_A_GIGABYTE, SERVER_AN_OPERATION, interval,
@@ -14,43 +14,31 @@ use crate::mark;
 use crate::search::found;
 use crate::text::{on_one_line, without_what_is_common};
 
-/// The header, and a line for each cell.
-pub(super) fn lines(cells: &[&CellSummary], width: usize) -> (Vec<String>, Vec<String>) {
-    columns::lines(all(cells), cells.len(), width)
-}
-
 /// The figures of one column.
 struct Figures {
     name: &'static str,
     figure: Named,
     /// As of [`Column`].
-    gives_way: u8,
+    gives_way: usize,
     /// The same of the column of intervals, where there is to be one.
-    intervals_give_way: Option<u8>,
+    intervals_give_way: Option<usize>,
 }
 
-fn all(cells: &[&CellSummary]) -> Vec<Column> {
+/// A row for each cell.
+pub(super) fn columns(cells: &[&CellSummary]) -> Vec<Column> {
     let has_bodies = cells.iter().any(|cell| cell.goodput_bps.is_some());
-    let mut all = vec![Column {
-        name: String::new(),
-        unit: String::new(),
-        cells: labels(cells),
-        align: Align::Left,
-        gives_way: 0,
-    }];
-    all.push(text("", cells, Align::Left, 0, |cell| {
-        cell.mark.map(mark::symbol).unwrap_or_default().to_owned()
-    }));
-    if cells.iter().any(|cell| cell.search.is_some()) {
-        all.push(text("load", cells, Align::Left, 0, load));
-    }
-    all.push(text("trials", cells, Align::Right, 6, |cell| {
-        format!("{}/{}", cell.trials.valid, cell.trials.planned)
-    }));
+    let symbol = |cell: &&CellSummary| cell.mark.map(mark::symbol).unwrap_or_default().to_owned();
+    let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
+    let mut all = vec![
+        Column::words("", labels(cells)),
+        Column::words("", cells.iter().map(symbol)),
+        Column::words("load", cells.iter().map(load)),
+        Column::numbers("trials", "", cells.iter().map(trials)).gives_way(6),
+    ];
     for figures in if has_bodies { &WITH_BODIES[..] } else { &WITHOUT[..] } {
         all.extend(figures.columns(cells));
     }
-    all.push(text("limit", cells, Align::Left, 3, limits));
+    all.push(Column::words("limit", cells.iter().map(limits)).gives_way(3));
     all
 }
 
@@ -76,52 +64,34 @@ impl Figures {
     const fn of(
         name: &'static str,
         figure: Named,
-        gives_way: u8,
-        intervals_give_way: Option<u8>,
+        gives_way: usize,
+        intervals_give_way: Option<usize>,
     ) -> Self {
         Self { name, figure, gives_way, intervals_give_way }
     }
 
     fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
         let unit = self.figure.unit(cells.iter().copied());
-        let column = |name: &str, unit_name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
+        let column = |name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
             let word = |cell: &&CellSummary| (self.figure.of)(cell).map(words).unwrap_or_default();
-            Column {
-                name: name.to_owned(),
-                unit: unit_name.to_owned(),
-                cells: cells.iter().map(word).collect(),
-                align: Align::Right,
-                gives_way,
-            }
+            Column::numbers(name, unit.name, cells.iter().map(word)).gives_way(gives_way)
         };
-        let numbers = column(self.name, unit.name, self.gives_way, &|figure| {
-            unit.number(figure.estimate.median)
-        });
-        let intervals = self.intervals_give_way.map(|gives_way| {
-            column("interval", unit.name, gives_way, &|figure| interval(figure, &unit))
-        });
+        let numbers =
+            column(self.name, self.gives_way, &|figure| unit.number(figure.estimate.median));
+        let intervals = self
+            .intervals_give_way
+            .map(|gives_way| column("interval", gives_way, &|figure| interval(figure, &unit)));
         [Some(numbers), intervals].into_iter().flatten().collect()
     }
 }
 
-fn text(
-    name: &str,
-    cells: &[&CellSummary],
-    align: Align,
-    gives_way: u8,
-    of: impl Fn(&CellSummary) -> String,
-) -> Column {
-    let cells = cells.iter().map(|cell| of(cell)).collect();
-    Column { name: name.to_owned(), unit: String::new(), cells, align, gives_way }
-}
-
 /// The load that was found, or that there is none.
-fn load(cell: &CellSummary) -> String {
+fn load(cell: &&CellSummary) -> String {
     cell.search.as_ref().map(|search| found(&search.end)).unwrap_or_default()
 }
 
 /// The limits, that of most trials first; numbers only where there are several.
-fn limits(cell: &CellSummary) -> String {
+fn limits(cell: &&CellSummary) -> String {
     let mut limits: Vec<_> = cell.limits.iter().collect();
     limits.sort_by_key(|(_, trials)| std::cmp::Reverse(**trials));
     match limits[..] {

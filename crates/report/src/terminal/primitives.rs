@@ -3,8 +3,7 @@
 use study::primitive::{Answer, Cost, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
-use super::columns::{self, Align, Column};
-use super::{Look, Page};
+use super::{Column, Look, Page};
 use crate::text::on_one_line;
 
 impl Page {
@@ -21,13 +20,7 @@ impl Page {
         for name in names {
             let rows: Vec<&Row> = found.rows.iter().filter(|row| row.place.table == name).collect();
             self.heading(&format!("{name}: core cycles per byte, or per operation"));
-            let (header, lines) = table(&rows, self.width());
-            for line in header {
-                self.line(&line, Look::Dim);
-            }
-            for line in lines {
-                self.line(&line, Look::Usual);
-            }
+            self.table(columns(&rows), |_| false);
             if rows.iter().filter_map(|row| row.cost.as_ref()).any(is_disturbed) {
                 let why = "too few quiet samples in some round: the figure is too high";
                 self.paragraph("! ", why, Look::Warning);
@@ -75,7 +68,7 @@ fn is_disturbed(cost: &Cost) -> bool {
 }
 
 /// A line for all sizes of an algorithm of a library, and for each operation.
-fn table(rows: &[&Row], width: usize) -> (Vec<String>, Vec<String>) {
+fn columns(rows: &[&Row]) -> Vec<Column> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     let key = |row: &Row| {
         let place = &row.place;
@@ -91,8 +84,7 @@ fn table(rows: &[&Row], width: usize) -> (Vec<String>, Vec<String>) {
     sizes.sort_unstable();
     sizes.dedup();
     let text = |name: &str, of: &dyn Fn(&Row) -> String| {
-        let cells = groups.iter().map(|group| on_one_line(&of(group[0]))).collect();
-        column(name, cells, Align::Left, 0)
+        Column::words(name, groups.iter().map(|group| on_one_line(&of(group[0]))))
     };
     let mut all = vec![
         text("", &|row| row.place.algorithm.clone()),
@@ -114,9 +106,8 @@ fn table(rows: &[&Row], width: usize) -> (Vec<String>, Vec<String>) {
         };
         let name = size.map_or_else(|| "operation".to_owned(), |size| Bytes(size).to_string());
         // The smallest sizes give way first.
-        let gives_way = u8::try_from(sizes.len() - place + 2).unwrap_or(u8::MAX);
-        let gives_way = if place + 1 == sizes.len() { 0 } else { gives_way };
-        all.push(column(&name, groups.iter().map(of).collect(), Align::Right, gives_way));
+        let gives_way = if place + 1 == sizes.len() { 0 } else { sizes.len() - place + 2 };
+        all.push(number(&name, groups.iter().map(of).collect(), gives_way));
     }
     let last = |of: fn(&Row, &Cost) -> String| {
         let of_group = |group: &Vec<&Row>| {
@@ -125,20 +116,20 @@ fn table(rows: &[&Row], width: usize) -> (Vec<String>, Vec<String>) {
         };
         groups.iter().map(of_group).collect::<Vec<String>>()
     };
-    all.push(column("rate", last(|_, cost| rate(cost)), Align::Right, 1));
-    all.push(column("core", last(|_, cost| Hertz(cost.core_hz).to_string()), Align::Right, 2));
+    all.push(number("rate", last(|_, cost| rate(cost)), 1));
+    all.push(number("core", last(|_, cost| Hertz(cost.core_hz).to_string()), 2));
     let bound = last(|row, _| row.times_the_bound.map_or_else(String::new, |t| format!("{t:.2}x")));
-    all.push(column("bound", bound, Align::Right, 1));
+    all.push(number("bound", bound, 1));
     let published = groups.iter().map(|group| {
         let of = group.iter().flat_map(|row| &row.published);
         of.map(|of| format!("{} {}", of.label, of.cycles_per_byte)).collect::<Vec<_>>().join(", ")
     });
-    all.push(column("published", published.collect(), Align::Left, 1));
-    columns::lines(all, groups.len(), width)
+    all.push(Column::words("published", published).gives_way(1));
+    all
 }
 
-fn column(name: &str, cells: Vec<String>, align: Align, gives_way: u8) -> Column {
-    Column { name: name.to_owned(), unit: String::new(), cells, align, gives_way }
+fn number(name: &str, cells: Vec<String>, gives_way: usize) -> Column {
+    Column::numbers(name, "", cells).gives_way(gives_way)
 }
 
 fn cycles(row: &Row) -> String {

@@ -1,55 +1,20 @@
 //! Lines of words.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use textwrap::{Options, WordSplitter};
+use unicode_width::UnicodeWidthStr;
 
-/// The words behind `label`, in lines of at most `width` columns; further lines begin under the
+/// The words after `label`, in lines of at most `width` columns; further lines begin under the
 /// first word. A word that is longer than a line is broken.
 #[must_use]
 pub fn wrapped(label: &str, words: &str, width: usize) -> Vec<String> {
     // A label that leaves no room would put each letter on a line of its own.
-    let indent = label.width().min(width / 2);
-    let room = width.saturating_sub(indent).max(1);
-    let mut lines = vec![label.to_owned()];
-    // The columns that words take on the last line.
-    let mut taken = label.width() - indent;
-    for word in words.split_whitespace() {
-        for piece in pieces(word, room) {
-            let (space, columns) = (usize::from(taken > 0), piece.width());
-            if taken > 0 && taken + space + columns > room {
-                lines.push(" ".repeat(indent));
-                taken = 0;
-            }
-            let line = lines.last_mut();
-            if let Some(line) = line {
-                if taken > 0 {
-                    line.push(' ');
-                    taken += 1;
-                }
-                line.push_str(piece);
-            }
-            taken += columns;
-        }
-    }
-    for line in &mut lines {
-        line.truncate(line.trim_end().len());
-    }
-    lines
-}
-
-/// A word in pieces of at most `room` columns.
-fn pieces(word: &str, room: usize) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let (mut start, mut columns) = (0, 0);
-    for (at, c) in word.char_indices() {
-        let more = c.width().unwrap_or(0);
-        if columns + more > room && at > start {
-            pieces.push(&word[start..at]);
-            (start, columns) = (at, 0);
-        }
-        columns += more;
-    }
-    pieces.push(&word[start..]);
-    pieces
+    let indent = " ".repeat(label.width().min(width / 2));
+    let options = Options::new(width)
+        .initial_indent(label)
+        .subsequent_indent(&indent)
+        .word_splitter(WordSplitter::NoHyphenation);
+    let lines = textwrap::wrap(words, options);
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 #[cfg(test)]

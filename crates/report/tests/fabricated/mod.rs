@@ -9,10 +9,10 @@ mod machine;
 
 use std::collections::BTreeMap;
 
+use journal::TargetRecord;
 use observe::Machine;
 use report::Run;
 use stats::Estimate;
-use study::TargetRecord;
 use study::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
 use trial::{Limit, Line, Warning, WarningKind};
 

@@ -4,7 +4,7 @@ use observe::Machine;
 
 use crate::label::label;
 use crate::study::{AnswerRule, Metric};
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 
 use super::along::Along;
 use super::caveats::caveats;

@@ -45,7 +45,6 @@ pub struct Projection {
 pub struct AtCores {
     /// How many.
     pub cores: u32,
-    /// What was measured.
     pub measured: Option<Figure>,
     /// What was measured with the fewest cores, times as many; at most what a limit other than the
     /// server's CPU let through.

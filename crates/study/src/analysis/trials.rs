@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use load::Operation;
 
 use crate::study::{Cell, Metric, Study};
-use crate::target_record::TargetRecord;
+use journal::TargetRecord;
 use trial::Limit;
 use trial::{Line, Role};
 
@@ -15,7 +15,6 @@ use super::{Figure, Mark, Search, TrialCounts};
 /// hundredths.
 const MOST_SPREAD: f64 = 0.25;
 
-/// A cell with its trials.
 #[derive(Debug)]
 pub(super) struct CellTrials<'a> {
     pub(super) cell: &'a Cell,

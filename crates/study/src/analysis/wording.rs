@@ -2,7 +2,7 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::thousands;
+use units::{decimal, places};
 
 use super::Figure;
 
@@ -10,7 +10,7 @@ use super::Figure;
 pub(super) fn quantity(figure: &Figure, unit: f64) -> String {
     let numbers = Numbers::of(&figure.estimate, 1.0 / unit);
     let places = numbers.places_of_three_digits();
-    numbers.write("", |number| rounded(number, places))
+    numbers.write("", |number| decimal(number, places))
 }
 
 /// A share as `61% [60, 62]`, and finer where whole percents would hide the interval.
@@ -18,7 +18,7 @@ pub(super) fn percent(share: &Figure) -> String {
     let numbers = Numbers::of(&share.estimate, 100.0);
     let is_fine = numbers.width() < 1.0 || numbers.largest() < 9.95;
     let places = i32::from(is_fine && numbers.largest() < 99.95);
-    numbers.write("%", |number| rounded(number, places))
+    numbers.write("%", |number| decimal(number, places))
 }
 
 /// A ratio as `3.9x [3.8, 4.0]`, and finer where tenths would hide the interval.
@@ -26,14 +26,14 @@ pub(crate) fn times(ratio: &Figure) -> String {
     let numbers = Numbers::of(&ratio.estimate, 1.0);
     let wanted = if numbers.width() < 0.1 { 2 } else { 1 };
     let places = wanted.min(numbers.places_of_three_digits());
-    numbers.write("x", |number| rounded(number, places))
+    numbers.write("x", |number| decimal(number, places))
 }
 
 /// A ratio of two runs as `1.31x [1.25, 1.38]`: those that matter most lie near 1.
 pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
     let numbers = Numbers::of(ratio, 1.0);
     let places = 2.min(numbers.places_of_three_digits());
-    numbers.write("x", |number| rounded(number, places))
+    numbers.write("x", |number| decimal(number, places))
 }
 
 /// A share without an interval: `75%`, `93.8%`.
@@ -84,17 +84,9 @@ impl Numbers {
         self.interval.map_or(f64::INFINITY, |(low, high)| high - low)
     }
 
-    /// How many decimal places leave the largest number three digits; negative ones are whole
-    /// powers of ten.
+    /// The decimal places that leave the largest number three digits.
     fn places_of_three_digits(&self) -> i32 {
-        const MOST: i32 = 9;
-        let places = |number: f64| match number > 0.0 {
-            true => (2 - number.log10().floor() as i32).min(MOST),
-            false => 0,
-        };
-        // 9.996 has three digits in 10.0, not in 10.00.
-        let largest = self.largest();
-        places(to_places(largest, places(largest)))
+        places(self.largest(), 3).min(9)
     }
 
     fn write(&self, unit: &str, number: impl Fn(f64) -> String) -> String {
@@ -103,23 +95,6 @@ impl Numbers {
             Some((low, high)) => format!("{median}{unit} [{}, {}]", number(low), number(high)),
             None => format!("{median}{unit}"),
         }
-    }
-}
-
-/// To so many decimal places; never a negative zero.
-fn to_places(number: f64, places: i32) -> f64 {
-    let step = 10f64.powi(places.abs());
-    let rounded =
-        if places < 0 { (number / step).round() * step } else { (number * step).round() / step };
-    if rounded == 0.0 { 0.0 } else { rounded }
-}
-
-fn rounded(number: f64, places: i32) -> String {
-    let number = to_places(number, places);
-    let sign = if number < 0.0 { "-" } else { "" };
-    match usize::try_from(places) {
-        Ok(places) if places > 0 => format!("{number:.places$}"),
-        _ => format!("{sign}{}", thousands(number.abs().round() as u64)),
     }
 }
 

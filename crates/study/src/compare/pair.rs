@@ -13,7 +13,6 @@ use crate::study::Cell;
 /// A cell in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// The case.
     pub case: String,
     /// What tells the cell from others of its case, in words.
     pub label: String,

@@ -95,7 +95,6 @@ pub(super) struct Group<'a> {
     values: Vec<Vec<&'a Row>>,
 }
 
-/// What a rule answers.
 pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]) -> Answer {
     let groups = groups(rule, table, rows);
     let is_alone = groups.len() == 1;

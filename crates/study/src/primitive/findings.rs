@@ -6,12 +6,12 @@ use primitives::{Algorithm, CycleSource, Hardware};
 use serde::Serialize;
 
 use super::answer::{self, Answer};
-use super::line::{BoundLine, Line, Outcome};
 use super::{Place, Table};
 use crate::analysis::Figure;
-use crate::journal::Entries;
 use crate::reference::Reference;
 use crate::study::Study;
+use journal::Entries;
+use journal::primitive::{BoundLine, Line, Outcome};
 
 /// What was found of a study's tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -46,7 +46,6 @@ pub struct Row {
     pub cost: Option<Cost>,
     /// Why there is none.
     pub no_figure: Option<String>,
-    /// What was published of it.
     pub published: Vec<Beside>,
     /// What the bound is of, where there is one.
     pub bound: Option<String>,
@@ -141,7 +140,7 @@ impl Findings {
             .collect();
         let mut counted: Vec<(&Place, u32)> =
             lines.iter().map(|line| (&line.place, line.round)).collect();
-        counted.sort_by_key(|(place, round)| (place.key(), *round));
+        counted.sort_by_key(|(place, round)| (key(place), *round));
         counted.dedup();
         Some(Self {
             planned: tables.iter().map(|table| table.all_rows() * table.rounds as usize).sum(),
@@ -176,12 +175,10 @@ fn places(table: &Table) -> Vec<Place> {
     all.flat_map(|(hardware, cache)| table.combination(*hardware, *cache)).collect()
 }
 
-impl Place {
-    /// Something that can be sorted by.
-    fn key(&self) -> (&str, &str, &str, Option<u64>, String, String, usize) {
-        let Self { table, algorithm, library, size_bytes, hardware, cache, threads } = self;
-        (table, algorithm, library, *size_bytes, hardware.to_string(), cache.to_string(), *threads)
-    }
+/// Something that places can be sorted by.
+fn key(place: &Place) -> (&str, &str, &str, Option<u64>, String, String, usize) {
+    let Place { table, algorithm, library, size_bytes, hardware, cache, threads } = place;
+    (table, algorithm, library, *size_bytes, hardware.to_string(), cache.to_string(), *threads)
 }
 
 /// The lines that belong to the study and do not contradict themselves.
@@ -298,13 +295,15 @@ impl Cost {
             })
             .collect();
         let (_, last) = figures.last()?;
-        let median = |of: &dyn Fn(&super::line::Figure) -> f64| {
+        let median = |of: &dyn Fn(&journal::primitive::Figure) -> f64| {
             let values: Vec<f64> = figures.iter().map(|(_, figure)| of(figure)).collect();
             stats::median(&values).ok()
         };
-        let cycles =
-            |figure: &super::line::Figure| figure.cycles_per_byte.unwrap_or(figure.cycles_per_op);
-        let sum = |of: fn(&super::line::Figure) -> u64| figures.iter().map(|(_, f)| of(f)).sum();
+        let cycles = |figure: &journal::primitive::Figure| {
+            figure.cycles_per_byte.unwrap_or(figure.cycles_per_op)
+        };
+        let sum =
+            |of: fn(&journal::primitive::Figure) -> u64| figures.iter().map(|(_, f)| of(f)).sum();
         let with = |quality| figures.iter().filter(|(_, figure)| figure.quality == quality).count();
         Some(Self {
             cycles: Figure::of(figures.iter().map(|(_, f)| cycles(f).median).collect())?,
@@ -330,7 +329,7 @@ impl Cost {
     }
 }
 
-fn dropped(figure: &super::line::Figure) -> u64 {
+fn dropped(figure: &journal::primitive::Figure) -> u64 {
     figure.dropped_shared + figure.dropped_unsteady
 }
 

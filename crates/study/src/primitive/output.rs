@@ -5,9 +5,9 @@ use primitives::{Cache, CycleSource, Hardware};
 use serde::Deserialize;
 
 use super::Table;
-use super::line::{BoundLine, Figure, Line, Outcome, Role};
-use super::part::{Part, Place, What};
+use super::part::{Part, What};
 use super::run::Reading;
+use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
 use trial::SCHEMA;
 
 #[derive(Deserialize)]

@@ -6,7 +6,6 @@
 
 use cpus::CpuList;
 use primitives::{Cache, Hardware, instructions};
-use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::{Primitives, Table};
@@ -27,33 +26,12 @@ pub enum What<'a> {
     Bounds(&'a CpuList),
     /// All algorithms, libraries and sizes of a table.
     Table {
-        /// The table.
         table: &'a Table,
         /// With how much of the processor.
         hardware: Hardware,
         /// Where the data lies.
         cache: Cache,
     },
-}
-
-/// Where a line of the journal belongs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// The table's name.
-    pub table: String,
-    /// What was measured.
-    pub algorithm: String,
-    /// The library as the study names it.
-    pub library: String,
-    /// Bytes of a message; absent where the unit is an operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size_bytes: Option<u64>,
-    /// With how much of the processor.
-    pub hardware: Hardware,
-    /// Where the data lay.
-    pub cache: Cache,
-    /// CPUs that worked at the same time.
-    pub threads: usize,
 }
 
 /// What a sample takes with its readings of the core, on a machine that is quiet half of the time.

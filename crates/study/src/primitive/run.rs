@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::Primitives;
-use super::line::{BoundLine, Line};
 use super::part::{Part, What};
-use crate::journal::Entries;
-use crate::results::Results;
 use crate::run::{Ended, RunError};
+use journal::Entries;
+use journal::Results;
+use journal::primitive::{BoundLine, Line};
 
 /// What measures a part.
 pub trait Meter {
@@ -51,7 +51,6 @@ pub enum Event<'a> {
     Begins {
         /// Of an earlier run.
         done: usize,
-        /// In all.
         all: usize,
     },
     /// A part goes on.

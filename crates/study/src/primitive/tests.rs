@@ -12,9 +12,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::analysis::Analysis;
-use crate::results::Results;
 use crate::run::Ended;
 use crate::study::Study;
+use journal::Results;
+use journal::primitive::{BoundLine, Figure, Line, Outcome, Role};
 use trial::SCHEMA;
 
 const STUDY: &str = r#"

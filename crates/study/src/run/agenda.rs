@@ -29,7 +29,6 @@ pub(super) struct Agenda<'a> {
     study: &'a Study,
     /// The cells in the order in which they are searched.
     searches: Vec<usize>,
-    /// Round by round.
     rounds: Vec<(u32, usize)>,
     cells: Vec<Progress>,
 }

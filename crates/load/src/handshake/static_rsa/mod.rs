@@ -27,7 +27,7 @@ use super::transcript::Transcript;
 use super::wire::{header_of, put_records};
 use super::{Client, Handshake};
 use crate::failure::Failure;
-use crate::plan::{PlanError, Trust};
+use crate::job::{PlanError, Trust};
 use crate::record::{Header, Sealer, content_type};
 use finished_sent::FinishedSent;
 use hello::Hello;

@@ -19,7 +19,7 @@ use super::secrets::SECRET;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::wire::{put_message, put_vector16};
-use crate::plan::Trust;
+use crate::job::Trust;
 use crate::randomness::Buffered;
 
 /// One per thread.

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, KeyExchange, Mac, SUITES, Version};
+use ::tls::{CertificateKey, Identity, KeyExchange, Mac, OrPlain, SUITES, Version};
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion,
@@ -19,7 +19,7 @@ use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::client;
 use crate::handshake::openssl::Wire;
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan};
+use crate::{KeyExchangeMode, OneIn, Percent, Plan};
 
 /// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
 const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
@@ -41,15 +41,19 @@ fn suites() -> impl Iterator<Item = &'static Suite> {
     SUITES.iter().filter(|suite| suite.key_exchange == KeyExchange::Rsa)
 }
 
-fn plan(suite: &'static Suite) -> TlsPlan {
-    TlsPlan { suite: Some(suite), trust: Trust::Anyone, ..TlsPlan::any() }
+fn plan(suite: &'static Suite) -> Plan {
+    Plan {
+        suite: Some(OrPlain::Tls(suite)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        ..Plan::default()
+    }
 }
 
-fn client_of(plan: &TlsPlan) -> Box<dyn Client> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap()
+fn client_of(plan: &Plan) -> Box<dyn Client> {
+    client(plan, &Trust::Anyone, "localhost").unwrap()
 }
 
-fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
+fn start(plan: &Plan) -> Box<dyn Handshake> {
     client_of(plan).start().unwrap()
 }
 
@@ -78,7 +82,7 @@ fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
             if suite.mac == Mac::Aead && wants_etm.is_some_and(|wants| wants) {
                 continue;
             }
-            let plan = TlsPlan { encrypt_then_mac: wants_etm, ..plan(suite) };
+            let plan = Plan { encrypt_then_mac: wants_etm, ..plan(suite) };
             let mut server = openssl_server(identity(), |builder| {
                 builder.set_options(master);
             });
@@ -127,7 +131,7 @@ fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
 fn client_hellos_equal_openssls_except_for_the_random() {
     for suite in suites() {
         let fixed = client_of(&plan(suite));
-        let fresh = TlsPlan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
+        let fresh = Plan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
         let [one, two] = [(), ()].map(|()| hello_of(&mut *fixed.start().unwrap()));
         let openssl = hello_of(&mut *start(&fresh));
         for other in [&two, &openssl] {
@@ -155,7 +159,7 @@ fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
 fn the_premaster_secret_is_encrypted_once_for_each_key() {
     let other = Identity::generate(CertificateKey::Rsa(2048)).unwrap();
     for (mode, is_same) in [(None, true), (Some(KeyExchangeMode::Fresh), false)] {
-        let plan = TlsPlan { key_exchange: mode, ..plan(suite("AES128-SHA")) };
+        let plan = Plan { key_exchange: mode, ..plan(suite("AES128-SHA")) };
         let client = client_of(&plan);
         let first = exchange_with(&*client, identity());
         assert_eq!(exchange_with(&*client, identity()) == first, is_same);
@@ -167,7 +171,7 @@ fn the_premaster_secret_is_encrypted_once_for_each_key() {
 #[test]
 fn resumption_is_left_to_openssl() {
     let hundred = Percent::new(100).unwrap();
-    let client = client_of(&TlsPlan { resumption: hundred, ..plan(suite("AES128-SHA")) });
+    let client = client_of(&Plan { resumption: hundred, ..plan(suite("AES128-SHA")) });
     let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
     builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
     builder.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
@@ -234,12 +238,8 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
     let own = write(identity(), "own");
     let others = write(&Identity::generate(CertificateKey::Rsa(2048)).unwrap(), "others");
     let verdict = |file: &Path, host: &str, mode| {
-        let plan = TlsPlan {
-            trust: Trust::File(file.to_owned()),
-            key_exchange: Some(mode),
-            ..plan(suite("AES128-SHA"))
-        };
-        let client = client(&plan, host, OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
+        let plan = Plan { key_exchange: Some(mode), ..plan(suite("AES128-SHA")) };
+        let client = client(&plan, &Trust::File(file.to_owned()), host).unwrap();
         let mut server = openssl_server(identity(), |_| {});
         let mut handshake = client.start().unwrap();
         let result = with_openssl(&mut *handshake, &mut server, 1000);

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, SUITES, Version};
+use ::tls::{CertificateKey, Identity, OrPlain, SUITES, Version};
 use foreign_types::ForeignTypeRef;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
@@ -21,7 +21,7 @@ use crate::handshake::{Established, Negotiated, client, wire};
 use crate::receive::line::{End, Line};
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan, Trust};
+use crate::{KeyExchangeMode, OneIn, Percent, Plan, Receive, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {
     static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
@@ -54,12 +54,22 @@ fn private(identity: &Identity) -> PKey<Private> {
     PKey::private_key_from_pem(&identity.key_pem).unwrap()
 }
 
-fn plan() -> TlsPlan {
-    TlsPlan { version: Some(Version::Tls13), trust: Trust::Anyone, ..TlsPlan::any() }
+fn plan() -> Plan {
+    Plan {
+        tls: Some(OrPlain::Tls(Version::Tls13)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        ..Plan::default()
+    }
 }
 
-fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap().start().unwrap()
+/// One that verifies one in so many.
+fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
+    let plan = Plan { verify: Some(OneIn(verify)), ..plan() };
+    client(&plan, &Trust::Anyone, "localhost").unwrap()
+}
+
+fn start(plan: &Plan) -> Box<dyn Handshake> {
+    client(plan, &Trust::Anyone, "localhost").unwrap().start().unwrap()
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
@@ -78,7 +88,7 @@ fn openssl_agrees_with_every_suite_group_and_kind_of_key() {
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let of_groups = suites.flat_map(|suite| groups.map(|group| (suite, group)));
     for ((suite, group), key) in of_groups.zip(keys.into_iter().cycle()) {
-        let plan = TlsPlan { suite: Some(suite), group: Some(group), ..plan() };
+        let plan = Plan { suite: Some(OrPlain::Tls(suite)), group: Some(group), ..plan() };
         let mut server = openssl_server(key, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
         let expected = (suite, Some(group), Some(key));
@@ -111,8 +121,13 @@ fn openssls_key_updates_are_followed_and_answered() {
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let modes = [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh];
     for (suite, mode) in suites.flat_map(|suite| modes.map(|mode| (suite, mode))) {
-        let plan = TlsPlan { suite: Some(suite), key_exchange: Some(mode), ..plan() };
-        let client = client(&plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Decrypt).unwrap();
+        let plan = Plan {
+            suite: Some(OrPlain::Tls(suite)),
+            key_exchange: Some(mode),
+            receive: Some(Receive::Decrypt),
+            ..plan()
+        };
+        let client = client(&plan, &Trust::Anyone, "localhost").unwrap();
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let mut handshake = client.start().unwrap();
         let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
@@ -153,7 +168,7 @@ fn a_server_that_wants_another_group_gets_it() {
                 without_tickets(builder);
                 builder.set_groups_list(name).unwrap();
             });
-            let plan = TlsPlan { suite: Some(suite), ..plan() };
+            let plan = Plan { suite: Some(OrPlain::Tls(suite)), ..plan() };
             let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
             assert_eq!(established.negotiated.group, Some(group));
             assert_keys_agree(established, &mut server);
@@ -174,8 +189,7 @@ fn a_certificate_request_is_answered_with_an_empty_list() {
 
 #[test]
 fn signatures_are_verified_in_one_handshake_in_k() {
-    let client =
-        client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap()), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::new(3).unwrap());
     let verified: Vec<bool> = (0..7)
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
@@ -192,7 +206,7 @@ fn any_changed_byte_of_the_servers_flight_is_noticed() {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         // It is not the first handshake of its client, so its signature is not verified: the
         // Finished covers the whole transcript.
-        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX), Receive::Walk).unwrap();
+        let client = client_of(NonZeroU32::MAX);
         let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
         let mut handshake = client.start().unwrap();
@@ -212,7 +226,7 @@ fn any_changed_byte_of_the_servers_flight_is_noticed() {
 
 #[test]
 fn client_hellos_differ_in_their_random_and_session_identifier_alone() {
-    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::MIN);
     let hello = || {
         let (mut received, mut to_send) = (Vec::new(), Vec::new());
         let mut handshake = client.start().unwrap();
@@ -234,9 +248,9 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     let hundred = Percent::new(100).unwrap();
     let fresh = Some(crate::KeyExchangeMode::Fresh);
     for plan in [
-        TlsPlan { resumption: hundred, ..plan() },
-        TlsPlan { key_exchange: fresh, ..plan() },
-        TlsPlan { version: None, ..plan() },
+        Plan { resumption: hundred, ..plan() },
+        Plan { key_exchange: fresh, ..plan() },
+        Plan { tls: None, ..plan() },
     ] {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();

@@ -84,7 +84,6 @@ pub(super) fn ecdsa(
     })
 }
 
-/// Ed25519.
 pub(super) fn ed25519(signing: Signing, material: &Material) -> Result<Routine, Unavailable> {
     let own = own(material)?;
     let signed = material.signed;
@@ -106,7 +105,6 @@ pub(super) fn ed25519(signing: Signing, material: &Material) -> Result<Routine, 
     }))
 }
 
-/// X25519.
 pub(super) fn x25519(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
     let own = x25519_dalek::StaticSecret::from(first::<32>(&own(material)?.secret));
     Ok(Routine::Apart(Box::new(move |peer, output| match agreement {

@@ -2,7 +2,8 @@
 
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::analysis::{Mark, TrialCounts};
-use crate::study::{Metric, Server};
+use crate::study::Metric;
+use crate::testing::server;
 use trial::Limit;
 use trial::Role;
 use trial::{Warning, WarningKind};
@@ -107,7 +108,7 @@ fn a_trial_that_was_made_again_is_one_trial() {
 fn a_server_that_was_there_once_was_not_left_out() {
     let mut scene = Scene::handshakes();
     scene.keep(|cell, round| cell == 0 || round < 3);
-    let record = |skipped: Option<&str>| crate::TargetRecord {
+    let record = |skipped: Option<&str>| journal::TargetRecord {
         name: "nginx".to_owned(),
         server: "nginx".to_owned(),
         settings: String::new(),
@@ -226,14 +227,14 @@ fn cpu_time_that_is_not_known_is_not_0() {
 
 #[test]
 fn a_skipped_target_is_neither_planned_nor_answered() {
-    let mut scene = Scene::suites(&[Server::Embedded, Server::Nginx], &[GCM, CBC]).answer(
+    let mut scene = Scene::suites(&[server("embedded"), server("nginx")], &[GCM, CBC]).answer(
         Metric::GoodputPerServerCpu,
         SUITE,
         GCM,
     );
     scene.measure(0, 8.5e9, &SPREAD);
     scene.measure(1, 2.2e9, &SPREAD);
-    scene.skip(Server::Nginx);
+    scene.skip(server("nginx"));
     let analysis = scene.analysis();
     assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 14, valid: 14 });
     assert_eq!(analysis.cells.len(), 4);

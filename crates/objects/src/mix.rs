@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Bytes;
 
 /// Objects with their shares of the requests. Written `1KiB 90%, /index.html 9.5%, 16MiB 0.5%`: a
 /// size means the generated object of that size, and a single object needs no share.
 ///
 /// Each request draws its object independently.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct Mix(Vec<Portion>);
 
 /// One object of a mix.
@@ -22,7 +23,7 @@ pub struct Portion {
 }
 
 /// All requests, in thousandths of a percent.
-pub(crate) const WHOLE: u32 = 100_000;
+pub const WHOLE: u32 = 100_000;
 
 /// The longest list of objects.
 const MOST_OBJECTS: usize = 1000;
@@ -31,7 +32,7 @@ impl Mix {
     /// One generated object.
     #[must_use]
     pub fn of_size(size: Bytes) -> Self {
-        Self(vec![Portion { path: objects::path(size), share: WHOLE }])
+        Self(vec![Portion { path: crate::path(size), share: WHOLE }])
     }
 
     /// All objects; at least one.
@@ -43,7 +44,7 @@ impl Mix {
     /// The sizes of its objects, where all of them are generated.
     #[must_use]
     pub fn sizes(&self) -> Option<Vec<Bytes>> {
-        self.0.iter().map(|portion| objects::size_of(&portion.path)).collect()
+        self.0.iter().map(|portion| crate::size_of(&portion.path)).collect()
     }
 
     /// The path of its object, where there is only one.
@@ -63,7 +64,9 @@ impl Portion {
         f64::from(self.share) / f64::from(WHOLE)
     }
 
-    pub(crate) fn thousandths(&self) -> u32 {
+    /// Its share in thousandths of a percent, of [`WHOLE`].
+    #[must_use]
+    pub fn thousandths(&self) -> u32 {
         self.share
     }
 }
@@ -87,7 +90,7 @@ impl FromStr for Mix {
                 None => return wrong(format!("needs a share for `{item}`")),
             };
             let path = match (name.parse::<Bytes>(), is_path(name)) {
-                (Ok(size), _) => objects::path(size),
+                (Ok(size), _) => crate::path(size),
                 (Err(_), true) => name.to_owned(),
                 (Err(error), false) => {
                     return wrong(format!(
@@ -135,8 +138,8 @@ fn in_percent(thousandths: u64) -> String {
 impl fmt::Display for Mix {
     /// As it is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |portion: &Portion| match objects::size_of(&portion.path) {
-            Some(size) if objects::path(size) == portion.path => size.to_string(),
+        let name = |portion: &Portion| match crate::size_of(&portion.path) {
+            Some(size) if crate::path(size) == portion.path => size.to_string(),
             _ => portion.path.clone(),
         };
         match &self.0[..] {

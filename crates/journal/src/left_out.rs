@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::journal::Entries;
-use crate::study::Study;
 use trial::{Place, Role};
 
 /// Lines that were left out, by the reason: how many, and the first of them.
@@ -30,10 +29,15 @@ impl LeftOutLines {
 }
 
 impl Entries {
-    /// Leaves out the trials that cannot be of this study or cannot have been measured on a machine
-    /// with so many CPUs, where their number is known, and those that are there twice.
+    /// Leaves out the trials of cells other than these, those that cannot have been measured on a
+    /// machine with `cpus` CPUs, where their number is known, and those that are there twice.
     #[must_use]
-    pub fn of_study(mut self, study: &Study, cpus: Option<usize>) -> Self {
+    pub fn of_cells<'a>(
+        mut self,
+        cells: impl IntoIterator<Item = &'a str>,
+        cpus: Option<usize>,
+    ) -> Self {
+        let cells: BTreeSet<&str> = cells.into_iter().collect();
         let mut orders = BTreeSet::new();
         let mut valid = BTreeSet::new();
         for line in std::mem::take(&mut self.trials) {
@@ -44,7 +48,7 @@ impl Entries {
             let which = format!("trial {} of {}", place.order, place.cell);
             if let Some(excess) = cpus.and_then(|cpus| line.excess_cpu_time(cpus)) {
                 self.left_out.add_damaged(format!("{which} ({excess})"));
-            } else if !study.cells.iter().any(|cell| cell.name == place.cell) {
+            } else if !cells.contains(place.cell.as_str()) {
                 self.left_out.add("of a cell that the study does not have", which);
             } else if orders.contains(&place.order) || valid.contains(&trial(place)) {
                 self.left_out.add("a second one of the same trial", which);
@@ -69,17 +73,8 @@ fn trial(place: &Place) -> (String, bool, u32, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Server;
-    use crate::testing::cell;
     use trial::testing::example;
     use trial::{CpuTimes, Line};
-
-    fn study() -> Study {
-        let text = "schema = 1\nquestion = \"?\"\n[target]\nserver = \"embedded\"\n[[case]]\nname = \"bulk\"\n";
-        let mut study = Study::parse("test", text, &"0-1".parse().unwrap()).unwrap();
-        study.cells = vec![cell("bulk", 3, Server::Embedded)];
-        study
-    }
 
     /// What is left of trials 0 to 4 after a change to each, with the sentences.
     fn left(change: impl Fn(u32, &mut Line)) -> (Vec<u32>, Vec<String>) {
@@ -91,7 +86,7 @@ mod tests {
             line
         });
         let entries = Entries { trials: trials.collect(), ..Entries::default() };
-        let entries = entries.of_study(&study(), Some(2));
+        let entries = entries.of_cells(["bulk-0003"], Some(2));
         let orders = entries.trials.iter().map(|line| line.place.as_ref().unwrap().order);
         (orders.collect(), entries.left_out.sentences().collect())
     }

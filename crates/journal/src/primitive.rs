@@ -1,11 +1,9 @@
 //! The lines that primitives have in the journal: one for each row and round, and one for each bound
 //! and round.
 
-use primitives::CycleSource;
 use primitives::sampler::{Quality, Quartiles};
+use primitives::{Cache, CycleSource, Hardware};
 use serde::{Deserialize, Serialize};
-
-use super::Place;
 
 /// What tells these lines from those of trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +15,30 @@ pub enum Role {
     Bound,
 }
 
+/// Where a line of the journal belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The table's name.
+    pub table: String,
+    /// What was measured.
+    pub algorithm: String,
+    /// The library as the study names it.
+    pub library: String,
+    /// Bytes of a message; absent where the unit is an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// With how much of the processor.
+    pub hardware: Hardware,
+    /// Where the data lay.
+    pub cache: Cache,
+    /// CPUs that worked at the same time.
+    pub threads: usize,
+}
+
 /// One row of a table in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// [`SCHEMA`](crate::SCHEMA).
+    /// [`SCHEMA`](trial::SCHEMA).
     pub schema: u32,
     /// [`Role::Primitive`].
     pub role: Role,
@@ -87,7 +105,7 @@ pub struct Figure {
 /// A bound in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundLine {
-    /// [`SCHEMA`](crate::SCHEMA).
+    /// [`SCHEMA`](trial::SCHEMA).
     pub schema: u32,
     /// [`Role::Bound`].
     pub role: Role,
@@ -108,7 +126,8 @@ const SAME: f64 = 1e-6;
 
 impl Line {
     /// Why the line cannot be what toll measured, where it cannot.
-    pub(super) fn contradiction(&self) -> Option<String> {
+    #[must_use]
+    pub fn contradiction(&self) -> Option<String> {
         let figure = match &self.outcome {
             Outcome::Measured(figure) => figure,
             Outcome::None { .. } => return None,

@@ -1,11 +1,12 @@
-//! The result folder of a run: `study.toml`, `machine.json`, `targets.json`, `journal.jsonl`,
+//! The result folder of a run: `study.toml`, `cells.json`, `machine.json`, `targets.json`, `journal.jsonl`,
 //! `latency/`, `logs/`.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use crate::journal::{Entries, Journal, JournalError};
 use trial::Line;
 
 const STUDY: &str = "study.toml";
+const CELLS: &str = "cells.json";
 const MACHINE: &str = "machine.json";
 const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
@@ -61,6 +63,12 @@ pub enum ResultsError {
         /// What is wrong.
         why: String,
     },
+    /// Its study is not in the form that this toll reads.
+    #[error("{path}: results of an earlier toll: cells.json is missing; measure again")]
+    Earlier {
+        /// The folder.
+        path: String,
+    },
     /// Another process writes there.
     #[error("{path} is being written by another toll; wait for its end")]
     Busy {
@@ -76,8 +84,7 @@ impl Results {
     /// The system's.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
-        let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let name = format!("{}-{study}", utc(since.as_secs()));
+        let name = format!("{}-{study}", utc(now));
         let mut folder = parent.join(&name);
         for number in 2.. {
             match std::fs::create_dir(&folder) {
@@ -94,12 +101,13 @@ impl Results {
     /// The folder of an earlier run.
     ///
     /// # Errors
-    /// It holds no study.
+    /// It holds no study, or one that an earlier toll wrote.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let study = folder.join(STUDY);
-        match study.metadata() {
-            Ok(_) => Ok(Self { folder: folder.to_owned() }),
-            Err(source) => Err(ResultsError::read(&study, source)),
+        study.metadata().map_err(|source| ResultsError::read(&study, source))?;
+        match folder.join(CELLS).exists() {
+            true => Ok(Self { folder: folder.to_owned() }),
+            false => Err(ResultsError::Earlier { path: folder.display().to_string() }),
         }
     }
 
@@ -113,7 +121,6 @@ impl Results {
         }
     }
 
-    /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -172,20 +179,24 @@ impl Results {
         if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
     }
 
-    /// Writes the study with all that it left open.
+    /// Writes the text of the study file, and the study as it was read: its cells, with all that the
+    /// file left open.
     ///
     /// # Errors
     /// The system's.
-    pub fn write_study(&self, text: &str) -> Result<(), ResultsError> {
-        self.write(STUDY, text.as_bytes())
+    pub fn write_study(&self, text: &str, study: &impl Serialize) -> Result<(), ResultsError> {
+        self.write(STUDY, text.as_bytes())?;
+        self.write_json(CELLS, study)
     }
 
-    /// Reads it.
+    /// Reads the study.
     ///
     /// # Errors
-    /// The system's.
-    pub fn study(&self) -> Result<String, ResultsError> {
-        self.read(STUDY)
+    /// The system's; a file of another form.
+    pub fn study<T: DeserializeOwned>(&self) -> Result<T, ResultsError> {
+        let path = self.folder.join(CELLS);
+        let missing = || ResultsError::read(&path, io::ErrorKind::NotFound.into());
+        self.read_json(CELLS)?.ok_or_else(missing)
     }
 
     /// Writes what the machine is.
@@ -290,7 +301,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
 
 impl ResultsError {
     /// Latencies that cannot be put into their form.
-    pub(crate) fn latencies(folder: &Path, source: io::Error) -> Self {
+    #[must_use]
+    pub fn latencies(folder: &Path, source: io::Error) -> Self {
         Self::write(&folder.join(LATENCY), source)
     }
 
@@ -303,47 +315,15 @@ impl ResultsError {
     }
 }
 
-/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools take
-/// amiss.
-fn utc(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let (year, month, day) = civil(days);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}-{:02}-{:02}Z",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
-/// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
-fn civil(mut days: u64) -> (u64, u64, u64) {
-    let mut year = 1970;
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    loop {
-        let length = 365 + u64::from(is_leap(year));
-        if days < length {
-            break;
-        }
-        days -= length;
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
+/// `2026-11-21T20-51-34Z`: ISO 8601, but without colons, which some file systems and tools reject.
+fn utc(time: SystemTime) -> String {
+    Timestamp::try_from(time).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -357,7 +337,7 @@ mod tests {
             (1_795_000_000, "2026-11-18T11-06-40Z"),
             (4_107_542_400, "2100-03-01T00-00-00Z"),
         ] {
-            assert_eq!(utc(seconds), text);
+            assert_eq!(utc(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
     }
 
@@ -414,10 +394,21 @@ mod tests {
     #[test]
     fn a_folder_without_a_study_is_no_run() {
         let (_parent, results) = results();
-        let message = Results::open(results.folder()).unwrap_err().to_string();
-        assert!(message.contains("study.toml: No such file"), "{message}");
-        results.write_study("schema = 1").unwrap();
-        assert_eq!(Results::open(results.folder()).unwrap().study().unwrap(), "schema = 1");
+        let refusal = || Results::open(results.folder()).unwrap_err().to_string();
+        assert!(refusal().contains("study.toml: No such file"), "{}", refusal());
+        std::fs::write(results.folder().join(STUDY), "schema = 1").unwrap();
+        let expected = "results of an earlier toll: cells.json is missing; measure again";
+        assert!(refusal().ends_with(expected), "{}", refusal());
+    }
+
+    #[test]
+    fn a_study_is_read_as_it_was_written() {
+        let (_parent, results) = results();
+        let study = vec!["bulk-0001".to_owned()];
+        results.write_study("schema = 1", &study).unwrap();
+        assert_eq!(Results::open(results.folder()).unwrap().study::<Vec<String>>().unwrap(), study);
+        let text = std::fs::read_to_string(results.folder().join(STUDY)).unwrap();
+        assert_eq!(text, "schema = 1");
     }
 
     #[test]

@@ -28,7 +28,6 @@ pub struct Journal {
 /// All lines of a journal, by what they are of.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entries {
-    /// Trials.
     pub trials: Vec<Line>,
     /// Rows of the tables of primitives.
     pub primitives: Vec<primitive::Line>,

@@ -1,0 +1,82 @@
+/// `1640000` as `1,640,000`.
+#[must_use]
+pub fn thousands(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A number to so many decimal places, with commas in its whole part: `1,640.5` with 1. With -2 it is
+/// a number of hundreds, `1,600`. Never a negative zero.
+#[must_use]
+pub fn decimal(number: f64, places: i32) -> String {
+    let step = 10f64.powi(places.abs());
+    // Halves are rounded up; formatting alone rounds them to even numbers.
+    let rounded =
+        if places < 0 { (number / step).round() * step } else { (number * step).round() / step };
+    let rounded = if rounded.is_finite() { rounded } else { number };
+    let text = format!("{:.*}", places.max(0) as usize, rounded.abs());
+    let sign = if number < 0.0 && text.contains(|c| matches!(c, '1'..='9')) { "-" } else { "" };
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{sign}{}.{fraction}", grouped(whole)),
+        None => format!("{sign}{}", grouped(&text)),
+    }
+}
+
+/// The decimal places that leave a number so many digits that count, after rounding too: of three
+/// digits 9.994 has two places and 9.996, which is 10.0, has one. Of 0 none.
+#[must_use]
+pub fn places(number: f64, digits: i32) -> i32 {
+    let text = format!("{:.*e}", (digits - 1) as usize, number);
+    let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    if number == 0.0 { 0 } else { digits - 1 - exponent }
+}
+
+/// A share of one as a percentage: `0.068` as `6.8%`, `0.997` as `99.7%`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas_and_their_places() {
+        assert_eq!([thousands(1_640_000), thousands(999)], ["1,640,000", "999"]);
+        for (number, places, text) in [
+            (1_640.46, 1, "1,640.5"),
+            (0.197, 2, "0.20"),
+            (88.25, 1, "88.3"),
+            (-0.04, 1, "0.0"),
+            (-1_234.0, 0, "-1,234"),
+            (12_355.0, -2, "12,400"),
+            (-12_355.0, -2, "-12,400"),
+        ] {
+            assert_eq!(decimal(number, places), text);
+        }
+        // Its hundreds would be more than an f64 holds.
+        assert!(decimal(f64::MAX, -306).starts_with("179,769,"));
+        assert_eq!(percent(0.068), "6.8%");
+    }
+
+    #[test]
+    fn places_leave_the_digits_that_count() {
+        for (number, expected) in
+            [(9.994, 2), (9.996, 1), (0.0123, 4), (-64.0, 1), (1_649.0, -1), (999.6, -1), (0.0, 0)]
+        {
+            assert_eq!(places(number, 3), expected, "{number}");
+        }
+        assert_eq!(places(0.5, 1), 1);
+    }
+}
