@@ -5,9 +5,10 @@ use std::io;
 use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// A set of CPUs, not empty, ascending, without repetition.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
 pub struct CpuList(Vec<usize>);
 
 /// Largest CPU number that an affinity mask holds, plus one.
@@ -17,7 +18,7 @@ impl CpuList {
     /// The CPUs that this process may run on.
     ///
     /// # Errors
-    /// The kernel's refusal to tell.
+    /// The kernel's error.
     pub fn allowed() -> io::Result<Self> {
         let set = sched_getaffinity(None)?;
         Ok(Self((0..MAX_CPUS).filter(|&cpu| set.is_set(cpu)).collect()))
@@ -36,14 +37,14 @@ impl CpuList {
         self.0.len()
     }
 
-    /// The CPUs of this list that are not in `other`, if any.
+    /// The CPUs of this list that are not in `other`; `None` if there are none.
     #[must_use]
     pub fn without(&self, other: &Self) -> Option<Self> {
         let rest: Vec<_> = self.0.iter().copied().filter(|cpu| !other.0.contains(cpu)).collect();
         (!rest.is_empty()).then_some(Self(rest))
     }
 
-    /// The first `n` CPUs of this list, at least one; all where there are fewer.
+    /// The first `n` CPUs of this list, at least one; all of them where there are fewer.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
         Self(self.0.iter().copied().take(n.max(1)).collect())
@@ -52,7 +53,7 @@ impl CpuList {
     /// An error naming the first CPU of this list that this process may not use.
     ///
     /// # Errors
-    /// One line that names the CPU and those that are there.
+    /// One line that names the CPU and the allowed ones.
     pub fn check_allowed(&self) -> Result<(), String> {
         let allowed = Self::allowed().map_err(|e| format!("cannot read the CPU affinity: {e}"))?;
         match self.without(&allowed) {
@@ -121,7 +122,7 @@ impl fmt::Display for CpuList {
 /// Pins the calling thread to `cpus`; threads that it starts afterwards inherit this.
 ///
 /// # Errors
-/// The kernel's refusal, as for a CPU that is not there.
+/// The kernel's error, for example for a CPU that does not exist.
 pub fn pin_current_thread(cpus: &CpuList) -> io::Result<()> {
     // SAFETY: cpu_set_t is plain bits, for which zero is valid.
     let mut set = CpuSet::new();
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_are_the_lowest_and_never_none() {
+    fn the_first_cpus_are_the_lowest_and_at_least_one() {
         let list: CpuList = "0,2-5".parse().unwrap();
         for (n, first) in [(0, "0"), (1, "0"), (3, "0,2-3"), (5, "0,2-5"), (9, "0,2-5")] {
             assert_eq!(list.first(n).to_string(), first);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_named() {
+    fn a_missing_cpu_is_named() {
         let message = CpuList::from(MAX_CPUS - 1).check_allowed().unwrap_err();
         assert!(message.starts_with("CPU 1023 is not available"), "{message}");
     }

@@ -1,4 +1,4 @@
-//! The result folder of a run: `study.toml`, `machine.json`, `targets.json`, `journal.jsonl`,
+//! The result folder of a run: `study.toml`, `cells.json`, `machine.json`, `targets.json`, `journal.jsonl`,
 //! `latency/`, `logs/`.
 
 use std::fs::File;
@@ -16,6 +16,7 @@ use crate::journal::{Entries, Journal, JournalError};
 use trial::Line;
 
 const STUDY: &str = "study.toml";
+const CELLS: &str = "cells.json";
 const MACHINE: &str = "machine.json";
 const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
@@ -62,6 +63,12 @@ pub enum ResultsError {
         /// What is wrong.
         why: String,
     },
+    /// Its study is not in the form that this toll reads.
+    #[error("{path}: results of an earlier toll: cells.json is missing; measure again")]
+    Earlier {
+        /// The folder.
+        path: String,
+    },
     /// Another process writes there.
     #[error("{path} is being written by another toll; wait for its end")]
     Busy {
@@ -94,12 +101,13 @@ impl Results {
     /// The folder of an earlier run.
     ///
     /// # Errors
-    /// It holds no study.
+    /// It holds no study, or one that an earlier toll wrote.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let study = folder.join(STUDY);
-        match study.metadata() {
-            Ok(_) => Ok(Self { folder: folder.to_owned() }),
-            Err(source) => Err(ResultsError::read(&study, source)),
+        study.metadata().map_err(|source| ResultsError::read(&study, source))?;
+        match folder.join(CELLS).exists() {
+            true => Ok(Self { folder: folder.to_owned() }),
+            false => Err(ResultsError::Earlier { path: folder.display().to_string() }),
         }
     }
 
@@ -171,20 +179,24 @@ impl Results {
         if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
     }
 
-    /// Writes the study with all that it left open.
+    /// Writes the text of the study file, and the study as it was read: its cells, with all that the
+    /// file left open.
     ///
     /// # Errors
     /// The system's.
-    pub fn write_study(&self, text: &str) -> Result<(), ResultsError> {
-        self.write(STUDY, text.as_bytes())
+    pub fn write_study(&self, text: &str, study: &impl Serialize) -> Result<(), ResultsError> {
+        self.write(STUDY, text.as_bytes())?;
+        self.write_json(CELLS, study)
     }
 
-    /// Reads it.
+    /// Reads the study.
     ///
     /// # Errors
-    /// The system's.
-    pub fn study(&self) -> Result<String, ResultsError> {
-        self.read(STUDY)
+    /// The system's; a file of another form.
+    pub fn study<T: DeserializeOwned>(&self) -> Result<T, ResultsError> {
+        let path = self.folder.join(CELLS);
+        let missing = || ResultsError::read(&path, io::ErrorKind::NotFound.into());
+        self.read_json(CELLS)?.ok_or_else(missing)
     }
 
     /// Writes what the machine is.
@@ -382,10 +394,21 @@ mod tests {
     #[test]
     fn a_folder_without_a_study_is_no_run() {
         let (_parent, results) = results();
-        let message = Results::open(results.folder()).unwrap_err().to_string();
-        assert!(message.contains("study.toml: No such file"), "{message}");
-        results.write_study("schema = 1").unwrap();
-        assert_eq!(Results::open(results.folder()).unwrap().study().unwrap(), "schema = 1");
+        let refusal = || Results::open(results.folder()).unwrap_err().to_string();
+        assert!(refusal().contains("study.toml: No such file"), "{}", refusal());
+        std::fs::write(results.folder().join(STUDY), "schema = 1").unwrap();
+        let expected = "results of an earlier toll: cells.json is missing; measure again";
+        assert!(refusal().ends_with(expected), "{}", refusal());
+    }
+
+    #[test]
+    fn a_study_is_read_as_it_was_written() {
+        let (_parent, results) = results();
+        let study = vec!["bulk-0001".to_owned()];
+        results.write_study("schema = 1", &study).unwrap();
+        assert_eq!(Results::open(results.folder()).unwrap().study::<Vec<String>>().unwrap(), study);
+        let text = std::fs::read_to_string(results.folder().join(STUDY)).unwrap();
+        assert_eq!(text, "schema = 1");
     }
 
     #[test]

@@ -6,37 +6,35 @@
 //! ```
 
 use std::error::Error;
-use std::num::NonZeroU32;
 
-use load::{Arrival, Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use clap::ValueEnum;
+use load::{Arrival, Engine, Job, Operation, Plan, Url};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let url: Url = arguments.next().ok_or("give a URL")?.parse()?;
     let mut plan = Plan {
-        objects: None,
-        address: url.address(false)?,
-        url,
-        tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
         arrival: arguments.next().map_or(Ok(Arrival::CLOSED), |text| text.parse())?,
         connections: arguments.next().map_or(Ok(64), |text| text.parse())?,
-        operation: arguments.next().map_or(Ok(Operation::Requests), |text| text.parse())?,
+        operation: arguments
+            .next()
+            .map_or(Ok(Operation::Requests), |text| Operation::from_str(&text, false))?,
         cpus: cpus::CpuList::from(1),
         // Long enough to open some thousand connections.
-        stop: Stop::After { warmup: Nanos(5_000_000_000), duration: Nanos(4_000_000_000) },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::new(64).ok_or("64 is not 0")?),
+        warmup: Some(Nanos(5_000_000_000)),
+        duration: Nanos(4_000_000_000),
         timeout: Nanos(5_000_000_000),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
+        ..Plan::default()
     };
     if let Some(text) = arguments.next() {
-        plan.tls.resumption = text.parse()?;
+        plan.resumption = text.parse()?;
     }
-    load::probe(&plan)?;
-    let outcome = Engine::start(plan)?.join();
+    plan.insecure = true;
+    let address = url.address(false)?;
+    let job = Job::new(plan, url, address);
+    load::probe(&job)?;
+    let outcome = Engine::start(job)?.join();
     let seconds = outcome.window.seconds();
     println!("{}", PerSecond(outcome.completed as f64 / seconds));
     println!("{}", BitsPerSecond(outcome.bytes.body as f64 * 8.0 / seconds));

@@ -1,10 +1,10 @@
-//! What to do about a failure. It names only flags that can help, for it knows which are set.
+//! What to do about a failure. The advice names only flags that can help: it knows which are set.
 
 use crate::failure::ErrorKind;
-use crate::{Plan, Receive, TlsPlan, Trust};
+use crate::{Job, Plan, Receive, Trust};
 
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words.
-pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
+pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
     let advice = match kind {
         ErrorKind::Refused | ErrorKind::ConnectTimeout => {
             "is the server running, and is this its port?"
@@ -13,9 +13,9 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
         ErrorKind::TimedOut => "are the server's machine and the network to it up?",
         ErrorKind::Ports => "wait until connections of an earlier load have left TIME-WAIT",
         ErrorKind::Descriptors => "raise the limit with ulimit -n",
-        ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&plan.tls),
+        ErrorKind::Alert | ErrorKind::Handshake => return on_handshake(&job.plan),
         ErrorKind::NotTls => "this port speaks no TLS; try an http:// URL",
-        ErrorKind::Authentication => match plan.tls.trust {
+        ErrorKind::Authentication => match job.trust {
             Trust::System => {
                 "give the server's certificate with --ca FILE, or --insecure to accept any"
             }
@@ -34,7 +34,7 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
              below /bytes/ stands for"
         }
         ErrorKind::Stall => "is the server busy, or is this not the right port?",
-        ErrorKind::UnverifiableRecord => match plan.receive {
+        ErrorKind::UnverifiableRecord => match job.plan.receive() {
             Receive::Walk => "try --receive decrypt",
             Receive::Decrypt => {
                 "the server's records are wrong, or something between changes them; does another \
@@ -45,16 +45,16 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, plan: &Plan) -> String {
     advice.to_owned()
 }
 
-/// A handshake fails because of what was asked for, or for a reason that only the server knows.
-fn on_handshake(tls: &TlsPlan) -> String {
-    let asked: Vec<&str> = tls.asked().collect();
+/// A handshake fails because of the plan's settings, or for a reason that only the server knows.
+fn on_handshake(plan: &Plan) -> String {
+    let asked: Vec<String> = plan.asked().map(|key| format!("--{key}")).collect();
     match &asked[..] {
         [] => "does the server's log say why, and does openssl s_client connect?".to_owned(),
         asked => format!("the server may lack what was asked for; leave {} out", asked.join(", ")),
     }
 }
 
-/// What was seen begins with a status, or there was no response that could be read.
+/// `seen` begins with a status, or no readable response came.
 fn on_status(seen: &str) -> &'static str {
     match seen.as_bytes() {
         [b'3', ..] => "give the address to which the server redirects (curl -i shows it)",
@@ -64,8 +64,7 @@ fn on_status(seen: &str) -> &'static str {
     }
 }
 
-/// What to do where there is room for `most` connections, and a limit of `needed` descriptors would
-/// do.
+/// What to do where `most` connections fit, and a limit of `needed` descriptors would be enough.
 pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
     let raise = format!("raise the limit, e.g. ulimit -n {needed}");
     match most {
@@ -79,23 +78,24 @@ pub(crate) fn on_descriptors(most: u64, needed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::plan;
-    use tls::{Group, Version};
+    use crate::job::tests::job;
+    use tls::{Group, OrPlain, Version};
 
-    fn advice(kind: ErrorKind, seen: &str, change: impl FnOnce(&mut Plan)) -> String {
-        let mut plan = plan("https://localhost/", TlsPlan::any());
-        change(&mut plan);
-        on_failure(kind, seen, &plan)
+    fn advice(kind: ErrorKind, seen: &str, change: impl FnOnce(&mut Job)) -> String {
+        let mut job = job("https://localhost/", Plan::default());
+        change(&mut job);
+        on_failure(kind, seen, &job)
     }
 
     #[test]
     fn no_flag_is_advised_that_is_set() {
-        let records =
-            |receive| advice(ErrorKind::UnverifiableRecord, "", |plan| plan.receive = receive);
+        let records = |receive| {
+            advice(ErrorKind::UnverifiableRecord, "", |job| job.plan.receive = Some(receive))
+        };
         assert_eq!(records(Receive::Walk), "try --receive decrypt");
         assert!(!records(Receive::Decrypt).contains("--receive"));
         let trusting =
-            |trust| advice(ErrorKind::Authentication, "a Finished", |plan| plan.tls.trust = trust);
+            |trust| advice(ErrorKind::Authentication, "a Finished", |job| job.trust = trust);
         assert!(trusting(Trust::System).contains("--insecure"));
         assert!(trusting(Trust::File("x.pem".into())).contains("--insecure"));
         assert!(!trusting(Trust::Anyone).contains("--"));
@@ -105,9 +105,9 @@ mod tests {
     fn a_handshake_s_advice_names_the_flags_that_are_set() {
         for kind in [ErrorKind::Handshake, ErrorKind::Alert] {
             assert!(!advice(kind, "", |_| {}).contains("--"));
-            let narrow = advice(kind, "", |plan| {
-                plan.tls.version = Some(Version::Tls13);
-                plan.tls.group = Some(Group::X25519);
+            let narrow = advice(kind, "", |job| {
+                job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+                job.plan.group = Some(Group::X25519);
             });
             assert!(narrow.ends_with("leave --tls, --group out"), "{narrow}");
         }

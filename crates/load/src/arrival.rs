@@ -1,14 +1,15 @@
-//! When operations are meant to start, as a user says it.
+//! When operations are meant to start, as a user writes it.
 
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Nanos;
 
 /// When operations are meant to start. Written `closed`, `closed, think 5ms`, `poisson 2000/s`,
 /// `uniform 2000/s` or `paced 4s`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub enum Arrival {
     /// A closed loop: each connection is one user, who waits for the answer, thinks, and asks
     /// again. A slow server is asked less often.
@@ -26,7 +27,7 @@ pub enum Arrival {
         /// How the arrivals are spread over time.
         distribution: Distribution,
     },
-    /// Each connection asks at its own ticks, one every so often, as a video player does for its
+    /// Each connection sends a request at each of its own ticks, as a video player does for its
     /// next segment. The phases of the connections are spread evenly. A response that is not
     /// complete by its connection's next tick has missed its deadline; that tick's request starts
     /// as soon as the connection is free, and later ticks stay where they are.
@@ -37,28 +38,26 @@ pub enum Arrival {
 }
 
 /// How the arrivals of an open loop are spread over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// At equal distances.
+    /// At equal intervals.
     Uniform,
-    /// A Poisson process, whose gaps are exponential: what many users who do not know of each
-    /// other amount to.
+    /// A Poisson process, with exponential gaps: the sum of many independent users.
     Poisson,
 }
 
-/// Operations a second, exact to a thousandth; at most ten million. Written `2000/s` or `0.5/s`.
+/// Operations per second, exact to a thousandth; at most ten million. Written `2000/s` or `0.5/s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate {
     thousandths: NonZeroU64,
 }
 
-/// The shortest pace: shorter ones are an open loop.
+/// The shortest pace; for more requests than that an open loop is the right load.
 const LEAST_PACE: Nanos = Nanos(1_000_000);
 
-/// The highest rate, in thousandths; no machine starts so many operations.
+/// The highest rate, in thousandths; no machine starts that many operations.
 const HIGHEST_RATE: u64 = 10_000_000_000;
-
-const UNITS: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 impl Arrival {
     /// A closed loop without think time.
@@ -98,8 +97,8 @@ impl Default for Arrival {
 }
 
 impl Rate {
-    /// So many thousandths of an operation a second; `None` for 0 and for more than ten million
-    /// operations a second.
+    /// A rate in thousandths of an operation per second; `None` for 0 and for more than ten million
+    /// operations per second.
     #[must_use]
     pub fn from_thousandths(thousandths: u64) -> Option<Self> {
         let thousandths = NonZeroU64::new(thousandths)?;
@@ -112,7 +111,7 @@ impl Rate {
         self.thousandths.get()
     }
 
-    /// Operations a second.
+    /// Operations per second.
     #[must_use]
     pub fn per_second(self) -> f64 {
         self.thousandths() as f64 / 1e3
@@ -132,35 +131,35 @@ impl FromStr for Arrival {
         let rest = rest.trim();
         let open = |distribution| match rest.parse() {
             Ok(rate) => Ok(Self::Open { rate, distribution }),
-            Err(why) => Err(wrong(format!("has no rate: {why}"))),
+            Err(why) => Err(wrong(format!("needs a rate: {why}"))),
         };
         let time = |text: &str| {
-            text.trim().parse::<Nanos>().map_err(|error| wrong(format!("has no time: {error}")))
+            text.trim().parse::<Nanos>().map_err(|error| wrong(format!("needs a time: {error}")))
         };
         let arrival = match word {
             "closed" if rest.is_empty() => Self::CLOSED,
             "closed" => match rest.strip_prefix("think ") {
                 Some(think) => Self::Closed { think: time(think)? },
-                None => return Err(wrong("says more than a think time".into())),
+                None => return Err(wrong("has something other than a think time".into())),
             },
             "poisson" => open(Distribution::Poisson)?,
             "uniform" => open(Distribution::Uniform)?,
             "paced" => Self::Paced { every: time(rest)? },
-            _ => return Err(wrong("is no arrival".into())),
+            _ => return Err(wrong("is not an arrival".into())),
         };
         arrival.check().map(|()| arrival)
     }
 }
 
 impl fmt::Display for Arrival {
-    /// As it is read, exactly.
+    /// Exactly as it is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed { think: Nanos(0) } => f.write_str("closed"),
-            Self::Closed { think } => write!(f, "closed, think {}", Exact(*think)),
+            Self::Closed { think } => write!(f, "closed, think {}", think.exact()),
             Self::Open { rate, distribution: Distribution::Poisson } => write!(f, "poisson {rate}"),
             Self::Open { rate, distribution: Distribution::Uniform } => write!(f, "uniform {rate}"),
-            Self::Paced { every } => write!(f, "paced {}", Exact(*every)),
+            Self::Paced { every } => write!(f, "paced {}", every.exact()),
         }
     }
 }
@@ -170,7 +169,7 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("`{text}` {why}; write a rate such as 2000/s or 0.5/s");
-        let number = text.strip_suffix("/s").ok_or_else(|| wrong("is not so many a second"))?;
+        let number = text.strip_suffix("/s").ok_or_else(|| wrong("does not end with /s"))?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.len() > 3 {
             return Err(wrong("is finer than thousandths"));
@@ -196,27 +195,13 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A time in the largest unit in which it is a whole number; [`Nanos`] itself rounds.
-struct Exact(Nanos);
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Nanos(nanos) = self.0;
-        let (unit, factor) = UNITS
-            .into_iter()
-            .find(|(_, factor)| nanos.is_multiple_of(*factor))
-            .unwrap_or(("ns", 1));
-        write!(f, "{}{unit}", nanos / factor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn the_forms_of_a_study_file() {
+    fn the_documented_forms_parse() {
         let rate = Rate::from_thousandths(2_000_000).unwrap();
         for (text, arrival) in [
             ("closed", Arrival::CLOSED),
@@ -233,15 +218,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_arrival_says_how_to_write_one() {
+    fn a_wrong_arrival_is_refused_with_the_forms_to_write() {
         for (text, why) in [
-            ("", "is no arrival"),
-            ("open 5/s", "is no arrival"),
-            ("closed 5ms", "says more than a think time"),
-            ("closed, think", "says more than a think time"),
+            ("", "is not an arrival"),
+            ("open 5/s", "is not an arrival"),
+            ("closed 5ms", "has something other than a think time"),
+            ("closed, think", "has something other than a think time"),
             ("closed, think 5", "has no unit"),
-            ("poisson", "is not so many a second"),
-            ("poisson 2000", "is not so many a second"),
+            ("poisson", "does not end with /s"),
+            ("poisson 2000", "does not end with /s"),
             ("uniform 0/s", "is 0"),
             ("uniform 0.0001/s", "finer than thousandths"),
             ("uniform 1./s", "has no number"),
@@ -259,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_exactly(
+        fn every_arrival_survives_writing_and_parsing(
             nanos in 1_000_000u64..10_000_000_000_000,
             thousandths in 1..=HIGHEST_RATE,
             kind in 0..4,

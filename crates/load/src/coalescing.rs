@@ -1,41 +1,41 @@
-//! How long a load thread of a closed loop leaves its sockets alone, so that one wake-up serves
-//! several of them. Takes times as values.
+//! How long a load thread of a closed loop pauses before it polls its sockets again, so that one
+//! wake-up serves several of them. It reads no clock: times are arguments.
 //!
-//! A client that costs next to nothing sleeps between any two events of a busy server, and waking
-//! up, with cold caches, costs more than what is then done. Network cards have the same trouble with
-//! interrupts, and the same cure (interrupt coalescing). The events are seen a little later for it,
-//! which a closed loop can afford where many operations are under way: the server has the others to
-//! do meanwhile.
+//! Without pauses, a cheap client sleeps between any two events of a busy server. A wake-up with
+//! cold caches then costs more than the work that follows. Network cards have the same problem with
+//! interrupts and the same solution (interrupt coalescing). The price is that events are seen a
+//! little later. A closed loop with many operations under way can afford that: the server works on
+//! the others meanwhile.
 
 use units::Nanos;
 
-/// A pause is at most this part of the time that an operation takes.
+/// A pause is at most 1/32 of the time that an operation takes.
 const SHARE: u64 = 32;
 
-/// Operations under way with which two of them end in a pause, on average. With fewer, a pause would
-/// cost a wake-up of its own, and save none.
+/// With this many operations under way, two of them end per pause on average. With fewer, a pause
+/// would cost a wake-up and save none.
 const LEAST_UNDER_WAY: usize = 2 * SHARE as usize;
 
-/// With 500 wake-ups a second there is little left to save, in ns.
+/// In ns. At 500 wake-ups per second there is little left to save.
 const LONGEST: u64 = 2_000_000;
 
-/// Body bytes up to which a response has room in the socket's buffer. For longer ones the server
-/// would have to wait.
+/// The longest body that surely fits in the socket's buffer. For longer ones the server would have
+/// to wait.
 const MOST_BODY: u64 = 64 << 10;
 
-/// In how many operations a time grows to what they take now.
+/// Over how many operations the estimate rises to what they take now.
 const MEMORY: u64 = 64;
 
 /// What a thread knows of its operations.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
-    /// About what the quickest of the last operations took, in ns: their latencies have the least
-    /// room for a pause. 0 while it is not known, and where responses are long.
+    /// Roughly what the quickest of the recent operations took, in ns: a pause must be small
+    /// against their latencies. 0 while it is not known, and where responses are long.
     quickest: u64,
 }
 
 impl Coalescing {
-    /// An operation has ended well after so many ns, and brought so many body bytes.
+    /// An operation succeeded: it took `took` ns and received `body` bytes.
     pub(crate) fn ended(&mut self, took: u64, body: u64) {
         if body > MOST_BODY {
             self.quickest = 0;
@@ -46,8 +46,7 @@ impl Coalescing {
         }
     }
 
-    /// How long a thread with so many operations under way need not look at its sockets after a
-    /// wake-up.
+    /// How long a thread with this many operations under way may pause after a wake-up.
     pub(crate) fn pause(&self, under_way: usize) -> Nanos {
         match under_way {
             LEAST_UNDER_WAY.. => Nanos((self.quickest / SHARE).min(LONGEST)),
@@ -72,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_paused_for_before_operations_have_ended() {
+    fn there_is_no_pause_before_the_first_operation_has_ended() {
         assert_eq!(Coalescing::default().pause(usize::MAX), Nanos(0));
     }
 
     #[test]
-    fn many_operations_that_take_long_give_a_pause_and_few_or_long_responses_none() {
+    fn only_many_slow_operations_with_short_responses_give_a_pause() {
         let coalescing = after([(32 * MILLISECOND, 1); 1000]);
         let Nanos(pause) = coalescing.pause(64);
         assert!((900_000..=1_000_000).contains(&pause), "{pause}");
@@ -92,14 +91,14 @@ mod tests {
         let slow = [(32 * MILLISECOND, 1); 1000];
         let pause = after(slow.into_iter().chain([(MILLISECOND, 1)])).pause(64);
         assert_eq!(pause, Nanos(MILLISECOND / 32));
-        // And it is soon forgotten.
+        // The pause soon grows back.
         let pause = after(slow.into_iter().chain([(MILLISECOND, 1)]).chain(slow)).pause(64);
         assert!(pause.0 > 900_000);
     }
 
     proptest! {
         #[test]
-        fn a_pause_is_a_small_part_of_what_the_last_operation_took(
+        fn a_pause_is_at_most_a_fixed_share_of_the_last_operation(
             operations in prop::collection::vec((any::<u64>(), 0..2 * MOST_BODY), 1..200),
             under_way in any::<usize>(),
         ) {

@@ -1,4 +1,4 @@
-//! What the connections of one load thread share: its clock, its epoll, what they ask for.
+//! What the connections of one load thread share: its clock, its epoll, its requests.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,52 +9,53 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use units::Nanos;
 
-use crate::asks::Asks;
 use crate::coalescing::Coalescing;
 use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
+use crate::requests::Requests;
 use crate::socket::{Socket, Use};
 use crate::window::Window;
-use crate::{Operation, Plan};
+use crate::{Job, Operation, Plan};
 
-/// Receive memory that the marks of all connections together may claim, and the most and least of
-/// one: a mark grows the socket's buffer to twice its size. The most has room for a response of
-/// 1 MiB with its head and its records' headers.
+/// The sum of the low-water marks of all connections, and the largest and smallest mark of one. A
+/// mark grows the socket's buffer to twice the mark. The largest has room for a response of 1 MiB
+/// with its head and its records' headers.
 const ALL_MARKS: usize = 64 * MOST_MARK;
 const MOST_MARK: usize = (1 << 20) + (64 << 10);
 const LEAST_MARK: usize = 64 << 10;
 
-/// One response in so many is awaited with a mark of 1, where others are awaited whole, to tell
-/// when its first byte comes.
+/// Where responses are awaited whole, one in this many is awaited with a mark of 1 instead, to
+/// measure when its first byte comes.
 const TIMED_ONE_IN: u32 = 16;
 
-/// Kept connections that one source address has ports for: Linux gives out 28,232 by default, of
-/// which others use some.
+/// How many kept connections one source address has ports for. Linux has 28,232 ephemeral ports by
+/// default, and other programs use some.
 const PORTS_OF_A_SOURCE: usize = 20_000;
 
-/// The most events that are taken at a time.
+/// The most events that one wait returns.
 const EVENTS: usize = 256;
 
 /// A slot whose socket is ready.
 pub(crate) struct Ready {
     pub(crate) slot: usize,
-    /// Whether the server's end has come behind all that can be read.
+    /// Whether the server's end of stream has come after all that can be read.
     pub(crate) has_ended: bool,
 }
 
-/// What sockets are watched for whose connection stands: something to read, and the server's end.
+/// The events of an established connection: data to read, and the server's end of stream.
 pub(crate) const INCOMING: epoll::EventFlags =
     epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 
 /// See the module.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
+    pub(crate) job: &'a Job,
     pub(crate) window: &'a Window,
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
-    pub(crate) asks: Asks,
+    pub(crate) requests: Requests,
     /// What is known of the lengths of the server's records.
     pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
@@ -63,23 +64,23 @@ pub(crate) struct Context<'a> {
     /// Whether the window is over and only proofs are awaited.
     pub(crate) is_winding_up: bool,
     epoll: OwnedFd,
-    /// What the last wait gave; kept, for to clear room for so many each time takes longer than
-    /// a wait that gives few.
+    /// The events of the last wait. The buffer is kept: to zero a new one takes longer than a wait
+    /// that returns few events.
     events: Vec<epoll::Event>,
-    /// When the last wait ended that gave any.
+    /// When the last wait that returned events ended.
     woken: u64,
     base: Instant,
     sources: Option<Sources>,
     responses: u32,
     awaited_whole: u32,
-    /// How long the operation took whose response was the last to be complete, in ns.
+    /// How long the most recently completed operation took, in ns.
     pub(crate) took: u64,
 }
 
 impl<'a> Context<'a> {
-    /// The context of the load's thread of this number; `base` is the load's start.
+    /// The context of the thread with this number; `base` is the load's start.
     pub(crate) fn new(
-        plan: &'a Plan,
+        job: &'a Job,
         window: &'a Window,
         client: Option<&'a dyn Client>,
         recorder: Recorder,
@@ -87,15 +88,17 @@ impl<'a> Context<'a> {
         base: Instant,
         scratch: &'a mut [u8],
     ) -> io::Result<Self> {
+        let plan = &job.plan;
         let is_many = plan.operation != Operation::Requests || plan.connections > PORTS_OF_A_SOURCE;
-        let is_local = matches!(plan.address.ip(), IpAddr::V4(address) if address.is_loopback());
+        let is_local = matches!(job.address.ip(), IpAddr::V4(address) if address.is_loopback());
         Ok(Self {
             plan,
+            job,
             window,
             client,
             recorder,
             scratch,
-            asks: Asks::new(plan, thread),
+            requests: Requests::new(job, thread),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
@@ -125,25 +128,26 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The address from which to connect next, where there is a choice.
+    /// The source address of the next connection, where toll chooses it.
     pub(crate) fn source(&mut self) -> Option<Ipv4Addr> {
         self.sources.as_mut().map(Sources::next)
     }
 
-    /// Whether the next response is one of those that are opened whole: the first, then one in K.
+    /// Whether the next response is one of those that are decrypted whole: the first, then one in
+    /// K.
     pub(crate) fn is_next_sampled(&self) -> bool {
-        self.responses.is_multiple_of(self.plan.verify.0.get())
+        self.responses.is_multiple_of(self.plan.verify().0.get())
     }
 
-    /// The same, for a response that is now asked for.
+    /// The same, and counts that response as requested.
     pub(crate) fn draw_sampled(&mut self) -> bool {
         let is_sampled = self.is_next_sampled();
         self.responses = self.responses.wrapping_add(1);
         is_sampled
     }
 
-    /// The mark for responses that are not worth more than two wake-ups: they are awaited whole,
-    /// or half.
+    /// The mark for responses that should cost at most two wake-ups: they are awaited whole, or
+    /// half.
     pub(crate) fn mark_of_whole(
         &self,
         expectation: Expectation,
@@ -155,7 +159,7 @@ impl<'a> Context<'a> {
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)
     }
 
-    /// Whether the first byte of a response that could be awaited whole is waited for instead.
+    /// Whether a response that could be awaited whole is awaited from its first byte, to time it.
     pub(crate) fn draw_timed(&mut self) -> bool {
         let is_timed = self.awaited_whole.is_multiple_of(TIMED_ONE_IN);
         self.awaited_whole = self.awaited_whole.wrapping_add(1);
@@ -177,8 +181,8 @@ impl<'a> Context<'a> {
             epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(slot as u64), interest);
     }
 
-    /// Sleeps for what is left, since the last wake-up, of the pause that so many operations under way
-    /// allow, until `until` at most.
+    /// Sleeps for what is left, since the last wake-up, of the pause that this many operations
+    /// under way allow, until `until` at most.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
         if pause == Nanos(0) {
@@ -210,7 +214,7 @@ impl<'a> Context<'a> {
         }
         ready.extend(self.events.iter().map(|event| {
             let (flags, data) = (event.flags, event.data);
-            // A reset ends both sides too, but is another end.
+            // A reset ends both sides too, but is not an orderly end.
             let ended = flags & (epoll::EventFlags::RDHUP | epoll::EventFlags::ERR);
             let has_ended = ended == epoll::EventFlags::RDHUP;
             Ready { slot: data.u64() as usize, has_ended }
@@ -219,10 +223,10 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Addresses of 127.0.0.0/8, in turn: each has its own 28,000 ports, so that connections which
-/// wait for their time to end (TIME-WAIT, RFC 9293) do not use them up, and more can be open than
-/// one address has ports. 250 a thread are enough for 100,000 connections a second; of many more the
-/// kernel's memory of peers (tcp_metrics) is swept through the caches.
+/// Addresses of 127.0.0.0/8, in turn. Each has its own 28,000 ports, so connections in TIME-WAIT
+/// (RFC 9293) do not use them up, and more connections can be open than one address has ports. 250
+/// addresses per thread are enough for 100,000 connections per second. With many more, the kernel's
+/// table of peers (tcp_metrics) would evict other data from the CPU's caches.
 struct Sources {
     thread: u8,
     count: u8,

@@ -1,20 +1,20 @@
-//! Room for connections: each is a descriptor, and the system limits how many a table of
-//! descriptors may hold.
+//! File descriptors for the connections: each connection needs one, and the system limits how many
+//! a table of descriptors may hold.
 //!
-//! The limit is raised as far as the process may. Where that is not enough, a load has several
-//! threads on each CPU, and each has a table of its own (unshare(2), `CLONE_FILES`), for which the
-//! limit holds anew and no privilege is needed.
+//! The limit is raised as far as the process is allowed to. Where that is not enough, a load has
+//! several threads on each CPU, and each has its own table (unshare(2), `CLONE_FILES`). The limit
+//! counts per table, and this needs no privilege.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Descriptors that a table needs beside those of connections.
+/// Descriptors that a table needs in addition to those of connections.
 const SPARE: usize = 64;
 
 /// Threads on one CPU at most: more would cost the client more than it can spare.
 const MOST_ON_A_CPU: usize = 16;
 
-/// How a load's connections are spread over threads, and these over tables.
+/// How a load's connections are divided among threads, and threads among tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tables {
     /// Threads, dealt to the CPUs in turn.
@@ -35,8 +35,8 @@ pub(crate) struct NoRoom {
 }
 
 impl Tables {
-    /// Makes room for so many connections of a load on so many CPUs: raises the soft limit, and
-    /// where that is allowed (to `CAP_SYS_RESOURCE`) the hard one; else spreads them over tables.
+    /// Makes room for `connections` on `cpus` CPUs: raises the soft limit, and with
+    /// `CAP_SYS_RESOURCE` the hard one. Where that is not enough, each thread gets its own table.
     pub(crate) fn make_room(connections: usize, cpus: usize) -> Result<Self, NoRoom> {
         let needed = (connections + SPARE) as u64;
         let limits = getrlimit(Resource::Nofile);
@@ -48,7 +48,7 @@ impl Tables {
             if raised(needed, maximum).is_err()
                 && let Some(maximum) = limits.maximum
             {
-                // Any process may go as far as that.
+                // Any process may raise its soft limit to the hard one.
                 let _ = raised(maximum, Some(maximum));
             }
         }
@@ -59,7 +59,7 @@ impl Tables {
         })
     }
 
-    /// As few threads as do, where a table may hold so much.
+    /// The fewest threads that are enough, where a table may hold `limit` descriptors.
     fn within(limit: Option<u64>, connections: usize, cpus: usize) -> Option<Self> {
         let fits = |held: usize| limit.is_none_or(|limit| (held + SPARE) as u64 <= limit);
         let threads = cpus.min(connections);
@@ -82,7 +82,7 @@ impl Tables {
     }
 }
 
-/// The most connections of a load on so many CPUs, where a table may hold so much.
+/// The most connections of a load on `cpus` CPUs, where a table may hold `limit` descriptors.
 fn most(limit: u64, cpus: usize) -> u64 {
     limit.saturating_sub(SPARE as u64).saturating_mul((cpus * MOST_ON_A_CPU) as u64)
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn as_few_threads_as_have_room_are_dealt_to_all_cpus_alike() {
+    fn the_fewest_threads_with_room_are_divided_equally_among_cpus() {
         assert_eq!(Tables::within(Some(20_000), 50_000, 1), own(3));
         assert_eq!(Tables::within(Some(50_063), 50_000, 1), own(2));
         assert_eq!(Tables::within(Some(20_000), 50_000, 2), own(4));
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_with_a_table_of_its_own_opens_is_not_open_in_others() {
+    fn a_thread_with_its_own_table_shares_no_descriptors_with_others() {
         let before = std::fs::File::open("/dev/null").unwrap();
         let tables = Tables { threads: 1, is_own: true };
         let opened = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 tables.enter().unwrap();
-                // What was open stays so, under the same number.
+                // Descriptors that were open before stay open, under the same numbers.
                 assert!(rustix::fs::fstat(before.as_fd()).is_ok());
                 let own = std::fs::File::open("/dev/zero").unwrap();
                 let here = format!("/proc/thread-self/fd/{}", own.as_raw_fd());

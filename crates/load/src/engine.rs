@@ -15,8 +15,9 @@ use crate::advice;
 use crate::descriptors::{NoRoom, Tables};
 use crate::failure::ErrorKind;
 use crate::handshake::{Client, Negotiated, client};
+use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
-use crate::plan::{LONGEST, Plan, PlanError, Stop};
+use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
@@ -52,30 +53,30 @@ pub struct Progress {
 /// Why a load could not start; one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The plan contradicts itself, or names what is not there.
+    /// The plan contradicts itself, or names something that does not exist.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The process may not have so many descriptors, nor its threads in tables of their own.
+    /// The process may not open enough descriptors, even with a table per thread.
     #[error(
         "--connections {connections} needs {needed} file descriptors, but this process may have {limit}; {}",
         advice::on_descriptors(*most, *needed)
     )]
     Descriptors {
-        /// Asked for.
+        /// The plan's connections.
         connections: usize,
-        /// With what else is open.
+        /// Descriptors needed, including those that are open already.
         needed: u64,
         /// The hard limit.
         limit: u64,
         /// The most connections for which there is room.
         most: u64,
     },
-    /// The system's refusal of a thread or its pinning.
+    /// The system refused to start a thread or to pin it to its CPU.
     #[error("a load thread on CPU {cpu} could not start: {source}")]
     Thread {
-        /// Where it was to run.
+        /// The CPU that it was meant for.
         cpu: usize,
-        /// The system's word.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -100,7 +101,7 @@ pub enum ProbeError {
         /// What to do.
         advice: String,
     },
-    /// It neither ended nor failed.
+    /// The operation neither ended nor failed in time.
     #[error(
         "{url} at {address}: no answer within {limit}; is the server busy, or is this not the right port?"
     )]
@@ -109,32 +110,34 @@ pub enum ProbeError {
         url: String,
         /// Where.
         address: SocketAddr,
-        /// How long was waited.
+        /// How long the probe waited.
         limit: Nanos,
     },
 }
 
 impl Engine {
-    /// Starts a load: its threads run, and the warm-up begins.
+    /// Starts a load's threads, and with them the warm-up.
     ///
     /// # Errors
-    /// A plan that contradicts itself, a certificate file that cannot be read, too few
-    /// descriptors, or a CPU that is not there. Nothing has been sent then.
-    pub fn start(plan: Plan) -> Result<Self, EngineError> {
-        plan.check()?;
+    /// A plan that contradicts itself, a certificate file that cannot be read, too few descriptors,
+    /// or a CPU that does not exist. Nothing was sent in these cases.
+    pub fn start(job: Job) -> Result<Self, EngineError> {
+        job.check()?;
+        let plan = &job.plan;
         let connections = plan.connections;
-        let tables = make_room(&plan)?;
+        let tables = make_room(plan)?;
         let thread_count = tables.threads;
-        // What threads need is made before the load begins, and by none of them: a recorder's memory
-        // comes from the kernel page by page.
+        // Threads get what they need before the load begins: to allocate a recorder's memory, page
+        // by page, would delay their start.
         let needs = (0..thread_count)
-            .map(|_| Ok((new_client(&plan)?, Recorder::new(plan.arrival))))
+            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival))))
             .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();
-        let window = Arc::new(Window::new(plan.stop, plan.ramp));
+        let window = Arc::new(Window::new(job.stop(), plan.ramp));
         let ramp = Ramp::new(plan.ramp.0, window.planned_end());
-        let plan = Arc::new(plan);
+        let cpus = plan.cpus.clone();
+        let job = Arc::new(job);
         let mut threads = Vec::with_capacity(thread_count);
         let mut starts = Vec::with_capacity(thread_count);
         for (thread, (client, recorder)) in needs.into_iter().enumerate() {
@@ -147,28 +150,28 @@ impl Engine {
                 slots,
                 connections,
                 window_start,
-                seed: plan.seed,
+                seed: job.seed,
                 ramp,
             };
-            let cpus = plan.cpus.as_slice();
+            let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
             let counters = Arc::new(Counters::default());
             let (ready, is_ready) = mpsc::channel();
             let (start, is_started) = mpsc::channel();
             let handle = {
-                let (plan, window, counters) = (plan.clone(), window.clone(), counters.clone());
+                let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
                     let is_pinned = pinned.is_ok();
-                    // Fails only where nobody waits for it any more.
+                    // Fails only where the receiver has already given up.
                     let _ = ready.send(pinned.map(|()| rustix::thread::gettid()));
-                    // Nobody sends before all are pinned; where one is not, none ever does.
+                    // No thread sends before all are pinned. Where pinning fails, none ever does.
                     if !is_pinned || is_started.recv().is_err() {
                         return Ok(recorder);
                     }
                     let counters = &counters;
-                    let share = Share { plan: &plan, window: &window, base, part, counters };
+                    let share = Share { job: &job, window: &window, base, part, counters };
                     worker::run(&share, client.as_deref(), recorder)
                 })
             };
@@ -184,29 +187,29 @@ impl Engine {
             starts.push(start);
         }
         for start in starts {
-            // Fails only where the thread is gone, which `join` tells.
+            // Fails only where the thread has ended, which `join` reports.
             let _ = start.send(());
         }
         Ok(Self { window, base, threads })
     }
 
-    /// When the measured window begins, and when it is planned to end. A load that ends after a
-    /// number of operations has a window of a day at most.
+    /// When the measured window begins, and when it is planned to end. For a load that ends after a
+    /// number of operations, the planned end is a day later.
     #[must_use]
     pub fn window(&self) -> (Instant, Instant) {
         let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(LONGEST.0));
         (at(self.window.start()), at(self.window.end()))
     }
 
-    /// The kernel's ids of the load threads, so that their CPU time can be accounted for. The plan's
-    /// CPUs have them in turn: one each, or several where a process may not have as many descriptors
-    /// as the load has connections, so that each thread needs a table of its own.
+    /// The kernel's ids of the load threads, for reading their CPU time. They are assigned to the
+    /// plan's CPUs in turn: one thread per CPU, or several where the limit on descriptors requires
+    /// a table per thread.
     #[must_use]
     pub fn thread_ids(&self) -> Vec<i32> {
         self.threads.iter().map(|thread| thread.id).collect()
     }
 
-    /// What has been done so far within the window.
+    /// The counts of the window so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.threads.iter().fold(Progress::default(), |sum, thread| Progress {
@@ -222,13 +225,13 @@ impl Engine {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
-    /// Ends the load now, and the window if it lasts; what was measured stays.
+    /// Ends the load now, and the window if it is still open. What was measured is kept.
     pub fn stop(&self) {
         self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Waits for the end of the load, which comes at most about a second after that of its window
-    /// and, unless it is stopped, of its [`Plan::ramp`], and gathers what was recorded.
+    /// Waits for the end of the load and gathers what was recorded. The load ends at most about a
+    /// second after its window and, unless it is stopped, its [`Plan::ramp`].
     #[must_use]
     pub fn join(self) -> Outcome {
         let mut all = Recorder::default();
@@ -243,34 +246,35 @@ impl Engine {
     }
 }
 
-/// Tries one operation, or one of each object, within five seconds each.
+/// Tries one operation, or one for each object, with a limit of five seconds each.
 ///
 /// # Errors
 /// Why the server cannot be loaded as asked, in one line.
-pub fn probe(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
-    plan.check().map_err(EngineError::from)?;
-    // A probe has one connection; where there is no room for all, that is not to be told of this one.
-    make_room(plan)?;
+pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+    job.check().map_err(EngineError::from)?;
+    // The probe itself has one connection. The check for descriptors uses the whole plan, so that
+    // an error names the plan's number.
+    make_room(&job.plan)?;
     let mut negotiated = None;
-    for path in plan.paths() {
-        let url = plan.url.with_path(path);
-        negotiated = probe_one(&Plan { url, objects: None, ..plan.clone() })?;
+    for path in job.paths() {
+        let url = job.url.with_path(path);
+        negotiated = probe_one(&Job { url, objects: None, ..job.clone() })?;
     }
     Ok(negotiated)
 }
 
-fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
-    let limit = Nanos(plan.timeout.0.min(PROBE_LIMIT));
+fn probe_one(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
+    let limit = Nanos(job.plan.timeout.0.min(PROBE_LIMIT));
     let plan = Plan {
         arrival: Arrival::CLOSED,
         connections: 1,
         ramp: Nanos(0),
-        stop: Stop::Operations(1),
         timeout: limit,
-        ..plan.clone()
+        ..job.plan.clone()
     };
-    let (url, address) = (plan.url.to_string(), plan.address);
-    let engine = Engine::start(plan.clone())?;
+    let (url, address) = (job.url.to_string(), job.address);
+    let job = Job { plan, operations: Some(1), ..job.clone() };
+    let engine = Engine::start(job.clone())?;
     let deadline = Instant::now() + Duration::from(limit) * 2;
     while !engine.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -278,7 +282,7 @@ fn probe_one(plan: &Plan) -> Result<Option<Negotiated>, ProbeError> {
     engine.stop();
     let outcome = engine.join();
     if let Some((kind, _, seen)) = outcome.failures.iter().next() {
-        let advice = advice::on_failure(kind, seen, &plan);
+        let advice = advice::on_failure(kind, seen, &job);
         return Err(ProbeError::Failed { url, address, kind, seen: seen.to_owned(), advice });
     }
     if outcome.completed == 0 {
@@ -294,9 +298,9 @@ fn make_room(plan: &Plan) -> Result<Tables, EngineError> {
     })
 }
 
-fn new_client(plan: &Plan) -> Result<Option<Box<dyn Client>>, PlanError> {
-    if !plan.url.is_tls() {
+fn new_client(job: &Job) -> Result<Option<Box<dyn Client>>, PlanError> {
+    if !job.url.is_tls() {
         return Ok(None);
     }
-    client(&plan.tls, plan.url.host(), plan.verify, plan.receive).map(Some)
+    client(&job.plan, &job.trust, job.url.host()).map(Some)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 pub enum ErrorKind {
     /// No connection: refused.
     Refused,
-    /// There is no way to the address.
+    /// No route to the address.
     Unreachable,
     /// No connection: this machine had no port left.
     Ports,
@@ -13,15 +13,15 @@ pub enum ErrorKind {
     Descriptors,
     /// No connection within the time limit.
     ConnectTimeout,
-    /// The kernel gave the connection up: the peer acknowledged nothing for too long.
+    /// The kernel ended the connection: the peer acknowledged nothing for too long.
     TimedOut,
     /// A TLS alert other than close_notify.
     Alert,
     /// The answer to the ClientHello did not begin with a TLS record.
     NotTls,
-    /// TLS, but against its rules or against what was offered.
+    /// The server broke the rules of TLS, or chose what was not offered.
     Handshake,
-    /// A certificate or a signature that does not prove the server to be who it should.
+    /// The certificate or the signature does not authenticate the server.
     Authentication,
     /// The connection was reset.
     Reset,
@@ -29,9 +29,9 @@ pub enum ErrorKind {
     EarlyClose,
     /// The body ended before the length that the response promised.
     ShortBody,
-    /// More came than the response promised, than the object has, or than was asked for.
+    /// More bytes came than the response promised, than the object has, or than was requested.
     LongBody,
-    /// No HTTP response, or one with another status than 200.
+    /// No HTTP response, or one with a status other than 200.
     Status,
     /// The body was not the object's.
     Content,
@@ -96,12 +96,12 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// One failed operation: its kind and, in words, what was seen.
+/// One failed operation: its kind and a description of what was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) seen: String,
-    /// Whether it was found in a response that was opened whole: in one that is walked, the same
+    /// Whether it was found in a response that was decrypted whole. In one that is walked, the same
     /// fault may stay unseen.
     pub(crate) is_in_whole: bool,
 }
@@ -111,16 +111,17 @@ impl Failure {
         Self { kind, seen: seen.into(), is_in_whole: false }
     }
 
-    /// Bytes that came before any request that they could answer.
+    /// Bytes came before any request that they could answer.
     pub(crate) fn unasked() -> Self {
         Self::new(ErrorKind::LongBody, "data that no request asked for")
     }
 }
 
-/// The longest text that is kept of a failure, in characters. A peer's words may be in it.
+/// The longest description that is kept, in characters. It may quote the peer.
 const LONGEST: usize = 240;
 
-/// The same text as one line of limited length that no terminal takes for commands.
+/// The text as one line of limited length without control characters, so that it is safe to print
+/// on a terminal.
 fn printable(seen: &str) -> String {
     let mut shown = seen.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     let mut text: String = shown.by_ref().take(LONGEST).collect();
@@ -130,7 +131,7 @@ fn printable(seen: &str) -> String {
     text
 }
 
-/// How many operations failed, by kind, with the first of each kind in words.
+/// How many operations failed, by kind, with a description of the first of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures {
     counts: [u64; ErrorKind::ALL.len()],
@@ -165,7 +166,7 @@ impl Failures {
         self.counts.iter().sum()
     }
 
-    /// The kinds that occurred: how often, and the first of each in words.
+    /// The kinds that occurred, each with its count and the description of its first occurrence.
     pub fn iter(&self) -> impl Iterator<Item = (ErrorKind, u64, &str)> {
         ErrorKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0).map(|kind| {
             (kind, self.count(kind), self.first[kind as usize].as_deref().unwrap_or_default())
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_said_is_kept_in_part_and_without_control_characters() {
+    fn a_peers_text_is_cut_and_stripped_of_control_characters() {
         let mut failures = Failures::default();
         failures.add(Failure::new(ErrorKind::Status, format!("404 {}", "x".repeat(100_000))));
         failures.add(Failure::new(ErrorKind::Alert, "\x1b[2Jone\ntwo\u{9b}"));
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_adds_and_keeps_the_first_words() {
+    fn merging_adds_counts_and_keeps_the_first_description() {
         let mut one = Failures::default();
         let mut two = Failures::default();
         one.add(Failure::new(ErrorKind::Reset, "first"));

@@ -1,6 +1,6 @@
 //! Published test vectors as documents print them.
 
-/// The bytes of hexadecimal digits, whatever stands between these.
+/// The bytes of the hexadecimal digits in `hex`; other characters are skipped.
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
     digits

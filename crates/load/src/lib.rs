@@ -1,18 +1,16 @@
 //! The load engine: many HTTPS clients that cost next to nothing.
 //!
-//! One thread a CPU (more where descriptors are few, see `descriptors`), epoll, one state machine a
-//! connection. After the handshake the traffic keys
-//! leave the TLS library, and the records of large bodies are *walked*: their bytes are dropped in
-//! the kernel, the first and the last record are opened, and the last one's sequence number proves
-//! how many came between (see the module `receive`). Three things stay apart: what an operation is
-//! ([`Operation`]), when the next one starts ([`Arrival`]), and when all of it stops ([`Stop`]).
-//! What is asked for is a [`Url`], or a [`Mix`] of objects at it.
+//! One thread per CPU (more where descriptors are few, see `descriptors`), epoll, one state machine
+//! per connection. After the handshake the traffic keys leave the TLS library, and the records of
+//! large bodies are *walked*: their bytes are dropped in the kernel, the first and the last record
+//! are opened, and the last one's sequence number proves how many came between (see the module
+//! `receive`). Three things are separate: what an operation is ([`Operation`]), when the next one
+//! starts ([`Arrival`]), and when the load stops. A [`Plan`] says these, and a [`Job`] at which server.
 //!
 //! The engine reports facts ([`Outcome`]); it judges none of them.
 
 mod advice;
 mod arrival;
-mod asks;
 mod coalescing;
 mod connection;
 mod context;
@@ -24,17 +22,17 @@ pub mod fuzzing;
 mod handshake;
 #[cfg(test)]
 mod hex;
-mod mix;
+mod job;
 mod outcome;
 mod plan;
 mod randomness;
 mod receive;
 mod record;
 mod recorder;
+mod requests;
 mod schedule;
 mod share;
 mod socket;
-mod url;
 mod window;
 mod worker;
 
@@ -42,8 +40,8 @@ pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, ProbeError, Progress, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
-pub use mix::{Mix, Portion};
+pub use job::{Job, PlanError, Trust};
+pub use objects::{AddressError, Mix, Portion, Url};
 pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
-pub use plan::{Close, KeyExchangeMode, Operation, Plan, PlanError, Receive, Stop, TlsPlan, Trust};
+pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use share::{OneIn, Percent};
-pub use url::{AddressError, Url};

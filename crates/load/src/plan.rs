@@ -1,60 +1,154 @@
-use std::fmt;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::str::FromStr;
+//! The description of a load. What `[load]` of a study says and what the flags of `toll load` say is
+//! read into one struct, [`Plan`]; a new option is a field of it.
 
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, ValueEnum};
 use cpus::CpuList;
-use tls::{Cipher, Group, KeyExchange, Mac, Suite, Version};
+use keys::{Conflict, Force, WrongValue};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, Suite, Version};
 use units::Nanos;
 
-use crate::{Arrival, Distribution, Mix, OneIn, Percent, Url};
+use crate::{Arrival, OneIn, Percent, Trust};
 
-/// All that the engine needs to know to load one server.
-#[derive(Debug, Clone)]
+/// What the clients of a load do. What is `None` is left open.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
-    /// What to ask for; its scheme decides between TLS and plain HTTP.
-    pub url: Url,
-    /// What to ask for instead of the URL's path, which is `/` then.
-    pub objects: Option<Mix>,
-    /// Where the server listens.
-    pub address: SocketAddr,
-    /// What to offer and to trust; unused where the scheme is `http`.
-    pub tls: TlsPlan,
-    /// What one operation is.
-    pub operation: Operation,
-    /// When the next one is meant to start.
-    pub arrival: Arrival,
-    /// How many connections are open at once, over all threads; at least 1. With an
-    /// [`Arrival::Open`] it is the most that are used.
-    pub connections: usize,
-    /// One thread runs on each of these CPUs, pinned.
+    /// One load thread is pinned to each.
+    // `toll load` has a flag of its own, whose default depends on the server's process.
+    #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
-    /// When to measure and when to end.
-    pub stop: Stop,
-    /// How bodies are received.
-    pub receive: Receive,
-    /// Which share of the responses is decrypted whole and compared, and which share of the
-    /// handshake signatures is verified.
-    pub verify: OneIn,
-    /// An operation that makes no progress for this long has stalled.
-    pub timeout: Nanos,
-    /// How long the load takes to grow before its warm-up, and to shrink behind its window; 0 is at
-    /// once. Connections come and go in turn; an open loop's rate grows and shrinks in a straight
-    /// line instead. A load that ends after a number of operations, or is stopped, does not shrink.
+
+    /// What makes the load: toll, or another program: wrk, ab, h2load or s_time (openssl s_time
+    /// -new, for handshakes). Both sides are accounted for as ever, but what the program counts is
+    /// its own word: toll verifies nothing then, and has no latencies
+    #[arg(long, value_name = "PROGRAM", default_value_t = Client::Toll, hide_possible_values = true)]
+    pub client: Client,
+
+    /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
+    /// kept connections)
+    #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true)]
+    pub operation: Operation,
+
+    /// Connections that are open at once; with an open loop, the most that are used
+    #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS)]
+    pub connections: usize,
+
+    /// The only TLS version to offer, 1.2 or 1.3; none is plain HTTP
+    /// [default: that of the suite, or both]
+    #[arg(long, value_name = "VERSION")]
+    pub tls: Option<OrPlain<Version>>,
+
+    /// The only cipher suite to offer, by its IANA or OpenSSL name; none is plain HTTP
+    /// [default: those of the client library]
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<OrPlain<&'static Suite>>,
+
+    /// The only group to offer for the key exchange: x25519, secp256r1, secp384r1 or
+    /// X25519MLKEM768 [default: one of the first three]
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<Group>,
+
+    /// Offer encrypt-then-MAC (RFC 7366) with a CBC suite [default: off]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    pub encrypt_then_mac: Option<bool>,
+
+    /// The client's part in the key exchange: fixed (one share, with static RSA one premaster secret,
+    /// for all handshakes, which spares the client work and leaves the server's as it is) or fresh
+    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub key_exchange: Option<KeyExchangeMode>,
+
+    /// The share of connections that resume a session, such as 70%. The server must give tickets,
+    /// or in TLS 1.2 keep sessions
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default())]
+    pub resumption: Percent,
+
+    /// How to receive bodies over TLS: walk (drop the records between the first and the last in
+    /// the kernel) or decrypt [default: walk]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub receive: Option<Receive>,
+
+    /// The share of responses to decrypt whole, and of signatures to verify [default: 1/64]
+    #[arg(long, value_name = "1/K")]
+    pub verify: Option<OneIn>,
+
+    /// When operations begin: closed (each connection as soon as its last answer is there),
+    /// "closed, think 5ms" (that long after it), poisson 2000/s or uniform 2000/s (at that rate,
+    /// whether or not answers come; latency counts from then), paced 4s (each connection every 4 s)
+    #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED)]
+    pub arrival: Arrival,
+
+    /// How long the load grows before the warm-up, connection by connection (an open loop: in its
+    /// rate), and shrinks again after the window
+    #[arg(long, value_name = "TIME", default_value_t = Nanos(0))]
     pub ramp: Nanos,
-    /// How connections are ended.
+
+    /// How long to load before the measured window begins; must be 0s with --client
+    /// [default: 1s; with --client 0s]
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<Nanos>,
+
+    /// How long to measure
+    #[arg(short, long, value_name = "TIME", default_value_t = DURATION)]
+    pub duration: Nanos,
+
+    /// An operation that makes no progress for this long has failed
+    #[arg(long, value_name = "TIME", default_value_t = TIMEOUT)]
+    pub timeout: Nanos,
+
+    /// How to end connections: fin, or rst (a reset, which leaves no TIME-WAIT at either side; with
+    /// one-request-per-connection the server is not asked to close then)
+    #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true)]
     pub close: Close,
-    /// What everything random follows from: equal plans load alike, so trials that are to be
-    /// independent need different ones.
-    pub seed: u64,
+
+    /// Accept the certificates in this PEM file [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+
+    /// Accept any certificate; signatures are still sampled
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+const CONNECTIONS: usize = 64;
+const VERIFY: OneIn = OneIn(NonZeroU32::new(64).unwrap());
+const WARMUP: Nanos = Nanos(1_000_000_000);
+const DURATION: Nanos = Nanos(10_000_000_000);
+const TIMEOUT: Nanos = Nanos(10_000_000_000);
+
+/// What makes a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Client {
+    /// The engine.
+    Toll,
+    /// wrk: many threads, requests.
+    Wrk,
+    /// ApacheBench: one thread, requests.
+    Ab,
+    /// h2load of nghttp2, told to speak HTTP/1.1: many threads, requests on kept connections.
+    H2load,
+    /// `openssl s_time -new`: one handshake after another.
+    STime,
 }
 
 /// What one operation is, from its start to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Operation {
     /// A connection with a full handshake and no request. It counts when the server has answered
     /// the client's close without an alert or a reset. In TLS 1.3 a server that closes without
-    /// having read the client's Finished cannot be told apart.
+    /// having read the client's Finished looks the same.
     Handshakes,
     /// A connection, its handshake, one request with `Connection: close`, the whole response.
     OneRequestPerConnection,
@@ -63,7 +157,9 @@ pub enum Operation {
 }
 
 /// How bodies are received over TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Receive {
     /// Drop records in the kernel; open the first and the last.
     Walk,
@@ -72,7 +168,9 @@ pub enum Receive {
 }
 
 /// How the client takes part in the key exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum KeyExchangeMode {
     /// The client's share is the group's base point, so the shared secret is the server's own
     /// share: the server's work is unchanged, the client's is nil. With static RSA, which has no
@@ -83,7 +181,9 @@ pub enum KeyExchangeMode {
 }
 
 /// How the client ends its connections (RFC 9293, section 3.6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Close {
     /// By FIN. Where a connection carries one request, the server is asked to close, and waited for.
     Fin,
@@ -91,52 +191,6 @@ pub enum Close {
     /// once its response is complete, the connection is reset. After a handshake the server's close
     /// is awaited even so, for only that proves that it took the client's Finished.
     Rst,
-}
-
-/// When to measure and when to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// After a time: a warm-up that is not counted, then the measured window.
-    After {
-        /// Not counted.
-        warmup: Nanos,
-        /// The window.
-        duration: Nanos,
-    },
-    /// After so many operations, completed or failed, all counted.
-    Operations(u64),
-}
-
-/// What the client offers in its handshakes, and whom it trusts.
-#[derive(Debug, Clone)]
-pub struct TlsPlan {
-    /// The only version to offer; both where `None`.
-    pub version: Option<Version>,
-    /// The only suite to offer; those of the client library where `None`.
-    pub suite: Option<&'static Suite>,
-    /// The only group to offer.
-    pub group: Option<Group>,
-    /// `Fixed` where the suite's client library can, unless said otherwise.
-    pub key_exchange: Option<KeyExchangeMode>,
-    /// Whether to offer encrypt-then-MAC (RFC 7366), which is only there for CBC suites; it is not
-    /// offered where `None`.
-    pub encrypt_then_mac: Option<bool>,
-    /// How many of the handshakes resume an earlier session, as far as one is at hand; by tickets
-    /// (RFC 8446, section 2.2; RFC 5077), in TLS 1.2 also by session identifier.
-    pub resumption: Percent,
-    /// Whose certificates are accepted.
-    pub trust: Trust,
-}
-
-/// Whose certificates are accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
-    /// Any certificate; signatures are still sampled.
-    Anyone,
-    /// The system's certificate authorities.
-    System,
-    /// The certificates in this PEM file.
-    File(PathBuf),
 }
 
 /// Which client library makes a plan's handshakes.
@@ -148,105 +202,51 @@ pub(crate) enum Stack {
     OpenSsl,
 }
 
-/// A plan that contradicts itself; one line that says what and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(pub(crate) String);
+/// More connections than any machine here has memory and descriptors for.
+const MOST_CONNECTIONS: usize = 1_000_000;
 
 /// The longest load, a day.
 pub(crate) const LONGEST: Nanos = Nanos(86_400_000_000_000);
 
-/// More connections than any machine here has memory and descriptors for.
-const MOST_CONNECTIONS: usize = 1_000_000;
-
-impl Plan {
-    /// # Errors
-    /// Where parts of the plan contradict each other.
-    pub fn check(&self) -> Result<(), PlanError> {
-        let error = |message: String| Err(PlanError(message));
-        if self.connections == 0 {
-            return error("0 connections load nothing; give at least 1".into());
-        }
-        if self.connections > MOST_CONNECTIONS {
-            return error(format!(
-                "{} connections are too many; give at most {MOST_CONNECTIONS}",
-                self.connections
-            ));
-        }
-        if let Stop::After { duration: Nanos(0), .. } = self.stop {
-            return error("a window of 0s measures nothing; give a duration such as 10s".into());
-        }
-        if let Stop::After { warmup, duration } = self.stop
-            && (self.ramp.0.saturating_mul(2).saturating_add(warmup.0).saturating_add(duration.0)
-                > LONGEST.0)
-        {
-            return error(format!("a load lasts {LONGEST} at most; give a shorter duration"));
-        }
-        if self.timeout == Nanos(0) {
-            return error("a time limit of 0s fails everything; give one such as 10s".into());
-        }
-        self.arrival.check().map_err(PlanError)?;
-        if let Some(objects) = &self.objects {
-            if self.operation == Operation::Handshakes {
-                return error(format!("handshakes ask for nothing; leave --object {objects} out"));
-            }
-            if self.url.path() != "/" {
-                return error(format!(
-                    "{} names an object, and --object {objects} too; leave the URL's path out, or \
-                     --object",
-                    self.url
-                ));
-            }
-        }
-        if !self.url.is_tls() {
-            if self.operation == Operation::Handshakes {
-                return error(format!("{} has no handshakes; give an https:// URL", self.url));
-            }
-            return self.tls.check_absent(&self.url);
-        }
-        self.tls.check()
-    }
-}
-
-impl Plan {
-    /// Whether anything of it follows from the seed.
-    #[must_use]
-    pub fn is_random(&self) -> bool {
-        let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
-        is_mixed
-            || matches!(self.arrival, Arrival::Open { distribution: Distribution::Poisson, .. })
-    }
-
-    /// The paths that are asked for, in the order of the plan's objects.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        let alone = self.objects.is_none().then(|| self.url.path());
-        let mixed = self.objects.iter().flat_map(Mix::portions);
-        alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
-    }
-}
-
-impl TlsPlan {
-    /// Offers everything, with the system's certificate authorities.
-    #[must_use]
-    pub fn any() -> Self {
+impl Default for Plan {
+    fn default() -> Self {
         Self {
-            version: None,
+            cpus: CpuList::from(0),
+            client: Client::Toll,
+            operation: Operation::Requests,
+            connections: CONNECTIONS,
+            tls: None,
             suite: None,
             group: None,
-            key_exchange: None,
             encrypt_then_mac: None,
+            key_exchange: None,
             resumption: Percent::default(),
-            trust: Trust::System,
+            receive: None,
+            verify: None,
+            arrival: Arrival::CLOSED,
+            ramp: Nanos(0),
+            warmup: None,
+            duration: DURATION,
+            timeout: TIMEOUT,
+            close: Close::Fin,
+            ca: None,
+            insecure: false,
         }
     }
+}
 
-    pub(crate) fn stack(&self) -> Stack {
-        match self.suite {
-            Some(suite) if suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa => {
-                Stack::OpenSsl
-            }
-            _ => Stack::Rustls,
-        }
+/// What follows where something is left open.
+impl Plan {
+    /// Whether it asks for HTTP without TLS.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.tls == Some(OrPlain::Plain) || self.suite == Some(OrPlain::Plain)
+    }
+
+    /// The only suite to offer.
+    #[must_use]
+    pub fn only_suite(&self) -> Option<&'static Suite> {
+        self.suite.and_then(OrPlain::tls)
     }
 
     /// The only version that can be negotiated: the one that is asked for, or that of the only suite
@@ -254,230 +254,249 @@ impl TlsPlan {
     #[must_use]
     pub fn only_version(&self) -> Option<Version> {
         let of_group = self.group.filter(|group| group.is_of_tls13_only()).map(|_| Version::Tls13);
-        self.version.or(self.suite.map(Suite::version)).or(of_group)
+        self.asked_version().or(of_group)
     }
 
-    /// How the client will take part in the key exchange.
+    /// The version that is asked for, or that of the suite.
     #[must_use]
-    pub fn effective_key_exchange(&self) -> KeyExchangeMode {
+    pub fn asked_version(&self) -> Option<Version> {
+        self.tls.and_then(OrPlain::tls).or(self.only_suite().map(Suite::version))
+    }
+
+    /// How the client takes part in the key exchange.
+    #[must_use]
+    pub fn key_exchange(&self) -> KeyExchangeMode {
         self.key_exchange.unwrap_or(match self.can_be_fixed() {
             true => KeyExchangeMode::Fixed,
             false => KeyExchangeMode::Fresh,
         })
     }
 
-    /// Whether the key exchange can be fixed: not that of the ECDHE suites that go through OpenSSL.
-    fn can_be_fixed(&self) -> bool {
-        let is_static_rsa = self.suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
-        self.stack() == Stack::Rustls || is_static_rsa
+    /// Whose certificates are accepted, where it says so.
+    #[must_use]
+    pub fn trust(&self) -> Option<Trust> {
+        match (&self.ca, self.insecure) {
+            (_, true) => Some(Trust::Anyone),
+            (Some(file), false) => Some(Trust::File(file.clone())),
+            (None, false) => None,
+        }
     }
 
-    /// The flags that ask for something of TLS.
+    /// How bodies are received.
+    #[must_use]
+    pub fn receive(&self) -> Receive {
+        self.receive.unwrap_or(match self.client {
+            Client::Toll => Receive::Walk,
+            _ => Receive::Decrypt,
+        })
+    }
+
+    /// Which share of the responses is decrypted whole and compared, and which share of the
+    /// handshake signatures is verified.
+    #[must_use]
+    pub fn verify(&self) -> OneIn {
+        self.verify.unwrap_or(VERIFY)
+    }
+
+    /// How long to load before the window.
+    #[must_use]
+    pub fn warmup(&self) -> Nanos {
+        self.warmup.unwrap_or(match self.client {
+            Client::Toll => WARMUP,
+            _ => Nanos(0),
+        })
+    }
+
+    /// The same with what follows from other keys written out.
+    #[must_use]
+    pub fn settled(self) -> Self {
+        let (tls, suite) = match self.is_plain() {
+            true => (Some(OrPlain::Plain), None),
+            false => (self.asked_version().map(OrPlain::Tls), self.suite),
+        };
+        if self.client != Client::Toll {
+            return Self { tls, suite, ..self };
+        }
+        let (receive, verify) = (Some(self.receive()), Some(self.verify()));
+        Self { tls, suite, receive, verify, warmup: Some(self.warmup()), ..self }
+    }
+
+    /// The keys that ask for something of TLS.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &'static str> {
         let asked = [
-            (self.version.is_some(), "--tls"),
-            (self.suite.is_some(), "--suite"),
-            (self.group.is_some(), "--group"),
-            (self.key_exchange.is_some(), "--key-exchange"),
-            (self.encrypt_then_mac.is_some(), "--encrypt-then-mac"),
-            (self.resumption > Percent::default(), "--resumption"),
+            (self.tls.is_some(), "tls"),
+            (self.suite.is_some(), "suite"),
+            (self.group.is_some(), "group"),
+            (self.key_exchange.is_some(), "key-exchange"),
+            (self.encrypt_then_mac.is_some(), "encrypt-then-mac"),
+            (self.resumption != Percent::default(), "resumption"),
         ];
-        asked.into_iter().filter_map(|(is_asked, flag)| is_asked.then_some(flag))
+        asked.into_iter().filter_map(|(is_asked, key)| is_asked.then_some(key))
     }
 
-    fn check_absent(&self, url: &Url) -> Result<(), PlanError> {
-        match self.asked().next() {
-            Some(flag) => Err(PlanError(format!(
-                "{flag} asks for TLS, but {url} is plain HTTP; give an https:// URL or leave {flag} out"
-            ))),
-            None => Ok(()),
+    pub(crate) fn stack(&self) -> Stack {
+        match self.only_suite() {
+            Some(suite) if suite.mac != Mac::Aead || suite.key_exchange == KeyExchange::Rsa => {
+                Stack::OpenSsl
+            }
+            _ => Stack::Rustls,
         }
     }
 
-    fn check(&self) -> Result<(), PlanError> {
-        let error = |message: String| Err(PlanError(message));
+    /// Whether the key exchange can be fixed: not that of the ECDHE suites that go through OpenSSL.
+    fn can_be_fixed(&self) -> bool {
+        let is_static_rsa =
+            self.only_suite().is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
+        self.stack() == Stack::Rustls || is_static_rsa
+    }
+}
+
+impl Plan {
+    /// # Errors
+    /// A value that no load can have.
+    pub fn check(&self) -> Result<(), WrongValue> {
+        let wrong = |key, why: &str| Err(WrongValue { key, why: why.to_owned() });
+        if self.connections == 0 {
+            return wrong("connections", "0 connections load nothing; give at least 1");
+        }
+        if self.connections > MOST_CONNECTIONS {
+            let connections = self.connections;
+            let why =
+                format!("{connections} connections are too many; give at most {MOST_CONNECTIONS}");
+            return Err(WrongValue { key: "connections", why });
+        }
+        if self.duration == Nanos(0) {
+            return wrong("duration", "a window of 0s measures nothing; give one such as 10s");
+        }
+        let times = [self.ramp, self.ramp, self.warmup(), self.duration];
+        if times.iter().fold(0u64, |sum, time| sum.saturating_add(time.0)) > LONGEST.0 {
+            let why = format!("a load lasts {LONGEST} at most; give a shorter duration");
+            return Err(WrongValue { key: "duration", why });
+        }
+        if self.timeout == Nanos(0) {
+            return wrong("timeout", "a time limit of 0s fails everything; give one such as 10s");
+        }
+        self.arrival.check().map_err(|why| WrongValue { key: "arrival", why })
+    }
+
+    /// The keys that do not go together.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let mut found = Vec::new();
+        if self.insecure && self.ca.is_some() {
+            found.push(Conflict {
+                cause: "insecure",
+                why: "trusts any certificate".to_owned(),
+                key: "ca",
+                force: Force::Contradiction,
+            });
+        }
+        self.conflicts_of_client(&mut found);
+        if self.is_plain() {
+            self.conflicts_of_plain_http(&mut found);
+        } else {
+            self.conflicts_of_tls(&mut found);
+        }
+        found
+    }
+
+    /// Other programs have one way of doing most things.
+    fn conflicts_of_client(&self, found: &mut Vec<Conflict>) {
+        if self.client == Client::Toll {
+            return;
+        }
+        let is_fixed = self.key_exchange == Some(KeyExchangeMode::Fixed);
+        for (is_wrong, key, why) in [
+            (is_fixed, "key-exchange", "makes fresh keys"),
+            (
+                self.resumption != Percent::default(),
+                "resumption",
+                "resumes no share of its sessions",
+            ),
+            (
+                self.encrypt_then_mac.is_some(),
+                "encrypt-then-mac",
+                "offers encrypt-then-MAC wherever it can, so that the server decides",
+            ),
+            (self.arrival != Arrival::CLOSED, "arrival", "asks again as soon as it has its answer"),
+            (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
+            (self.close != Close::Fin, "close", "closes in its own way"),
+            (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
+            (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
+            (self.verify.is_some(), "verify", "verifies nothing"),
+        ] {
+            if is_wrong {
+                let why = why.to_owned();
+                found.push(Conflict { cause: "client", why, key, force: Force::Useless });
+            }
+        }
+    }
+
+    fn conflicts_of_plain_http(&self, found: &mut Vec<Conflict>) {
+        let is_tls = self.tls.and_then(OrPlain::tls).is_some();
+        let is_handshakes = self.operation == Operation::Handshakes;
+        let rules = [
+            (is_tls, "tls", Force::Opposite),
+            (self.only_suite().is_some(), "suite", Force::Opposite),
+            (self.group.is_some(), "group", Force::Useless),
+            (self.encrypt_then_mac.is_some(), "encrypt-then-mac", Force::Useless),
+            (self.key_exchange.is_some(), "key-exchange", Force::Useless),
+            (self.resumption != Percent::default(), "resumption", Force::Useless),
+            (is_handshakes, "operation", Force::Contradiction),
+        ];
+        let causes = [
+            ("tls", self.tls == Some(OrPlain::Plain)),
+            ("suite", self.suite == Some(OrPlain::Plain)),
+        ];
+        for (cause, _) in causes.into_iter().filter(|(_, is_plain)| *is_plain) {
+            for (_, key, force) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
+                found.push(Conflict { cause, why: "is plain HTTP".to_owned(), key, force });
+            }
+        }
+    }
+
+    fn conflicts_of_tls(&self, found: &mut Vec<Conflict>) {
+        let suite = self.only_suite();
+        let mut add = |cause, why: &str, key, force| {
+            found.push(Conflict { cause, why: why.to_owned(), key, force });
+        };
+        let asked = self.tls.and_then(OrPlain::tls);
+        if let (Some(version), Some(suite)) = (asked, suite)
+            && version != suite.version()
+        {
+            let why = format!("is a suite of {}", suite.version());
+            add("suite", &why, "tls", Force::Contradiction);
+        }
+        let is_static_rsa = suite.is_some_and(|suite| suite.key_exchange == KeyExchange::Rsa);
+        if is_static_rsa && self.group.is_some() {
+            add("suite", "has no key exchange by group", "group", Force::Useless);
+        } else if self.group.is_some_and(Group::is_of_tls13_only) {
+            const WHY: &str = "is of TLS 1.2, which has no such group";
+            match (suite.map(Suite::version), asked) {
+                (Some(Version::Tls12), _) => add("suite", WHY, "group", Force::Useless),
+                (None, Some(Version::Tls12)) => add("tls", WHY, "group", Force::Contradiction),
+                _ => {}
+            }
+        }
         let is_cbc =
-            self.suite.is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
-        if let (Some(version), Some(suite)) = (self.version, self.suite)
-            && suite.version() != version
-        {
-            return error(format!(
-                "{suite} is a suite of {}, but {version} was asked for; change --tls or --suite",
-                suite.version()
-            ));
-        }
-        if let (Some(suite), Some(group)) = (self.suite, self.group)
-            && suite.key_exchange == KeyExchange::Rsa
-        {
-            return error(format!(
-                "{suite} has no key exchange by group; leave --group {group} out"
-            ));
-        }
-        if let Some(group) = self.group
-            && group.is_of_tls13_only()
-            && self.only_version() == Some(Version::Tls12)
-        {
-            return error(format!(
-                "{group} is a group of TLS 1.3, but TLS 1.2 was asked for; change --group, or --tls and --suite"
-            ));
+            suite.is_some_and(|s| matches!(s.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc));
+        if self.encrypt_then_mac == Some(true) && !is_cbc {
+            const WHY: &str = "has no encrypt-then-MAC (only CBC suites such as AES128-SHA have)";
+            add("suite", WHY, "encrypt-then-mac", Force::Useless);
         }
         if self.key_exchange == Some(KeyExchangeMode::Fixed) && !self.can_be_fixed() {
-            return error(format!(
-                "{} goes through OpenSSL, whose key exchange is always fresh; leave --key-exchange fixed out",
-                self.suite.map_or("this", |suite| suite.name)
-            ));
+            const WHY: &str = "goes through OpenSSL, whose key exchange is always fresh";
+            add("suite", WHY, "key-exchange", Force::Useless);
         }
-        if self.encrypt_then_mac == Some(true) && !is_cbc {
-            return error(
-                "encrypt-then-MAC exists only for CBC suites; name one with --suite, such as AES128-SHA"
-                    .into(),
-            );
-        }
-        Ok(())
     }
 }
-
-/// Names as users write them, for flags, study keys and the journal.
-macro_rules! named {
-    ($type:ty, $what:literal, { $($name:literal => $value:path),* $(,)? }) => {
-        impl FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($name => Ok($value),)*
-                    _ => Err(format!(
-                        concat!("`{}` is no ", $what, "; write one of: {}"),
-                        text,
-                        [$($name),*].join(", ")
-                    )),
-                }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $($value => $name,)*
-                })
-            }
-        }
-    };
-}
-
-named!(Operation, "operation", {
-    "handshakes" => Self::Handshakes,
-    "one-request-per-connection" => Self::OneRequestPerConnection,
-    "requests" => Self::Requests,
-});
-named!(Receive, "way to receive", {
-    "walk" => Self::Walk,
-    "decrypt" => Self::Decrypt,
-});
-named!(Close, "way to close", {
-    "fin" => Self::Fin,
-    "rst" => Self::Rst,
-});
-named!(KeyExchangeMode, "kind of key exchange", {
-    "fixed" => Self::Fixed,
-    "fresh" => Self::Fresh,
-});
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::num::NonZeroU32;
-
     use super::*;
 
-    pub(crate) fn plan(url: &str, tls: TlsPlan) -> Plan {
-        Plan {
-            url: url.parse().unwrap(),
-            objects: None,
-            address: "127.0.0.1:443".parse().unwrap(),
-            tls,
-            operation: Operation::Requests,
-            arrival: Arrival::CLOSED,
-            connections: 1,
-            cpus: CpuList::from(0),
-            stop: Stop::After { warmup: Nanos(0), duration: Nanos(1) },
-            receive: Receive::Walk,
-            verify: OneIn(NonZeroU32::MIN),
-            timeout: Nanos(1),
-            ramp: Nanos(0),
-            close: Close::Fin,
-            seed: 0,
-        }
-    }
-
-    fn message(url: &str, tls: TlsPlan) -> String {
-        plan(url, tls).check().unwrap_err().to_string()
-    }
-
-    #[test]
-    fn contradictions_say_what_to_change() {
-        let any = TlsPlan::any;
-        let https = "https://localhost/";
-        let cbc = Some(Suite::parse("AES128-SHA").unwrap());
-        assert!(plan(https, any()).check().is_ok());
-        assert!(
-            message(https, TlsPlan { version: Some(Version::Tls13), suite: cbc, ..any() })
-                .contains("is a suite of TLS 1.2, but TLS 1.3 was asked for")
-        );
-        assert!(
-            message(https, TlsPlan { group: Some(Group::X25519), suite: cbc, ..any() })
-                .contains("leave --group x25519 out")
-        );
-        let fixed = Some(KeyExchangeMode::Fixed);
-        let ephemeral = Some(Suite::parse("ECDHE-RSA-AES128-SHA").unwrap());
-        assert!(
-            message(https, TlsPlan { key_exchange: fixed, suite: ephemeral, ..any() })
-                .contains("always fresh")
-        );
-        assert!(plan(https, TlsPlan { key_exchange: fixed, suite: cbc, ..any() }).check().is_ok());
-        assert!(
-            message(https, TlsPlan { encrypt_then_mac: Some(true), ..any() })
-                .contains("only for CBC")
-        );
-        let hybrid = Some(Group::X25519MlKem768);
-        let tls12 = Some(Version::Tls12);
-        assert!(
-            message(https, TlsPlan { group: hybrid, version: tls12, ..any() })
-                .contains("X25519MLKEM768 is a group of TLS 1.3, but TLS 1.2 was asked for")
-        );
-        let aead = Some(Suite::parse("ECDHE-RSA-AES128-GCM-SHA256").unwrap());
-        assert!(plan(https, TlsPlan { group: hybrid, suite: aead, ..any() }).check().is_err());
-        assert_eq!(TlsPlan { group: hybrid, ..any() }.only_version(), Some(Version::Tls13));
-        assert!(
-            message("http://localhost/", TlsPlan { suite: cbc, ..any() })
-                .contains("--suite asks for TLS, but http://localhost/ is plain HTTP")
-        );
-        let resumption = "70%".parse().unwrap();
-        assert!(plan(https, TlsPlan { resumption, suite: cbc, ..any() }).check().is_ok());
-        assert!(
-            message("http://localhost/", TlsPlan { resumption, ..any() })
-                .contains("--resumption asks for TLS")
-        );
-        let mut handshakes = plan("http://localhost/", any());
-        handshakes.operation = Operation::Handshakes;
-        assert!(handshakes.check().unwrap_err().to_string().contains("has no handshakes"));
-        handshakes = plan(https, any());
-        handshakes.objects = "1KiB 90%, 1MiB 10%".parse().ok();
-        assert!(handshakes.check().is_ok() && handshakes.is_random());
-        assert_eq!(handshakes.paths().collect::<Vec<_>>(), ["/bytes/1KiB", "/bytes/1MiB"]);
-        let both = Plan { url: "https://localhost/x".parse().unwrap(), ..handshakes.clone() };
-        assert!(both.check().unwrap_err().to_string().contains("leave the URL's path out"));
-        handshakes.operation = Operation::Handshakes;
-        assert!(handshakes.check().unwrap_err().to_string().contains("handshakes ask for nothing"));
-        let crowd = |connections| Plan { connections, ..plan(https, any()) };
-        assert!(crowd(MOST_CONNECTIONS).check().is_ok());
-        assert!(
-            crowd(usize::MAX).check().unwrap_err().to_string().contains("give at most 1000000")
-        );
-        let mut hasty = plan(https, any());
-        hasty.arrival = Arrival::Paced { every: Nanos(0) };
-        assert!(
-            hasty.check().unwrap_err().to_string().contains("a pace of 0s is shorter than 1ms")
-        );
+    pub(crate) fn suite(name: &str) -> Option<OrPlain<&'static Suite>> {
+        Some(OrPlain::Tls(Suite::parse(name).unwrap()))
     }
 
     #[test]
@@ -490,17 +509,54 @@ pub(crate) mod tests {
             ("AES128-GCM-SHA256", Stack::OpenSsl, Fixed),
             ("AES128-SHA", Stack::OpenSsl, Fixed),
         ] {
-            let plan = TlsPlan { suite: Some(Suite::parse(name).unwrap()), ..TlsPlan::any() };
-            assert_eq!((plan.stack(), plan.effective_key_exchange()), (stack, key_exchange));
+            let plan = Plan { suite: suite(name), ..Plan::default() };
+            assert_eq!((plan.stack(), plan.key_exchange()), (stack, key_exchange));
         }
-        assert_eq!(TlsPlan::any().effective_key_exchange(), Fixed);
+        assert_eq!(Plan::default().key_exchange(), Fixed);
+        let hybrid = Plan { group: Some(Group::X25519MlKem768), ..Plan::default() };
+        assert_eq!(hybrid.only_version(), Some(Version::Tls13));
     }
 
     #[test]
-    fn names_are_read_and_written_alike() {
-        for name in ["handshakes", "one-request-per-connection", "requests"] {
-            assert_eq!(name.parse::<Operation>().unwrap().to_string(), name);
+    fn values_that_no_load_can_have_are_named_by_their_keys() {
+        let wrong = |plan: Plan| plan.check().unwrap_err().key;
+        let plan = Plan::default;
+        assert!(plan().check().is_ok());
+        assert_eq!(wrong(Plan { connections: 0, ..plan() }), "connections");
+        assert!(Plan { connections: MOST_CONNECTIONS, ..plan() }.check().is_ok());
+        assert_eq!(wrong(Plan { connections: usize::MAX, ..plan() }), "connections");
+        assert_eq!(wrong(Plan { duration: Nanos(0), ..plan() }), "duration");
+        assert_eq!(wrong(Plan { ramp: LONGEST, ..plan() }), "duration");
+        assert_eq!(wrong(Plan { timeout: Nanos(0), ..plan() }), "timeout");
+        let hasty = Plan { arrival: Arrival::Paced { every: Nanos(0) }, ..plan() }.check();
+        let why = hasty.unwrap_err().why;
+        assert!(why.contains("a pace of 0s is shorter than 1ms"), "{why}");
+    }
+
+    #[test]
+    fn other_programs_have_ways_of_their_own() {
+        let wrk = Plan { client: Client::Wrk, ..Plan::default() };
+        assert_eq!(wrk.conflicts(), []);
+        assert_eq!((wrk.receive(), wrk.warmup()), (Receive::Decrypt, Nanos(0)));
+        let walk = Plan { receive: Some(Receive::Walk), close: Close::Rst, ..wrk };
+        let conflicts = walk.conflicts();
+        let keys: Vec<_> = conflicts.iter().map(|conflict| conflict.key).collect();
+        assert_eq!(keys, ["close", "receive"]);
+        assert_eq!(
+            conflicts[0].sentence(|key| keys::flag(&walk, key)),
+            "--client wrk closes in its own way, which contradicts --close rst; leave one out"
+        );
+    }
+
+    #[test]
+    fn names_are_alike_on_the_command_line_and_in_files() {
+        for client in Client::value_variants() {
+            let name = client.to_string();
+            assert_eq!(Client::from_str(&name, false), Ok(*client));
+            assert_eq!(keys::values(&Plan { client: *client, ..Plan::default() })[1].1, name);
         }
-        assert!("walks".parse::<Receive>().unwrap_err().contains("walk, decrypt"));
+        for operation in Operation::value_variants() {
+            assert_eq!(Operation::from_str(&operation.to_string(), false), Ok(*operation));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Random bytes for handshakes and for the IVs of CBC records, drawn from the system many at a time.
 //!
-//! A handshake asks for some bytes three times (its random, a session identifier, the order of
-//! its extensions), a request with CBC for an IV, and each time would be a system call.
+//! A handshake needs random bytes three times (its random, a session identifier, the order of its
+//! extensions), and a request with CBC needs an IV. Each would cost a system call.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ pub(crate) struct Buffered;
 
 struct Drawn {
     bytes: [u8; DRAWN],
-    /// How many of `bytes` are not to be given out any more.
+    /// How many of `bytes` have been given out.
     used: usize,
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_bytes_are_given_twice_and_none_are_made_up() {
+    fn each_byte_is_given_out_once_and_in_order() {
         let mut drawn = Drawn::NOTHING;
         // Counts in fours, so that every four bytes are drawn once and none are 0.
         let mut count = 0u32;

@@ -1,4 +1,4 @@
-//! What a load thread records. Takes `now` as a value.
+//! What a load thread records. It reads no clock: `now` is an argument.
 
 use units::Nanos;
 
@@ -49,15 +49,16 @@ impl Recorder {
         Self { arrival, ..Self::default() }
     }
 
-    /// An operation begins.
+    /// Counts an operation that begins.
     pub(crate) fn begins(&mut self, window: &Window, times: Times) {
         self.arrivals.intended += u64::from(window.contains(times.intended));
-        // While the load shrinks, what came too late is begun all the same.
+        // While the load shrinks, operations whose intended start was earlier still begin.
         let is_late = window.has_seen(times.intended) && !window.has_seen(times.start);
         self.arrivals.waiting += u64::from(is_late);
     }
 
-    /// An operation that was meant to start then has not begun by the window's end.
+    /// Counts an operation that had not begun by the window's end; `intended` is when it was meant
+    /// to start.
     pub(crate) fn waits(&mut self, window: &Window, intended: u64) {
         self.arrivals.intended += u64::from(window.contains(intended));
         self.arrivals.waiting += 1;
@@ -65,7 +66,7 @@ impl Recorder {
         self.age(window.end(), Times::new(intended, intended));
     }
 
-    /// A connection stands; `Some` what TLS agreed on.
+    /// Counts an established connection; over TLS with what was negotiated.
     pub(crate) fn connected(
         &mut self,
         window: &Window,
@@ -84,7 +85,7 @@ impl Recorder {
         add_negotiated(&mut self.negotiated, established.negotiated, 1);
     }
 
-    /// An operation ended well; `Some` what it received.
+    /// Counts an operation that succeeded, and the response that it received, if any.
     pub(crate) fn completed(
         &mut self,
         window: &Window,
@@ -117,7 +118,7 @@ impl Recorder {
         }
     }
 
-    /// An operation failed, or a connection that carried none.
+    /// Counts a failed operation, or a failed connection without an operation.
     pub(crate) fn failed(
         &mut self,
         window: &Window,
@@ -141,18 +142,18 @@ impl Recorder {
         }
     }
 
-    /// Body bytes of the window whose place in their response is proven.
+    /// Counts proven body bytes of the window.
     pub(crate) fn proven(&mut self, body: u64, opened: u64) {
         self.bytes.body += body;
         self.bytes.opened += opened;
     }
 
-    /// Body bytes of the window that will not be proven any more.
+    /// Counts body bytes of the window that can no longer be proven.
     pub(crate) fn unproven(&mut self, body: u64) {
         self.bytes.unproven += body;
     }
 
-    /// An operation was under way when the window ended.
+    /// Counts an operation under way when the window ended.
     pub(crate) fn in_flight(&mut self, window: &Window, times: Times) {
         self.judge_deadline(window, times.intended, None);
         if window.has_seen(times.start) {
@@ -161,12 +162,12 @@ impl Recorder {
         }
     }
 
-    /// A connection did not stand yet when the window ended.
+    /// Counts a connection that was not established when the window ended.
     pub(crate) fn connecting(&mut self, window: &Window, start: u64) {
         record(&mut self.under_way.connect, window.end(), start);
     }
 
-    /// How long an operation had taken by then that had not ended.
+    /// Records how long an operation under way had taken by `now`.
     fn age(&mut self, now: u64, times: Times) {
         record(&mut self.under_way.whole, now, times.intended);
         match times.first_byte {
@@ -177,8 +178,8 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation that was not over by its deadline, where that lies in the window.
-    /// `over` is when it ended; `None` where it had not by the window's end.
+    /// Counts an operation that missed its deadline, where that lies in the window. `over` is when
+    /// it ended; `None` where it had not by the window's end.
     fn judge_deadline(&mut self, window: &Window, intended: u64, over: Option<u64>) {
         let Some(limit) = self.arrival.deadline() else { return };
         let deadline = intended.saturating_add(limit.0);
@@ -186,7 +187,7 @@ impl Recorder {
         self.arrivals.deadline_misses += u64::from(is_missed);
     }
 
-    /// The thread leaves its sockets alone for so long, or less.
+    /// Notes that the thread pauses for this long, or less.
     pub(crate) fn paused(&mut self, window: &Window, now: u64, pause: Nanos) {
         if window.contains(now) {
             self.latencies.coalescing = self.latencies.coalescing.max(pause);
@@ -225,7 +226,7 @@ impl Recorder {
         self.verified.unauthentic += other.verified.unauthentic;
     }
 
-    /// A thread is gone with all that it recorded.
+    /// Notes that a thread was lost with all that it recorded.
     pub(crate) fn lost_thread(&mut self, why: &str) {
         self.lost.push(why.to_owned());
     }
@@ -260,7 +261,7 @@ fn add_object(list: &mut Vec<u64>, object: usize, count: u64) {
     list[object] += count;
 }
 
-/// There are few different ones, so a list is searched faster than a map.
+/// There are few distinct entries, so a list is searched faster than a map.
 fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, count: u64) {
     match list.iter_mut().find(|(known, _)| *known == negotiated) {
         Some((_, known)) => *known += count,
@@ -271,7 +272,7 @@ fn add_negotiated(list: &mut Vec<(Negotiated, u64)>, negotiated: Negotiated, cou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stop;
+    use crate::job::Stop;
     use proptest::prelude::*;
     use units::Nanos;
 
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_operations_ends_the_window_with_the_last() {
+    fn the_last_of_a_fixed_number_of_operations_ends_the_window() {
         let window = Window::new(Stop::Operations(2), Nanos(0));
         let mut recorder = Recorder::default();
         recorder.failed(&window, 5, None, Failure::new(ErrorKind::Alert, ""));
@@ -323,7 +324,7 @@ mod tests {
     fn threads_that_end_operations_at_the_same_time_count_no_more_than_asked() {
         let window = Window::new(Stop::Operations(3), Nanos(0));
         let mut recorders = [Recorder::default(), Recorder::default()];
-        // All within the window, for no end has been noticed: their times are equal or earlier.
+        // All are within the window: their times are not later than its end.
         for now in [9, 9, 8, 7, 6] {
             for recorder in &mut recorders {
                 recorder.completed(&window, now, Times::default(), None);
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_count_where_they_were_meant_to_be() {
+    fn arrivals_count_by_their_intended_start() {
         let window = window(100, 200);
         let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
         // The third begins after the window's end, the fourth was meant for then.
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_behind_the_window_is_no_part_of_it() {
+    fn an_operation_that_begins_after_the_window_is_not_counted() {
         let stop = Stop::After { warmup: Nanos(0), duration: Nanos(200) };
         let window = Window::new(stop, Nanos(100));
         let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
@@ -395,12 +396,12 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_of_the_window_is_missed_by_what_is_not_over_then() {
+    fn an_operation_still_under_way_at_its_deadline_misses_it() {
         let every = 10_000_000;
         let window = window(10 * every, 10 * every);
-        let misses = |tell: &dyn Fn(&mut Recorder)| {
+        let misses = |record: &dyn Fn(&mut Recorder)| {
             let mut recorder = Recorder::new("paced 10ms".parse().unwrap());
-            tell(&mut recorder);
+            record(&mut recorder);
             recorder.into_outcome(&window).arrivals.deadline_misses
         };
         let times = |intended| Times::new(intended, intended);
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_at_the_end_is_told_by_its_age_and_by_what_it_waits_for() {
+    fn operations_under_way_at_the_end_are_recorded_by_age_and_by_what_they_wait_for() {
         let window = window(0, 100_000_000);
         let mut recorder = Recorder::new("uniform 10/s".parse().unwrap());
         let begun = Times { first_byte: Some(50_000_000), ..Times::new(30_000_000, 40_000_000) };

@@ -4,12 +4,26 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
 /// Hundredths, from `0%` to `100%`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    DeserializeFromStr,
+    SerializeDisplay,
+)]
 pub struct Percent(u8);
 
 /// One in `K`, written `1/64`; `1/1` is all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct OneIn(pub NonZeroU32);
 
 impl Percent {
@@ -51,7 +65,7 @@ impl FromStr for OneIn {
         text.strip_prefix("1/")
             .and_then(|k| k.parse().ok())
             .map(Self)
-            .ok_or_else(|| format!("`{text}` is no share of one; write 1/64, or 1/1 for all"))
+            .ok_or_else(|| format!("`{text}` is not a sampling rate; write 1/64, or 1/1 for all"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Client sockets: connect without waiting, drop bytes in the kernel, wake late.
+//! Nonblocking client sockets that drop bytes in the kernel and wake the thread late.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,13 +13,13 @@ use crate::failure::{ErrorKind, Failure};
 /// One end of a TCP connection that never blocks.
 pub(crate) struct Socket {
     socket: socket2::Socket,
-    /// Connections that it has had, this one included.
+    /// How many connections the socket has had, including this one.
     connections: u16,
 }
 
-/// What came of an attempt to move bytes.
+/// The result of an attempt to send or receive.
 pub(crate) enum Moved {
-    /// So many bytes; at least one.
+    /// The number of bytes moved, at least one.
     Bytes(usize),
     /// None can move now.
     Blocked,
@@ -27,24 +27,24 @@ pub(crate) enum Moved {
     End,
 }
 
-/// What connections are for, which decides on what their sockets need.
+/// What connections are used for; it decides how their sockets are set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     /// One exchange, in which this side speaks first and never twice in a row.
     Once,
-    /// Whatever comes, whenever it comes.
+    /// Any number of exchanges.
     Kept,
 }
 
-/// Connections that a socket has before another takes its place, from another source address: few
-/// enough for the ports of one address, so many that a new socket is a rare cost.
+/// After this many connections a socket is replaced by one with another source address. It is few
+/// enough for the ports of one address, and enough to make new sockets rare.
 const MOST_CONNECTIONS: u16 = 100;
 
 impl Socket {
-    /// Starts to connect; says whether that was completed at once.
+    /// Starts to connect; the flag says whether the connection was established at once.
     ///
-    /// `source` spreads connections over addresses, since one has fewer than 64 Ki ports. With
-    /// [`Close::Rst`] the socket resets its connection when it is dropped.
+    /// `source` spreads connections over addresses, since one address has fewer than 64 Ki ports.
+    /// With [`Close::Rst`] the socket resets its connection when it is dropped.
     pub(crate) fn connect(
         address: SocketAddr,
         source: Option<Ipv4Addr>,
@@ -56,7 +56,8 @@ impl Socket {
         let socket = socket2::Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))
             .map_err(failed)?;
         if usage == Use::Kept {
-            // Where sides take turns nothing unacknowledged is ever ahead of what is sent.
+            // Where the sides take turns, Nagle's algorithm never delays anything: all that was
+            // sent is acknowledged.
             socket.set_tcp_nodelay(true).map_err(failed)?;
         }
         if let Some(source) = source {
@@ -66,7 +67,7 @@ impl Socket {
             socket.bind(&SocketAddr::new(IpAddr::V4(source), 0).into()).map_err(failed)?;
         }
         if close == Close::Rst {
-            // A close that lingers for no time is a reset (socket(7), `SO_LINGER`).
+            // A close with a linger time of 0 sends a reset (socket(7), `SO_LINGER`).
             socket.set_linger(Some(Duration::ZERO)).map_err(failed)?;
         }
         let socket = Self { socket, connections: 1 };
@@ -74,14 +75,14 @@ impl Socket {
         Ok((socket, is_connected))
     }
 
-    /// The same for a socket that [`Self::end`] gave back: from its source address, and another of
-    /// its ports. To make a new one, and watch it, costs several times as much.
+    /// The same for a socket that [`Self::end`] returned: it keeps its source address and gets
+    /// another port. To make and watch a new socket costs several times as much.
     pub(crate) fn connect_again(
         mut self,
         address: SocketAddr,
         usage: Use,
     ) -> Result<(Self, bool), Failure> {
-        // What is left of the last connection goes (connect(2), AF_UNSPEC).
+        // This dissolves the last connection (connect(2), AF_UNSPEC).
         rustix::net::connect_unspec(&self.socket)
             .map_err(|error| connect_failure(&error.into()))?;
         self.connections += 1;
@@ -91,17 +92,16 @@ impl Socket {
 
     fn start(&self, address: SocketAddr, usage: Use) -> Result<bool, Failure> {
         if usage == Use::Once {
-            // The ACK of the server's SYN comes with the first bytes that are sent, at once, and
-            // that of its answer with the next, instead of in segments of their own (tcp(7),
-            // TCP_QUICKACK). A kernel that refuses sends more segments.
+            // Acknowledgements then travel with the data that is sent, not in separate segments
+            // (tcp(7), TCP_QUICKACK). If the kernel refuses, it only sends more segments.
             let _ = set_option(&self.socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0);
         }
         let address = address.into();
         match self.socket.connect(&address) {
             Ok(()) => Ok(true),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
-                // A server on this machine has often answered within the first call, which does
-                // not say so. To ask again costs less than to wait for what has already happened.
+                // On one machine the connection is often established during the first call, which
+                // does not report that. A second call costs less than a wait for an event.
                 match self.socket.connect(&address) {
                     Ok(()) => Ok(true),
                     Err(error) if is_under_way(&error) => Ok(false),
@@ -112,11 +112,11 @@ impl Socket {
         }
     }
 
-    /// Announces the end of this side; the socket, if the kernel needs it no more for this
-    /// connection, because the other side has ended too and acknowledged all.
+    /// Ends this side. Returns the socket for reuse if the connection is over: the other side has
+    /// ended too and acknowledged all.
     pub(crate) fn end(self) -> Option<Self> {
-        // Who shuts down a connection that is no more is told so; on one machine the
-        // acknowledgement comes within the first call.
+        // `shutdown` fails with ENOTCONN once the connection is over. On one machine the
+        // acknowledgement comes during the first call, so the second one sees it.
         let is_over = || {
             let result = self.socket.shutdown(std::net::Shutdown::Write);
             result.is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
@@ -124,7 +124,7 @@ impl Socket {
         (self.connections < MOST_CONNECTIONS && (is_over() || is_over())).then_some(self)
     }
 
-    /// After the socket became writable: whether the connection stands.
+    /// After the socket became writable: whether the connection is established.
     pub(crate) fn connected(&self) -> Result<(), Failure> {
         match self.socket.take_error() {
             Ok(None) => Ok(()),
@@ -141,7 +141,7 @@ impl Socket {
         moved(count)
     }
 
-    /// Drops up to `count` received bytes in the kernel, uncopied (tcp(7), `MSG_TRUNC`).
+    /// Drops up to `count` received bytes in the kernel without a copy (tcp(7), `MSG_TRUNC`).
     pub(crate) fn skip(&self, count: u64) -> Result<Moved, Failure> {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 30);
         // SAFETY: with MSG_TRUNC the kernel writes nothing for a TCP socket, so no buffer is needed.
@@ -151,13 +151,13 @@ impl Socket {
         moved(count)
     }
 
-    /// Sends what the socket takes now.
+    /// Sends as much as fits in the socket's buffer.
     pub(crate) fn send(&self, bytes: &[u8]) -> Result<Moved, Failure> {
         self.send_with(bytes, 0)
     }
 
-    /// The same, but holds back what does not fill a segment: [`Self::shutdown_send`] is to follow
-    /// and takes it along (tcp(7), `MSG_MORE`).
+    /// The same, but the kernel holds back a partial segment: the FIN of [`Self::shutdown_send`],
+    /// which must follow, goes out in it (tcp(7), `MSG_MORE`).
     pub(crate) fn send_last(&self, bytes: &[u8]) -> Result<Moved, Failure> {
         self.send_with(bytes, libc::MSG_MORE)
     }
@@ -171,13 +171,14 @@ impl Socket {
         moved(count)
     }
 
-    /// Wakes only when so many bytes have come, or the end. A failure is harmless: it wakes early.
+    /// Wakes only when this many bytes have come, or the end of stream. A failure is harmless: the
+    /// thread wakes early.
     pub(crate) fn set_low_water(&self, bytes: u32) {
         let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
         let _ = set_option(&self.socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes);
     }
 
-    /// Sends no more. The peer reads an end.
+    /// Ends this side of the stream.
     pub(crate) fn shutdown_send(&self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
@@ -222,13 +223,13 @@ fn moved(count: isize) -> Result<Moved, Failure> {
     }
 }
 
-/// Whether an attempt to connect goes on (connect(2)).
+/// Whether an attempt to connect is still under way (connect(2)).
 fn is_under_way(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EALREADY | libc::EINPROGRESS))
         || error.kind() == io::ErrorKind::Interrupted
 }
 
-/// What ended a connection that stood.
+/// Why an established connection ended.
 fn broken(error: &io::Error) -> Failure {
     let kind = match error.raw_os_error() {
         Some(libc::ETIMEDOUT) => ErrorKind::TimedOut,
@@ -285,7 +286,7 @@ mod tests {
         }
     }
 
-    /// The server's side of the next connection, once a byte has come, and the client's address.
+    /// The server's side of the next connection, after its first byte, and the client's address.
     fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
         let (mut stream, peer) = listener.accept().unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -303,7 +304,7 @@ mod tests {
     }
 
     /// The client's address of a connection that has ended, and its socket; `None` where the kernel
-    /// takes its time to acknowledge the end, as a busy one may.
+    /// has not acknowledged the end yet, as can happen on a busy machine.
     fn ended(listener: &TcpListener, socket: Socket) -> (SocketAddr, Option<Socket>) {
         send(&socket);
         let (mut stream, peer) = accept(listener);
@@ -314,7 +315,7 @@ mod tests {
         (peer, spare)
     }
 
-    /// The first result that is there.
+    /// The first result of repeated attempts.
     fn soon<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_whose_connection_is_over_makes_another() {
+    fn a_socket_is_reused_after_its_connection_is_over() {
         let (listener, address) = listener();
         let (first, spare) = soon(|| {
             let (peer, spare) = ended(&listener, connect(address, Use::Once));
@@ -349,12 +350,12 @@ mod tests {
         send(&socket);
         let (mut stream, _) = accept(&listener);
         assert!(socket.end().is_none());
-        // Its end has been announced all the same.
+        // The client's FIN was sent all the same.
         assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     }
 
     #[test]
-    fn a_socket_has_so_many_connections_and_no_more() {
+    fn a_socket_is_not_reused_beyond_its_limit_of_connections() {
         let (listener, address) = listener();
         let mut socket = connect(address, Use::Once);
         socket.connections = MOST_CONNECTIONS;
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn who_refuses_a_socket_that_was_used_before_is_told_as_ever() {
+    fn a_refusal_of_a_reused_socket_is_reported() {
         let (listener, address) = listener();
         let spare = soon(|| ended(&listener, connect(address, Use::Once)).1);
         drop(listener);
@@ -372,7 +373,7 @@ mod tests {
             Ok((socket, _)) => loop {
                 match socket.connected() {
                     Err(failure) => break failure,
-                    Ok(()) => assert!(Instant::now() < deadline, "nobody refuses"),
+                    Ok(()) => assert!(Instant::now() < deadline, "no refusal came"),
                 }
             },
         };
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_a_connection_is_named() {
+    fn the_cause_of_a_broken_connection_is_reported() {
         for (code, standing, connecting) in [
             (libc::ETIMEDOUT, ErrorKind::TimedOut, ErrorKind::ConnectTimeout),
             (libc::EHOSTUNREACH, ErrorKind::Unreachable, ErrorKind::Unreachable),
@@ -392,10 +393,10 @@ mod tests {
             assert_eq!(connect_failure(&error).kind, connecting, "{error}");
         }
         // The broadcast address of 127.0.0.0/8 takes no connections.
-        let nobody = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
-        let failure = Socket::connect(nobody, None, Use::Once, Close::Fin).err().unwrap();
+        let broadcast = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
+        let failure = Socket::connect(broadcast, None, Use::Once, Close::Fin).err().unwrap();
         assert_eq!(failure.kind, ErrorKind::Unreachable, "{}", failure.seen);
-        // Nothing can be sent behind this side's end.
+        // Nothing can be sent after this side's end.
         let (listener, address) = listener();
         let socket = connect(address, Use::Kept);
         let _peer = listener.accept().unwrap();
@@ -403,13 +404,13 @@ mod tests {
         assert_eq!(socket.send(b"?").err().unwrap().kind, ErrorKind::EarlyClose);
     }
 
-    /// Segments that the other side got up to the first byte, its SYN aside.
+    /// Segments that the server received up to the first byte, not counting the SYN.
     fn segments(usage: Use) -> u32 {
         let (listener, address) = listener();
         let socket = connect(address, usage);
         send(&socket);
         let (stream, _) = accept(&listener);
-        // SAFETY: all zeros are such a structure.
+        // SAFETY: all zeros are a valid value of this structure.
         let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
         let mut length = size_of_val(&info) as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes into `info`.
@@ -429,7 +430,7 @@ mod tests {
     #[test]
     fn the_last_ack_of_opening_comes_with_what_is_sent_once() {
         let kept = segments(Use::Kept);
-        // A client that is kept from sending for some time sends it by itself.
+        // A client that is delayed before it sends acknowledges by itself.
         soon(|| (segments(Use::Once) + 1 == kept).then_some(()));
     }
 }

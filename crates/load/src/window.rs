@@ -1,25 +1,25 @@
-//! The window within which a load counts what it does. Takes `now` as a value.
+//! The window within which a load is measured. It reads no clock: `now` is an argument.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use units::Nanos;
 
-use crate::Stop;
+use crate::job::Stop;
 
-/// When is counted, in ns since the load's start; shared by all its threads.
+/// The times of the window, in ns since the load's start; shared by all its threads.
 #[derive(Debug)]
 pub(crate) struct Window {
     start: u64,
     planned_end: u64,
     end: AtomicU64,
-    /// When nothing more is begun: later than the end where the load shrinks.
+    /// When no more operations begin: later than the window's end where the load ramps down.
     over: AtomicU64,
-    /// Operations that are still to be counted, where their number is the stop.
+    /// Operations still to be counted, where the load stops after a number of them.
     operations_left: Option<AtomicU64>,
 }
 
 impl Window {
-    /// `ramp` is how long the load grows before the warm-up and shrinks behind the window.
+    /// `ramp` is how long the load grows before the warm-up and shrinks after the window.
     pub(crate) fn new(stop: Stop, ramp: Nanos) -> Self {
         let (start, end, operations) = match stop {
             Stop::After { warmup, duration } => {
@@ -45,7 +45,7 @@ impl Window {
         self.end.load(Relaxed)
     }
 
-    /// When it is planned to end; `None` where that depends on what is done.
+    /// When the window is planned to end; `None` where a number of operations ends it.
     pub(crate) fn planned_end(&self) -> Option<u64> {
         self.operations_left.is_none().then_some(self.planned_end)
     }
@@ -60,29 +60,29 @@ impl Window {
         now >= self.over()
     }
 
-    /// Ends the load, and with it the window if that has not come to its end.
+    /// Ends the load, and the window if it is still open.
     pub(crate) fn close(&self, now: u64) {
         self.end.fetch_min(now, Relaxed);
         self.over.fetch_min(now, Relaxed);
     }
 
-    /// Whether what happens now counts.
+    /// Whether `now` is in the window.
     pub(crate) fn contains(&self, now: u64) -> bool {
         now >= self.start && now < self.end()
     }
 
-    /// Whether what ends now, and does not count, was under way when the window ended. That is so
-    /// as well for what comes second where another's end was the window's.
+    /// Whether an operation that ends now was under way when the window ended. An operation that
+    /// ends at the same time as the one that closed the window counts as under way too.
     pub(crate) fn is_past(&self, now: u64) -> bool {
         now >= self.start.min(self.end())
     }
 
-    /// Whether what began then was under way, or over, when the window ended.
+    /// Whether an operation that began at `start` did so before the window's end.
     pub(crate) fn has_seen(&self, start: u64) -> bool {
         start < self.end()
     }
 
-    /// How long it was, once over.
+    /// The length of the window, once it has ended.
     pub(crate) fn length(&self) -> Nanos {
         Nanos(self.end().saturating_sub(self.start))
     }
@@ -91,8 +91,9 @@ impl Window {
         self.operations_left.is_none() && self.end() < self.planned_end
     }
 
-    /// Whether an operation that ends now counts. Where their number is the stop, the window ends
-    /// with the last one, and one that another thread ends at the same time is one too many.
+    /// Whether an operation that ends now counts. Where the load stops after a number of
+    /// operations, the last one ends the window, and another that ends at the same time on another
+    /// thread no longer counts.
     pub(crate) fn admits_operation(&self, now: u64) -> bool {
         let Some(left) = &self.operations_left else { return self.contains(now) };
         if !self.contains(now) {
@@ -126,11 +127,11 @@ mod tests {
         assert_eq!((window.start(), window.end(), window.over()), (1100, 1300, 2300));
         assert!(!window.contains(1099) && window.contains(1100) && !window.contains(1300));
         assert!(!window.is_over(2299) && window.is_over(2300));
-        // Stopped while it shrinks, it ends at once, and the window stays whole.
+        // A load that is stopped while it ramps down ends at once, and its window is complete.
         window.close(1500);
         assert_eq!((window.over(), window.length()), (1500, Nanos(200)));
         assert!(!window.is_interrupted());
-        // Stopped before, it does not shrink.
+        // A load that is stopped earlier does not ramp down.
         let window = with_ramp(100, 200, 1000);
         window.close(1200);
         assert!(window.is_over(1200) && window.is_interrupted());

@@ -1,4 +1,4 @@
-//! One load thread: it begins operations when the schedule says so, and takes what sockets tell.
+//! One load thread: it begins operations as scheduled and handles the events of its sockets.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,29 +13,29 @@ use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
 use crate::window::Window;
-use crate::{Arrival, Operation, Plan};
+use crate::{Arrival, Job, Operation};
 
-/// How often is looked for what has taken too long, and how late an end is noticed at most, in ns.
+/// How often time limits are checked, and how late the load's end is noticed at most, in ns.
 const TICK: u64 = 20_000_000;
 
-/// Slots that are looked at in one tick. Of 50,000 each is looked at twice a second, which costs
-/// less than a hundredth of a CPU.
+/// Slots that are checked in one tick. Each of 50,000 slots is checked twice per second, which
+/// costs less than 1% of a CPU.
 const CHECKED_AT_ONCE: usize = 2048;
 
 /// How long a connection waits after a failure before its next operation, in ns.
 const BACK_OFF: u64 = 20_000_000;
 
-/// How long is waited for the proof of bytes under way when the window has ended, in ns.
+/// How long the thread waits for the proof of bytes under way after the window's end, in ns.
 const WIND_UP_LIMIT: u64 = 1_000_000_000;
 
-/// Operations that are begun, or connections opened, between two looks at those that are open.
+/// The most operations that are begun, or connections that are opened, between two polls.
 const BEGUN_AT_ONCE: usize = 32;
 
-/// Connections that a thread opens ahead at the same time: enough to keep a server busy, few
+/// How many connections a thread opens ahead at the same time: enough to keep a server busy, few
 /// enough for its accept queue.
 const OPENING_AT_ONCE: usize = 64;
 
-/// What a thread tells while it runs.
+/// What a thread publishes while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) completed: AtomicU64,
@@ -45,10 +45,10 @@ pub(crate) struct Counters {
 
 /// What a thread is given.
 pub(crate) struct Share<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) job: &'a Job,
     pub(crate) window: &'a Window,
     pub(crate) base: Instant,
-    /// Which part of the load is this thread's.
+    /// This thread's part of the load.
     pub(crate) part: Part,
     pub(crate) counters: &'a Counters,
 }
@@ -59,10 +59,11 @@ pub(crate) fn run(
     client: Option<&dyn Client>,
     recorder: Recorder,
 ) -> io::Result<Recorder> {
-    let Share { plan, window, base, part, counters } = *share;
+    let Share { job, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let context = Context::new(plan, window, client, recorder, part.thread, base, &mut scratch)?;
-    // Starts are late, and pauses longer, by up to 50 µs otherwise. A kernel that refuses makes them so.
+    let context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
+    // The default timer slack makes starts late and pauses longer by up to 50 µs. If the kernel
+    // refuses, it stays so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut worker = Worker::new(context, part);
     worker.load(counters)?;
@@ -77,17 +78,18 @@ struct Worker<'a> {
     schedule: Schedule,
     part: Part,
     joining: Joining,
-    /// The first slot that has not left the load as it shrinks.
+    /// The first slot that has not left the load during the ramp down.
     leaving: usize,
-    /// Slots that are free at this time or later; back-offs are equal, so the queue is in order.
+    /// Slots that back off, with the time until when; back-offs are equal, so the queue is in
+    /// order.
     resting: VecDeque<(u64, usize)>,
     next_tick: u64,
-    /// The slot that is checked next for what has taken too long.
+    /// The slot whose time limits are checked next.
     next_check: usize,
 }
 
-/// The slots that have not come into the load yet. Where their connections are opened ahead of their
-/// first operations, that is done for some at a time: as fast as the server can, and no faster.
+/// The slots that have not joined the load yet. Where connections are opened ahead of their first
+/// operations, only some are opened at a time, so that the server sets the pace.
 struct Joining {
     next: usize,
     slots: usize,
@@ -98,8 +100,8 @@ struct Joining {
 
 impl<'a> Worker<'a> {
     fn new(context: Context<'a>, part: Part) -> Self {
-        // Where operations have connections of their own there is nothing to open ahead, and in a
-        // closed loop that never rests the first operation opens its connection.
+        // Where each operation has its own connection there is nothing to open ahead. In a closed
+        // loop without think time the first operation opens the connection.
         let plan = context.plan;
         let is_ahead = plan.operation == Operation::Requests && plan.arrival != Arrival::CLOSED;
         Self {
@@ -129,8 +131,8 @@ impl<'a> Worker<'a> {
                 self.context.pause(self.under_way(), wake_at);
             }
             self.context.wait(&mut events, wake_at)?;
-            // Nothing else is begun before all are told: an event is of the connection that the
-            // slot had when it came.
+            // All events are handled before anything else begins: an event belongs to the
+            // connection that the slot had at that time.
             for ready in events.drain(..) {
                 let slot = ready.slot;
                 let after = self.slots[slot].ready(&mut self.context, ready);
@@ -145,7 +147,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Lets those slots into the load whose time has come.
+    /// Adds the slots to the load that are due to join.
     fn join_due(&mut self) {
         for _ in 0..BEGUN_AT_ONCE {
             let now = self.context.now();
@@ -161,12 +163,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// When the next slot comes into the load, if one can.
+    /// When the next slot joins the load, if one can.
     fn joins_at(&self) -> Option<u64> {
         self.joining.next().map(|slot| self.part.joins(slot))
     }
 
-    /// Lets those slots go whose time has come as the load shrinks.
+    /// Removes the slots from the load that are due to leave in the ramp down.
     fn leave_due(&mut self) {
         let now = self.context.now();
         while self.leaves_at().is_some_and(|at| at <= now) {
@@ -175,13 +177,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// When the next slot goes out of the load, if one does.
+    /// When the next slot leaves the load, if one does.
     fn leaves_at(&self) -> Option<u64> {
         let is_left = self.schedule.shrinks_by_slot() && self.leaving < self.part.slots;
         is_left.then(|| self.part.leaves(self.leaving))?
     }
 
-    /// Begins what is due by now.
+    /// Begins the operations that are due.
     fn begin_due(&mut self) {
         for _ in 0..BEGUN_AT_ONCE {
             let now = self.context.now();
@@ -193,7 +195,7 @@ impl<'a> Worker<'a> {
                 self.follow(slot, After::Free);
             } else if let Some(due) = self.schedule.next(now) {
                 if due.slot < self.leaving {
-                    // Its time had come before the window's end, and this thread was too late.
+                    // It was due before the window's end, and this thread was too late.
                     if self.context.window.has_seen(due.intended) {
                         self.context.recorder.waits(self.context.window, due.intended);
                     }
@@ -212,7 +214,7 @@ impl<'a> Worker<'a> {
         self.slots[slot].begin(&mut self.context, slot, times)
     }
 
-    /// Does what is to be done with a slot after an event.
+    /// Continues with a slot after an event.
     fn follow(&mut self, slot: usize, mut after: After) {
         loop {
             let now = match after {
@@ -237,13 +239,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The operations that a closed loop without think time has under way, at least: of the slots that
-    /// rest, some may have left.
+    /// At least how many operations a closed loop without think time has under way; some of the
+    /// slots that back off may have left already.
     fn under_way(&self) -> usize {
         self.joining.next.saturating_sub(self.leaving + self.resting.len())
     }
 
-    /// When there may be something to do, if no socket says so before.
+    /// When there is something to do next, if no event comes before.
     fn wake_at(&self) -> u64 {
         let resting = self.resting.front().map(|(at, _)| *at);
         let ends = self.next_tick.min(self.context.window.over());
@@ -253,7 +255,7 @@ impl<'a> Worker<'a> {
             .fold(ends, u64::min)
     }
 
-    /// Looks for what has taken too long.
+    /// Checks the time limits of some slots.
     fn check_times(&mut self) {
         for _ in 0..self.slots.len().min(CHECKED_AT_ONCE) {
             let slot = self.next_check;
@@ -263,8 +265,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for the proof of the bytes that were under way when the window ended, and tells what
-    /// was not even begun then.
+    /// Waits for the proof of the bytes that were under way when the window ended, and records the
+    /// operations that had not begun.
     fn wind_up(&mut self) -> io::Result<()> {
         let Self { context, slots, schedule, .. } = self;
         context.is_winding_up = true;
@@ -292,12 +294,13 @@ impl<'a> Worker<'a> {
 }
 
 impl Joining {
-    /// The slot that comes into the load next, unless too many are on their way.
+    /// The slot that joins next, unless too many connections are being opened.
     fn next(&self) -> Option<usize> {
         (self.next < self.slots && self.under_way < OPENING_AT_ONCE).then_some(self.next)
     }
 
-    /// Takes that slot out; where it is opened ahead, [`After::Opened`] is its end.
+    /// Takes that slot; where its connection is opened ahead, [`After::Opened`] reports the end of
+    /// that.
     fn take(&mut self) -> usize {
         self.under_way += usize::from(self.is_ahead);
         self.next += 1;
@@ -317,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_connection_is_opened_once_and_few_at_a_time() {
+    fn each_connection_is_opened_once_within_the_limit() {
         let mut joining = Joining { next: 0, slots: 200, is_ahead: true, under_way: 0 };
         let mut opened = Vec::new();
         while joining.next().is_some() {
@@ -326,7 +329,7 @@ mod tests {
                 opened.push(next);
             }
             assert!(joining.under_way <= OPENING_AT_ONCE);
-            // All but one are still on their way.
+            // One of them has been opened.
             joining.under_way -= 1;
         }
         assert_eq!(opened, (0..200).collect::<Vec<_>>());
@@ -334,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_opened_ahead_comes_at_once() {
+    fn slots_that_are_not_opened_ahead_join_at_once() {
         let mut joining = Joining { next: 0, slots: 200, is_ahead: false, under_way: 0 };
         let joined: Vec<_> =
             std::iter::from_fn(|| joining.next().map(|_| joining.take())).collect();

@@ -1,5 +1,5 @@
-//! What a connection that waits for its turn costs the client: bytes of its own, counted by the
-//! allocator of this process. The kernel's buffers are not among them.
+//! How much memory an idle connection costs the client, counted by this process's allocator. The
+//! kernel's buffers are not included.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,17 +11,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Arrival, Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Arrival, Engine, Job, OneIn, Plan, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
 use tls::{CertificateKey, Identity};
 use units::Nanos;
 
-/// What a connection may cost, as the documents promise.
+/// The most bytes per connection, as the documentation promises.
 const MOST: isize = 12 << 10;
 
-/// No wait of this test is longer.
+/// The limit of each wait.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Bytes that all threads but the server's hold.
@@ -34,13 +34,13 @@ thread_local! {
 struct Counting;
 
 fn count(bytes: isize) {
-    // Fails while a thread ends, which is none of those whose bytes matter here.
+    // This fails only while a thread ends, and such bytes do not matter here.
     if !IS_SERVER.try_with(Cell::get).unwrap_or(true) {
         HELD.fetch_add(bytes, SeqCst);
     }
 }
 
-// SAFETY: all is done by the system's allocator; what is counted does not touch the memory.
+// SAFETY: the system's allocator does all the work; counting does not touch the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -58,19 +58,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Makes one handshake after another and keeps the connections; says how many it has.
-fn serve(listener: &TcpListener, config: &Arc<ServerConfig>, made: &Sender<usize>) {
+/// Accepts one handshake after another and keeps the connections; sends their number.
+fn serve(listener: &TcpListener, config: &Arc<ServerConfig>, count: &Sender<usize>) {
     IS_SERVER.set(true);
     let mut kept: Vec<(ServerConnection, TcpStream)> = Vec::new();
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
         let mut connection = ServerConnection::new(config.clone()).unwrap();
-        // A connection that says nothing is the one that ends this server.
+        // A connection without a ClientHello ends this server.
         if connection.complete_io(&mut stream).is_err() {
             return;
         }
         kept.push((connection, stream));
-        if made.send(kept.len()).is_err() {
+        if count.send(kept.len()).is_err() {
             return;
         }
     }
@@ -90,36 +90,30 @@ fn server() -> (SocketAddr, Receiver<usize>) {
     let config = Arc::new(config);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    let (made, told) = channel();
-    std::thread::spawn(move || serve(&listener, &config, &made));
-    (address, told)
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || serve(&listener, &config, &sender));
+    (address, receiver)
 }
 
-/// Bytes that so many paced connections hold, all of them open.
+/// The bytes that this many open paced connections hold.
 fn held_by(connections: usize) -> isize {
-    let (address, told) = server();
+    let (address, receiver) = server();
     let before = HELD.load(SeqCst);
     let hour = Nanos(3_600_000_000_000);
-    let engine = Engine::start(Plan {
-        url: Url::at(true, address, "/"),
-        objects: None,
-        address,
-        tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
-        operation: Operation::Requests,
-        // The first answer would be due in an hour: what is counted is connections that wait.
+    let plan = Plan {
+        // The first answer would be due in an hour, so all connections are idle.
         arrival: Arrival::Paced { every: hour },
         connections,
         cpus: CpuList::from(CpuList::allowed().unwrap().as_slice()[0]),
-        stop: Stop::After { warmup: hour, duration: hour },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
+        warmup: Some(hour),
+        duration: hour,
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        insecure: true,
         timeout: Nanos(LIMIT.as_nanos() as u64),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    })
-    .unwrap();
-    while told.recv_timeout(LIMIT).unwrap() < connections {}
+        ..Plan::default()
+    };
+    let engine = Engine::start(Job::new(plan, Url::at(true, address, "/"), address)).unwrap();
+    while receiver.recv_timeout(LIMIT).unwrap() < connections {}
     let held = HELD.load(SeqCst) - before;
     engine.stop();
     let outcome = engine.join();
@@ -132,9 +126,9 @@ fn held_by(connections: usize) -> isize {
 #[test]
 fn a_waiting_connection_costs_little() {
     let (few, many) = (100, 1100);
-    // What a load costs by itself, such as its histograms, is in both.
+    // The fixed cost of a load, such as its histograms, is in both.
     let each = (held_by(many) - held_by(few)) / (many - few) as isize;
-    println!("{each} bytes a connection");
+    println!("{each} bytes per connection");
     // None at all would mean that nothing was counted.
-    assert!((500..=MOST).contains(&each), "{each} bytes a connection");
+    assert!((500..=MOST).contains(&each), "{each} bytes per connection");
 }

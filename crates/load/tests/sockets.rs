@@ -1,4 +1,5 @@
-//! Sockets of connections that have rests between them. Alone in its process, whose sockets it counts.
+//! Sockets of slots that pause between connections. The test is alone in its process because it
+//! counts the process's sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -6,7 +7,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use load::{Close, Engine, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Url};
+use load::{Engine, Job, OneIn, Operation, Plan, Url};
 use units::Nanos;
 
 const CONNECTIONS: usize = 20;
@@ -26,47 +27,42 @@ fn serve(listener: &TcpListener) {
         }
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        // Whoever is told of a reset has ended too.
+        // A connection that was reset has ended too.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }
 
 fn sockets() -> usize {
     let links = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {
-        // The folder's own descriptor is gone by now.
+        // The descriptor of the folder itself is closed by now.
         fs::read_link(entry.unwrap().path()).ok()
     });
     links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// A socket whose connection is over would tell of that again and again, and cost CPU time.
+/// A socket whose connection is over would cause events all the time and cost CPU time.
 #[test]
-fn a_slot_that_has_a_rest_has_no_socket() {
+fn a_slot_without_a_connection_has_no_socket() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || serve(&listener));
     let before = sockets();
     let plan = Plan {
-        objects: None,
-        url: Url::at(false, address, "/"),
-        address,
-        tls: TlsPlan::any(),
         operation: Operation::OneRequestPerConnection,
-        // The users come evenly, one each 50 ms, so that between two of them all have a rest.
+        // The users start evenly, one every 50 ms, so that all slots pause between two of them.
         arrival: "closed, think 1s".parse().unwrap(),
         connections: CONNECTIONS,
         cpus: cpus::CpuList::from(cpus::CpuList::allowed().unwrap().as_slice()[0]),
-        stop: Stop::After { warmup: Nanos(0), duration: Nanos(120 * SECOND) },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
+        warmup: Some(Nanos(0)),
+        duration: Nanos(120 * SECOND),
+        verify: Some(OneIn(NonZeroU32::MIN)),
         timeout: Nanos(8 * SECOND),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
+        ..Plan::default()
     };
-    let engine = Engine::start(plan).unwrap();
+    let job = Job::new(plan, Url::at(false, address, "/"), address);
+    let engine = Engine::start(job).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    // Twice as many operations as there are connections: each of these has had a rest.
+    // With twice as many operations as connections, each slot has paused.
     while engine.progress().completed < 2 * CONNECTIONS as u64 || sockets() > before {
         assert!(Instant::now() < deadline, "{} sockets, {before} before", sockets());
         std::thread::sleep(Duration::from_millis(1));

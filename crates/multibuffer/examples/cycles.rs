@@ -1,11 +1,11 @@
-//! Core cycles a byte, by algorithm, backend and length: many equal messages, warm cache.
+//! Core cycles per byte, by algorithm, backend and length: many equal messages, warm cache.
 //!
 //! `cargo run --release -p multibuffer --example cycles [CPU] [ROUNDS]`
 //!
 //! A round is ten samples of about 100 µs between two readings of the core's frequency. A round
-//! does not count if the readings differ by more than 1% or if the core was shared, as it is
-//! beside a busy hyperthread. Rounds of all rows are interleaved, so what drifts touches all alike.
-//! A dash says that no round counted: the machine was busy.
+//! does not count if the readings differ by more than 1% or if a busy hyperthread shared the core.
+//! Rounds of all rows are interleaved, so drift affects all rows equally. A dash means that no
+//! round counted: the machine was busy.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -78,7 +78,7 @@ fn rows_of<A: Algorithm>(bytes: usize, rows: &mut Vec<Row>) {
             name: format!("{} {}", A::NAME, hasher.backend()),
             bytes: bytes * hasher.lanes(),
             hash: Box::new(move || {
-                // As many digests as messages, so there is no error.
+                // The numbers of digests and messages are equal, so there is no error.
                 let _ = black_box(hasher.hash_many(black_box(&messages), &mut digests));
                 black_box(&digests);
             }),
@@ -90,7 +90,7 @@ fn rows_of<A: Algorithm>(bytes: usize, rows: &mut Vec<Row>) {
 
 impl Row {
     fn round(&mut self, cpu: usize) -> Result<(), Box<dyn Error>> {
-        let calls = self.calls_a_sample();
+        let calls = self.calls_per_sample();
         let quiet = observe::is_quiet(cpu)?;
         let Hertz(before) = observe::core_hz(cpu)?;
         (0..calls).for_each(|_| (self.hash)());
@@ -111,7 +111,7 @@ impl Row {
     }
 
     /// How often the messages are hashed in a sample, at least once.
-    fn calls_a_sample(&mut self) -> usize {
+    fn calls_per_sample(&mut self) -> usize {
         let start = Instant::now();
         (self.hash)();
         (SAMPLE.as_nanos() / start.elapsed().as_nanos().max(1)).max(1) as usize

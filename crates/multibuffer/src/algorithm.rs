@@ -12,10 +12,10 @@ use crate::staging::{Run, Staged, stage_32, stage_64};
 
 /// A hash function of FIPS 180-4: [`Sha1`], [`Sha256`] or [`Sha512`].
 pub trait Algorithm: Internals {
-    /// Its name there, as in `SHA-256`.
+    /// Its name in FIPS 180-4, such as `SHA-256`.
     const NAME: &'static str;
     const BLOCK_BYTES: usize;
-    /// An array of as many bytes as a digest has.
+    /// An array for a digest.
     type Digest: AsRef<[u8]> + Copy + Debug + Eq + Send + Sync + 'static;
     /// A digest of zeros, to be overwritten.
     const ZEROS: Self::Digest;
@@ -36,7 +36,7 @@ pub enum Sha512 {}
 /// The chaining values of `L` messages, word by word. SHA-1 uses the first five words.
 pub type State<W, const L: usize> = [[W; L]; 8];
 
-/// What the crate itself needs of an algorithm.
+/// The parts of an algorithm that only this crate uses.
 pub trait Internals: Copy + Eq + Debug + Send + Sync + 'static {
     type Word: Copy + Default + Send + Sync + Debug + 'static;
     type Block: AsRef<[u8]> + AsMut<[u8]> + Copy + Send + Sync + Debug + 'static;
@@ -44,7 +44,7 @@ pub trait Internals: Copy + Eq + Debug + Send + Sync + 'static {
 
     const INITIAL: &'static [Self::Word; 8];
     const ZERO_BLOCK: Self::Block;
-    /// Bytes of the message's length in bits, which ends the padding.
+    /// Bytes of the length field at the end of the padding.
     const LENGTH_BYTES: usize;
     /// The backends, from the fastest to the slowest, for many equal messages on Sapphire Rapids.
     const PREFERENCE: &'static [crate::Backend];
@@ -55,17 +55,17 @@ pub trait Internals: Copy + Eq + Debug + Send + Sync + 'static {
     fn stage<const L: usize>(block: &Self::Block, staged: &mut Staged<L>, lane: usize);
     /// The words of a block whose message schedule is computed ahead.
     fn known_words(block: &Self::Block) -> KnownWords<Self::Word>;
-    /// Lends the padding that this thread met last.
+    /// Lends the last padding of this thread.
     fn with_known_end<R>(lend: impl FnOnce(&mut KnownEnd<Self>) -> R) -> R
     where
         Self: Algorithm;
-    /// Does the jobs with that kernel.
+    /// Does the jobs with this kernel.
     ///
     /// Not generic, so that the kernels are compiled once and with this crate.
     fn run<'a>(kernel: Self::Kernels, jobs: &mut dyn Jobs<'a, Self>) -> Work
     where
         Self: Algorithm;
-    /// The digest that a chaining value stands for.
+    /// The digest of a chaining value.
     fn digest(state: &Column<'_, Self::Word>) -> Self::Digest
     where
         Self: Algorithm;
@@ -88,7 +88,7 @@ pub trait Rounds<S, const L: usize>: Algorithm {
 /// Pads the end of a message (FIPS 180-4, section 5.1): a one, zeros, and the length in bits.
 /// Returns how many of the blocks are used: one or two.
 ///
-/// `rest` is what fills no block at the end of a message of `message_bytes` bytes.
+/// `rest` are the bytes after the last full block of a message of `message_bytes` bytes.
 pub(crate) fn pad<A: Algorithm>(rest: &[u8], message_bytes: u64, blocks: &mut Own<A>) -> usize {
     let bits = (u128::from(message_bytes) * 8).to_be_bytes();
     let used = if rest.len() + 1 + A::LENGTH_BYTES <= A::BLOCK_BYTES { 1 } else { 2 };

@@ -1,4 +1,4 @@
-//! Which instructions hash: names, detection, and what refuses where they are missing.
+//! The backends: names, detection, and errors where instructions are missing.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ pub enum Backend {
     /// AVX2: eight messages at once, four with SHA-512.
     Avx2,
     /// AVX-512VL on vectors of 256 bits: as many messages as AVX2, but with ternary logic and
-    /// rotations, and without the lower frequencies that wide vectors bring on some processors.
+    /// rotations, and without the lower frequencies of some processors with wide vectors.
     Avx512Vl,
     /// AVX-512 (F and BW): sixteen messages at once, eight with SHA-512.
     Avx512,
 }
 
 impl Backend {
-    /// All that there are, also those that this processor lacks.
+    /// All backends, including those that this processor lacks.
     pub const ALL: [Self; 5] =
         [Self::Portable, Self::ShaNi, Self::Avx2, Self::Avx512Vl, Self::Avx512];
 
-    /// Those that this processor has, for some algorithm at least.
+    /// The backends that this processor has, for at least one algorithm.
     pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|backend| backend.is_available())
     }
@@ -60,13 +60,13 @@ impl fmt::Display for Backend {
     }
 }
 
-/// A backend was asked for that cannot hash here.
+/// A requested backend cannot be used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unavailable {
     /// The processor lacks the instructions, or the operating system does not save their
     /// registers.
     Processor(Backend),
-    /// There are no such instructions for the algorithm of that name.
+    /// The backend does not have this algorithm.
     Algorithm(Backend, &'static str),
 }
 
@@ -86,9 +86,9 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// The kernels of a width of words. A value proves that its instructions are there.
+/// The kernels for one word width. A value proves that its instructions are available.
 pub trait Kernels: Copy + fmt::Debug + Send + Sync + 'static {
-    /// That backend's, if it can be used.
+    /// The kernels of this backend, if it can be used.
     fn of(backend: Backend) -> Option<Self>;
     fn backend(self) -> Backend;
     fn lanes(self) -> usize;

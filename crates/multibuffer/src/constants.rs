@@ -1,10 +1,10 @@
 //! Constants of FIPS 180-4.
 
-/// SHA-1's round constants, each of 20 rounds (section 4.2.1).
+/// SHA-1's round constants, each for 20 rounds (section 4.2.1).
 pub(crate) const K1: [u32; 4] = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6];
 
-/// SHA-256's round constants: of the cube roots of the first 64 primes, the first 32 bits of the
-/// fraction (section 4.2.2).
+/// SHA-256's round constants: the first 32 bits of the fractions of the cube roots of the first 64
+/// primes (section 4.2.2).
 #[rustfmt::skip]
 pub(crate) const K256: [u32; 64] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -17,8 +17,8 @@ pub(crate) const K256: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-/// SHA-512's round constants: of the cube roots of the first 80 primes, the first 64 bits of the
-/// fraction (section 4.2.3).
+/// SHA-512's round constants: the first 64 bits of the fractions of the cube roots of the first 80
+/// primes (section 4.2.3).
 #[rustfmt::skip]
 pub(crate) const K512: [u64; 80] = [
     0x428a_2f98_d728_ae22, 0x7137_4491_23ef_65cd, 0xb5c0_fbcf_ec4d_3b2f, 0xe9b5_dba5_8189_dbbc,
@@ -47,15 +47,15 @@ pub(crate) const K512: [u64; 80] = [
 pub(crate) const INITIAL1: [u32; 8] =
     [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0, 0, 0, 0];
 
-/// SHA-256's initial value: of the square roots of the first eight primes, the first 32 bits of
-/// the fraction (section 5.3.3).
+/// SHA-256's initial value: the first 32 bits of the fractions of the square roots of the first
+/// eight primes (section 5.3.3).
 #[rustfmt::skip]
 pub(crate) const INITIAL256: [u32; 8] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
 ];
 
-/// SHA-512's initial value: of the square roots of the first eight primes, the first 64 bits of
-/// the fraction (section 5.3.5).
+/// SHA-512's initial value: the first 64 bits of the fractions of the square roots of the first
+/// eight primes (section 5.3.5).
 #[rustfmt::skip]
 pub(crate) const INITIAL512: [u64; 8] = [
     0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1,

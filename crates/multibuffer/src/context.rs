@@ -1,11 +1,11 @@
-//! One message that comes in pieces.
+//! A message that arrives in pieces.
 
 use std::fmt;
 
 use crate::algorithm::Algorithm;
 
-/// A message of which some pieces have been hashed: chaining value, what fills no block yet, and
-/// length. A [`Hasher`](crate::Hasher) updates many at once.
+/// A partly hashed message: chaining value, bytes of an incomplete block, and length. A
+/// [`Hasher`](crate::Hasher) updates many at once.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Context<A: Algorithm> {
     pub(crate) state: [A::Word; 8],
@@ -26,7 +26,7 @@ impl<A: Algorithm> Context<A> {
         self.bytes
     }
 
-    /// What fills no block yet.
+    /// The bytes of an incomplete block.
     pub(crate) fn buffered(&self) -> &[u8] {
         &self.buffer.as_ref()[..self.buffered_bytes()]
     }
@@ -35,8 +35,8 @@ impl<A: Algorithm> Context<A> {
         (self.bytes % A::BLOCK_BYTES as u64) as usize
     }
 
-    /// Appends a piece. What does not fill a block is buffered; returned are the blocks that are
-    /// now due: the buffered one, if it has become full, and those of the piece.
+    /// Appends a piece. The bytes of an incomplete block are buffered. Returns the blocks to hash
+    /// now: the buffered one, if it has become full, and those of the piece.
     pub(crate) fn append<'a>(&mut self, piece: &'a [u8]) -> (Option<A::Block>, &'a [A::Block]) {
         let used = self.buffered_bytes();
         self.bytes += piece.len() as u64;
@@ -64,7 +64,7 @@ impl<A: Algorithm> Default for Context<A> {
     }
 }
 
-/// Without what was hashed.
+/// Leaves the content out.
 impl<A: Algorithm> fmt::Debug for Context<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Context<{}>({} bytes)", A::NAME, self.bytes)

@@ -1,4 +1,4 @@
-//! The door: hashes many messages with one backend.
+//! The public interface: hashes many messages with one backend.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use crate::schedule::Work;
 
 /// Hashes many messages at once, with a backend that this processor has.
 ///
-/// Nothing is allocated while it hashes, and it holds nothing but the choice of the backend.
+/// Hashing allocates nothing. A hasher holds only the choice of the backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Hasher<A: Algorithm> {
     kernel: A::Kernels,
 }
 
 impl<A: Algorithm> Hasher<A> {
-    /// With that backend and no other.
+    /// A hasher with exactly this backend.
     ///
     /// # Errors
-    /// This processor lacks it, or it has no such algorithm.
+    /// This processor lacks the backend, or the backend does not have the algorithm.
     pub fn with(backend: Backend) -> Result<Self, Unavailable> {
         match A::Kernels::of(backend) {
             Some(kernel) => Ok(Self { kernel }),
@@ -29,18 +29,18 @@ impl<A: Algorithm> Hasher<A> {
         }
     }
 
-    /// One for each backend that this processor has.
+    /// A hasher for each backend that this processor has.
     pub fn available() -> impl Iterator<Item = Self> {
         Backend::ALL.into_iter().filter_map(|backend| Self::with(backend).ok())
     }
 
-    /// Which backend hashes.
+    /// The backend.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.kernel.backend()
     }
 
-    /// How many messages it hashes at once; fewer cost as much.
+    /// How many messages it hashes at once; fewer cost the same.
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.kernel.lanes()
@@ -51,7 +51,7 @@ impl<A: Algorithm> Hasher<A> {
     /// Lanes are filled in that order too, so with very unequal lengths put the long ones first.
     ///
     /// # Errors
-    /// There are not as many digests as messages.
+    /// The numbers of digests and messages differ.
     pub fn hash_many<M: AsRef<[u8]>>(
         &self,
         messages: &[M],
@@ -64,7 +64,7 @@ impl<A: Algorithm> Hasher<A> {
     /// Appends a piece to each message; an empty one where there is none.
     ///
     /// # Errors
-    /// There are not as many pieces as contexts. Nothing has been appended then.
+    /// The numbers of pieces and contexts differ. Nothing was appended then.
     pub fn update<M: AsRef<[u8]>>(
         &self,
         contexts: &mut [Context<A>],
@@ -74,10 +74,10 @@ impl<A: Algorithm> Hasher<A> {
         Ok(A::run(self.kernel, &mut Pieces { pieces, contexts, next: 0 }))
     }
 
-    /// The digests of the messages so far, which may go on.
+    /// The digests of the messages so far. More pieces may follow.
     ///
     /// # Errors
-    /// There are not as many digests as contexts.
+    /// The numbers of digests and contexts differ.
     pub fn finish(
         &self,
         contexts: &[Context<A>],

@@ -1,7 +1,7 @@
-//! The kernels, one file a backend.
+//! The kernels, one file per backend.
 //!
-//! Each backend has a *proof*, a type whose values exist only where the processor was seen to have
-//! the instructions; its methods call them.
+//! Each backend has a *proof*, a type whose values exist only where the processor was found to have
+//! the instructions. Its methods call them.
 
 use crate::algorithm::Algorithm;
 use crate::backend::{Backend, Kernels};
@@ -21,7 +21,7 @@ mod sha_ni;
 #[cfg(target_arch = "x86_64")]
 use {avx2::Avx2, avx512::Avx512, avx512vl::Avx512Vl, sha_ni::ShaNi};
 
-/// The kernels of a width of words, with their lanes. The first is there on every processor.
+/// The kernels for one word width, with their lanes. The first is available on every processor.
 macro_rules! kernels {
     ($name:ident: $($backend:ident $lanes:literal),+) => {
         #[derive(Debug, Clone, Copy)]

@@ -1,19 +1,20 @@
 //! Blocks that are known before they are hashed: the padding of messages that end with a whole block.
 //!
-//! It depends on nothing but their length. So its message schedule is computed once for many messages
-//! of that length, and rounds are all that is left of its hashing: about three fifths.
+//! Such a block depends only on the length. So its message schedule is computed once for many
+//! messages of that length, and only the rounds remain: about three fifths of the work.
 
 use crate::algorithm::{Algorithm, pad};
 
-/// The word of the message schedule of every round, with the round's constant added. SHA-256 has 64.
+/// The words of the message schedule of all rounds, with the rounds' constants added. SHA-256 has
+/// 64.
 pub type KnownWords<W> = [W; 80];
 
-/// The padding that a thread met last. Lengths that change with every batch are not worth a schedule:
+/// The last padding of a thread. Lengths that change with every batch are not worth a schedule:
 /// only the second batch of one length computes it.
 pub struct KnownEnd<A: Algorithm> {
     /// The length of the messages, a multiple of the block's, in bytes.
     seen: Option<u64>,
-    /// Whether the words are of that length.
+    /// Whether the words are for that length.
     is_computed: bool,
     words: KnownWords<A::Word>,
 }
@@ -23,7 +24,7 @@ impl<A: Algorithm> KnownEnd<A> {
         Self { seen: None, is_computed: false, words: [zero; 80] }
     }
 
-    /// That of messages of so many bytes, if the last ones had as many.
+    /// The padding of messages of this many bytes, if the last ones had the same length.
     pub(crate) fn of(&mut self, message_bytes: u64) -> Option<&KnownWords<A::Word>> {
         if self.seen != Some(message_bytes) {
             self.seen = Some(message_bytes);

@@ -2,8 +2,8 @@
 //!
 //! A hash function cannot be made parallel within a message, because each block waits for the one
 //! before. Over many messages it can: a vector register holds one word of each of 4, 8 or 16
-//! messages, and all go through the rounds together. That is the way to hash many TLS records,
-//! chunks or file parts fast where the processor has no SHA instructions, and often where it has.
+//! messages, and all go through the rounds together. This hashes many TLS records, chunks or file
+//! parts fast where the processor has no SHA instructions, and often also where it has them.
 //!
 //! ```
 //! use multibuffer::{Backend, Hasher, Sha256};
@@ -17,13 +17,12 @@
 //! ```
 //!
 //! [`Backend`]s are chosen at run time and can be forced; one that the processor lacks is refused.
-//! Messages that come in pieces are [`Context`]s. It all takes constant memory, and nothing is
-//! allocated.
+//! Messages that come in pieces are [`Context`]s. Memory is constant, and nothing is allocated.
 //!
-//! Inside: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `known` spares
-//! the message schedule of a padding that has come before, `sha1` and `sha2` are the rounds, written
-//! once over the trait `vector::Simd`, and `kernels` has one file a backend, with the unsafe code (but
-//! for one index in `staging`).
+//! The modules: `schedule` keeps the lanes full, `staging` transposes blocks into vectors, `known`
+//! reuses the message schedule of a repeated padding, `sha1` and `sha2` are the rounds, written
+//! once over the trait `vector::Simd`, and `kernels` has one file per backend, with the unsafe code
+//! (except one index in `staging`).
 
 mod algorithm;
 mod backend;

@@ -1,9 +1,9 @@
 //! Keeps the lanes full: when a message ends, the next one takes its lane.
 //!
-//! The kernel hashes as many blocks as the lane that is nearest to its end has left, then ended
-//! messages are handed back and lanes are filled anew. Only when no message is left do lanes idle;
-//! they then repeat what a busy lane does, because a vector costs the same with fewer lanes. So
-//! the cost of a batch ends with its longest message: put long messages first.
+//! The kernel hashes as many blocks as the shortest busy lane has left. Then the finished messages
+//! are returned and the lanes are filled again. Lanes idle only when no message is left. They then
+//! repeat the work of a busy lane, because a vector costs the same with fewer lanes. So a batch
+//! takes as long as its longest message: put long messages first.
 
 use crate::algorithm::{Algorithm, Internals, State, pad};
 use crate::backend::Backend;
@@ -27,7 +27,7 @@ pub trait Kernel<A: Algorithm, const L: usize>: Copy {
     fn compress_known(self, state: &mut State<A::Word, L>, words: &KnownWords<A::Word>);
 }
 
-/// What was done: by which backend, and how full its lanes were.
+/// What a batch did: with which backend, and how full its lanes were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// The backend whose kernel ran.
@@ -41,7 +41,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// The part of the lanes' work that was of use, from 0 to 1; 1 where nothing was to be done.
+    /// The useful share of the lanes' work, from 0 to 1; 1 where there was nothing to do.
     #[must_use]
     pub fn occupancy(&self) -> f64 {
         if self.steps == 0 {
@@ -58,7 +58,7 @@ pub trait Jobs<'a, A: Algorithm> {
     /// starts from.
     fn next<'s>(&'s mut self, lane: &mut Lane<'a, A>, own: &mut Own<A>)
     -> Option<&'s [A::Word; 8]>;
-    /// Takes the chaining value of the job of that number, which has ended.
+    /// Takes the chaining value of the finished job with this number.
     fn done(&mut self, id: usize, state: Column<'_, A::Word>);
 }
 
@@ -80,19 +80,19 @@ impl<W: Copy> Column<'_, W> {
 /// Which blocks come first.
 #[derive(Clone, Copy)]
 pub(crate) enum First {
-    /// The lane's own: what a context had buffered.
+    /// The lane's own: the buffered bytes of a context.
     Own,
     /// The slice, and then the lane's own: padding.
     Slice,
 }
 
-/// Blocks in a lane's own memory: what a context had buffered, or padding.
+/// Blocks in a lane's own memory: the buffered bytes of a context, or padding.
 pub type Own<A> = [<A as Internals>::Block; 2];
 
 /// A lane and the job in it: a slice of blocks, before or after some of the lane's own.
 ///
-/// Jobs are put together in place, and a chaining value is read word by word: to copy what was
-/// just written in smaller pieces would wait for the store buffer, for every message.
+/// Jobs are built in place, and a chaining value is read word by word. To copy what was just
+/// written in smaller pieces would wait for the store buffer, for every message.
 pub struct Lane<'a, A: Algorithm> {
     id: usize,
     slice: &'a [A::Block],
@@ -104,13 +104,13 @@ pub struct Lane<'a, A: Algorithm> {
     padding: Padding,
 }
 
-/// What a lane's own blocks lack.
+/// What is missing in a lane's own blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     /// Nothing.
     Complete,
-    /// The padding of a message of so many bytes, which fill its last block: one block that only
-    /// depends on their number.
+    /// The padding of a message of this many bytes, a multiple of the block's: one block that
+    /// depends only on the length.
     Of(u64),
 }
 
@@ -129,7 +129,7 @@ impl<'a, A: Algorithm> Lane<'a, A> {
         self.left > 0
     }
 
-    /// Takes the job of that number: a slice and so many of the lane's own blocks, at least one
+    /// Takes the job with this number: a slice and this many of the lane's own blocks, at least one
     /// block in all.
     #[inline]
     pub(crate) fn take(&mut self, id: usize, first: First, own: usize, slice: &'a [A::Block]) {
@@ -142,8 +142,8 @@ impl<'a, A: Algorithm> Lane<'a, A> {
         self.padding = Padding::Complete;
     }
 
-    /// Takes the job of that number: a slice and the padding of a message of so many bytes, a multiple
-    /// of the block's.
+    /// Takes the job with this number: a slice and the padding of a message of this many bytes, a
+    /// multiple of the block's.
     #[inline]
     pub(crate) fn take_padded(&mut self, id: usize, slice: &'a [A::Block], message_bytes: u64) {
         self.take(id, First::Slice, 1, slice);
@@ -175,7 +175,7 @@ impl<'a, A: Algorithm> Lane<'a, A> {
     }
 }
 
-/// Starts with a cache line: a vector that lies across two is read and written half as fast, and what
+/// Aligned to a cache line: a vector across two lines is read and written half as fast, and what
 /// was just written cannot be read before it has left the store buffer.
 #[repr(align(64))]
 struct Aligned<T>(T);
@@ -183,7 +183,7 @@ struct Aligned<T>(T);
 /// Runs of one call of the kernel: with equal lengths a message's own blocks and its slice.
 const RUNS: usize = 2;
 
-/// Does all jobs with that kernel.
+/// Does all jobs with this kernel.
 pub(crate) fn run<'a, A, K, const L: usize>(kernel: K, jobs: &mut dyn Jobs<'a, A>) -> Work
 where
     A: Algorithm,
@@ -221,8 +221,8 @@ where
     }
 }
 
-/// Hashes until a message ends, at the latest. Returns how many blocks of each lane; nothing if no
-/// lane is busy.
+/// Hashes until a message ends, or less. Returns how many blocks of each lane; `None` if no lane is
+/// busy.
 fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
     kernel: K,
     lanes: &mut [Lane<'_, A>; L],
@@ -248,7 +248,7 @@ fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
             kernel.compress(state, &runs, staged);
             return Some(steps);
         };
-        // What is left of the slices, if anything is, and then the padding, which is nowhere written.
+        // The rest of the slices, if any, and then the padding, which is not written anywhere.
         let steps = lanes[shortest].left;
         if steps > 1 {
             fill(&mut runs[0], lanes, own, shortest, 0);
@@ -259,7 +259,7 @@ fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(
     })
 }
 
-/// Takes the blocks that each lane has behind the next `from` ones; idle lanes repeat those of the
+/// The blocks that each lane has after the next `from` ones; idle lanes repeat those of the
 /// shortest.
 #[inline(always)]
 fn fill<'r, A: Algorithm, const L: usize>(
@@ -275,7 +275,7 @@ fn fill<'r, A: Algorithm, const L: usize>(
     });
 }
 
-/// The length of all messages, if they end together and with the same block.
+/// The length of all messages, if they end together with the same block.
 fn common_padding<A: Algorithm>(lanes: &[Lane<'_, A>], shortest: usize) -> Option<u64> {
     let Lane { left, padding: Padding::Of(message_bytes), .. } = lanes[shortest] else {
         return None;

@@ -72,8 +72,8 @@ fn rounds<S: Simd<u32, L>, const L: usize>(
     });
 }
 
-/// Round `T`; `word` is that of the message schedule. It or what the round adds it to already has the
-/// round's constant.
+/// Round `T`; `word` is that of the message schedule. The round's constant has already been added,
+/// to it or to the value that the round adds it to.
 #[inline(always)]
 fn round<S: Simd<u32, L>, const L: usize, const T: usize>(s: S, v: &mut [S::V; 5], word: S::V) {
     let [a, b, c, d, e] = *v;
@@ -99,7 +99,7 @@ pub(crate) fn known_words(block: &[u8; 64]) -> KnownWords<u32> {
     known
 }
 
-/// Replaces the word of round `T` by the one that is due 16 rounds later.
+/// Replaces the word of round `T` by the one for 16 rounds later.
 #[inline(always)]
 fn expand<S: Simd<u32, L>, const L: usize, const T: usize>(s: S, w: &mut [S::V; 16]) {
     let far = s.xor3(w[T % 16], w[(T + 2) % 16], w[(T + 8) % 16]);

@@ -1,5 +1,5 @@
-//! The rounds of SHA-256 and SHA-512 (FIPS 180-4, sections 6.2.2 and 6.4.2) over vectors: the same
-//! but for the width of a word, the number of rounds and the distances of the rotations.
+//! The rounds of SHA-256 and SHA-512 (FIPS 180-4, sections 6.2.2 and 6.4.2) over vectors. They
+//! differ only in the width of a word, the number of rounds and the distances of the rotations.
 
 use crate::algorithm::{Rounds, Sha256, Sha512, State};
 use crate::constants::{K256, K512};
@@ -200,7 +200,7 @@ fn round<A: Sha2<S, L>, S: Simd<A::Word, L>, const L: usize>(s: S, v: &mut [S::V
     *v = [s.add(t1, t2), a, b, c, s.add(d, t1), e, f, g];
 }
 
-/// Replaces word `T` of the message schedule by the one that is due 16 rounds later.
+/// Replaces word `T` of the message schedule by the one for 16 rounds later.
 #[inline(always)]
 fn expand<A: Sha2<S, L>, S: Simd<A::Word, L>, const L: usize, const T: usize>(
     s: S,

@@ -1,12 +1,12 @@
-//! The transpose: from one block a message to one vector a word.
+//! The transpose: from one block per message to one vector per word.
 //!
-//! Done with shuffles alone, it would take four steps of 16 instructions (16 lanes of 32-bit
-//! words) on the one port that shuffles, in a loop that is bound by the vector ports. So scalar
-//! loads and stores, whose ports are idle otherwise, move pieces of 8 bytes to their lane's slot
-//! one block ahead, and a single step of shuffles is left ([`Simd::message`]).
+//! With shuffles alone, it would take four steps of 16 instructions (16 lanes of 32-bit words) on
+//! the only port that shuffles, in a loop that is bound by the vector ports. So scalar loads and
+//! stores, whose ports are idle otherwise, move pieces of 8 bytes to their lane's slot one block
+//! ahead. Only one step of shuffles remains ([`Simd::message`]).
 //!
-//! A vector load that takes bytes from several stores waits until they have left the store
-//! buffer. Therefore the next block is staged in the first rounds of this one.
+//! A vector load of bytes from several stores waits until they have left the store buffer.
+//! Therefore the next block is staged in the first rounds of this one.
 //!
 //! [`Simd::message`]: crate::vector::Simd::message
 
@@ -24,7 +24,7 @@ impl<const L: usize> Staged<L> {
     }
 }
 
-/// Blocks that lie one behind the other, as many in every lane.
+/// Consecutive blocks, the same number in every lane.
 pub struct Run<'a, A: Algorithm, const L: usize> {
     lanes: [&'a [A::Block]; L],
     blocks: usize,
@@ -33,7 +33,7 @@ pub struct Run<'a, A: Algorithm, const L: usize> {
 impl<'a, A: Algorithm, const L: usize> Run<'a, A, L> {
     pub(crate) const EMPTY: Self = Self { lanes: [&[]; L], blocks: 0 };
 
-    /// Takes what `blocks` says of each lane, as much as the shortest lane has.
+    /// A run of the blocks that `blocks` gives for each lane, cut to the shortest lane.
     #[inline(always)]
     pub(crate) fn fill(&mut self, blocks: impl Fn(usize) -> &'a [A::Block]) {
         self.blocks = usize::MAX;
@@ -49,14 +49,14 @@ impl<'a, A: Algorithm, const L: usize> Run<'a, A, L> {
         self.blocks
     }
 
-    /// A lane's blocks, at least as many.
+    /// A lane's blocks, at least `blocks` of them.
     #[inline(always)]
     pub(crate) fn lane(&self, lane: usize) -> &'a [A::Block] {
         self.lanes[lane]
     }
 }
 
-/// Walks over runs, block by block, and stages the block that is due next.
+/// Walks over runs, block by block, and stages the next block.
 pub(crate) struct Walk<'a, A: Algorithm, const L: usize> {
     run: &'a Run<'a, A, L>,
     later: &'a [Run<'a, A, L>],
@@ -71,7 +71,7 @@ impl<'a, A: Algorithm, const L: usize> Walk<'a, A, L> {
         (run.blocks > 0).then_some(Self { run, later, n: 0 })
     }
 
-    /// Goes on to the next block. Stays where it is and says no if there is none.
+    /// Moves to the next block; returns `false` if there is none.
     #[inline(always)]
     pub(crate) fn advance(&mut self) -> bool {
         if self.n + 1 < self.run.blocks {
@@ -102,8 +102,8 @@ impl<'a, A: Algorithm, const L: usize> Walk<'a, A, L> {
 
 /// Stages a block of 32-bit words.
 ///
-/// A row is read as two vectors, whose even and odd words are then taken apart 128 bits at a time;
-/// so that the lanes come out in order, slots alternate between the halves in pairs.
+/// A row is read as two vectors, whose even and odd words are then separated 128 bits at a time.
+/// Slots alternate between the halves in pairs, so that the lanes come out in order.
 #[inline(always)]
 pub(crate) fn stage_32<const L: usize>(block: &[u8; 64], staged: &mut Staged<L>, lane: usize) {
     let (pieces, _) = block.as_chunks::<8>();

@@ -1,7 +1,7 @@
 //! Loops that are written out before the compiler sees them.
 //!
-//! A kernel's vectors stay in registers only if every index is a constant. Left to itself the
-//! compiler unrolls such long loops or not, as its version's thresholds have it.
+//! A kernel's vectors stay in registers only if every index is a constant. The compiler itself
+//! unrolls such long loops or not, depending on its version's thresholds.
 
 /// `unroll!(COUNT, I => { ... })` repeats the block with the constant `I` from 0 to `COUNT - 1`.
 macro_rules! unroll {

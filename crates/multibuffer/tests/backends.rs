@@ -1,4 +1,4 @@
-//! The backend that is asked for is the one that runs, and lanes are kept full.
+//! The requested backend is the one that runs, and lanes are kept full.
 
 use multibuffer::{Algorithm, Backend, Hasher, Sha1, Sha256, Sha512, Unavailable, Work};
 
@@ -12,7 +12,8 @@ fn lanes(backend: Backend, wide: bool) -> usize {
     }
 }
 
-/// Hashes as many messages of one block as the backend has lanes: one step, if it is that one.
+/// Hashes as many messages of one block as the backend has lanes: one step, if the right backend
+/// runs.
 fn runs<A: Algorithm>(backend: Backend) {
     let lanes = lanes(backend, A::BLOCK_BYTES == 128);
     let hasher = Hasher::<A>::with(backend).unwrap();
@@ -22,7 +23,7 @@ fn runs<A: Algorithm>(backend: Backend) {
 }
 
 #[test]
-fn the_forced_backend_runs_or_refuses() {
+fn a_forced_backend_runs_or_is_refused() {
     let available: Vec<Backend> = Backend::available().collect();
     assert!(available.contains(&Backend::Portable));
     for backend in Backend::ALL {

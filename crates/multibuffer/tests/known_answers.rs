@@ -6,7 +6,7 @@ mod reference;
 use multibuffer::{Hasher, Sha1, Sha256, Sha512};
 use reference::{Reference, message};
 
-/// Every backend, with more messages than lanes, all alike.
+/// Every backend, with more equal messages than lanes.
 fn check_alike<A: Reference>(message: &[u8], expected: &str) {
     for hasher in Hasher::<A>::available() {
         let messages = vec![message; hasher.lanes() + 1];

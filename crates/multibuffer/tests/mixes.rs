@@ -1,4 +1,5 @@
-//! What `scripts/fuzz` fuzzes with a nightly compiler, on its seeds and on inputs by chance.
+//! The fuzz target `mixes` on its seeds and on random inputs; `scripts/fuzz` runs it with a nightly
+//! compiler.
 
 #[path = "mixes/body.rs"]
 mod body;

@@ -5,14 +5,14 @@ use std::cell::Cell;
 
 use multibuffer::{Algorithm, Context, Hasher, Sha1, Sha256, Sha512};
 
-/// The system's allocator; counts what each thread asks of it.
+/// The system's allocator, with a count of each thread's allocations.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: the system's allocator does all the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);

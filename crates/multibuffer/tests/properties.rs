@@ -89,7 +89,7 @@ fn check_counts<A: Reference>(lengths: &[usize]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// One length is all equal; more are a mix.
+    /// A single length gives equal messages; several give a mix.
     #[test]
     fn any_number_of_messages(lengths in prop::collection::vec(0..400usize, 1..=33)) {
         check_counts::<Sha1>(&lengths);
@@ -115,8 +115,8 @@ proptest! {
     }
 }
 
-/// Batches that end with a whole block, by turns of so many blocks: their padding is that of the batch
-/// before, or not.
+/// Batches that end with a whole block, with these numbers of blocks in turn: their padding is that
+/// of the batch before, or not.
 fn check_turns<A: Reference>(turns: &[u64], last: usize) {
     let long = |blocks: u64| blocks as usize * A::BLOCK_BYTES;
     for hasher in Hasher::<A>::available() {

@@ -1,7 +1,7 @@
-//! Inputs for tests of parsers: real ones, and what becomes of them by damage.
+//! Inputs for tests of parsers: real ones and mutations of them.
 //!
-//! Real fuzzing needs a nightly compiler and time. With this, the bodies of fuzz targets run in
-//! every `cargo test` too: on their seeds, and on so many mutations of them, the same in every run.
+//! Real fuzzing needs a nightly compiler and time. With this crate, the bodies of fuzz targets also
+//! run in every `cargo test`: on their seeds and on a fixed set of mutations of them.
 
 use std::io;
 use std::path::Path;
@@ -11,14 +11,14 @@ use random::Random;
 /// Mutations are kept below this length.
 const LONGEST: usize = 8 << 10;
 
-/// Bytes that mean something to somebody: ends of lines, separators, digits, bounds of lengths.
-const TELLING: [u8; 16] =
+/// Bytes with a meaning in many formats: ends of lines, separators, digits, bounds of lengths.
+const SPECIAL: [u8; 16] =
     [0, 1, 2, 3, 20, 21, 22, 23, b'\r', b'\n', b':', b' ', b'0', b'9', 0x7f, 0xff];
 
 /// The files of a folder, in the order of their names.
 ///
 /// # Errors
-/// The system's, and a folder without files: a test over none would pass whatever it tests.
+/// The system's error, or a folder without files: a test without inputs would always pass.
 pub fn seeds(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
     let mut paths = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
@@ -49,8 +49,8 @@ fn damage(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     let to = at + below(random, (bytes.len() - at + 1).min(40));
     match below(random, 8) {
         0 if at < bytes.len() => bytes[at] ^= 1 << below(random, 8),
-        1 if at < bytes.len() => bytes[at] = one_of(random, &TELLING).copied().unwrap_or(0),
-        2 => bytes.insert(at, one_of(random, &TELLING).copied().unwrap_or(0)),
+        1 if at < bytes.len() => bytes[at] = one_of(random, &SPECIAL).copied().unwrap_or(0),
+        2 => bytes.insert(at, one_of(random, &SPECIAL).copied().unwrap_or(0)),
         3 => bytes.insert(at, random.bits() as u8),
         4 => drop(bytes.drain(at..to)),
         5 => bytes.extend_from_within(at..to),

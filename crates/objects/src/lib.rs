@@ -1,19 +1,24 @@
 //! The generated objects that servers send and clients compare.
 //!
-//! All objects are prefixes of one seeded stream that repeats with period [`PERIOD`]. The period
-//! is a prime, so records that are shifted, swapped or repeated differ from what belongs there.
-//! An object is asked for as `/bytes/16MiB`.
+//! All objects are prefixes of one seeded stream that repeats with period [`PERIOD`]. The period is
+//! a prime, so records that are shifted, swapped or repeated differ from the right content. The
+//! path of an object is, for example, `/bytes/16MiB`.
+
+mod mix;
+mod url;
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+pub use mix::{Mix, Portion, WHOLE};
 use random::Random;
 use units::Bytes;
+pub use url::{AddressError, Url};
 
-/// Bytes after which the stream repeats; the largest prime below 1 MiB.
+/// The period of the stream in bytes: the largest prime below 1 MiB.
 pub const PERIOD: usize = 1_048_573;
 
-/// The longest piece of the stream that [`slice`] gives without a seam.
+/// The longest piece of the stream that [`slice`] always gives in one piece.
 pub const LONGEST_SLICE: usize = PERIOD;
 
 const SEED: u64 = 0x746f_6c6c_2062_7974;
@@ -33,7 +38,7 @@ pub fn size_of(path: &str) -> Option<Bytes> {
     path.strip_prefix('/')?.strip_prefix(FOLDER)?.strip_prefix('/')?.parse().ok()
 }
 
-/// The bytes of every object from `offset` on, as many as stand in memory in one piece: at least
+/// The bytes of every object from `offset` on, as many as are contiguous in memory: at least
 /// [`LONGEST_SLICE`].
 #[must_use]
 pub fn slice(offset: u64) -> &'static [u8] {
@@ -41,7 +46,7 @@ pub fn slice(offset: u64) -> &'static [u8] {
     &stream()[start..]
 }
 
-/// Whether `content` is what an object holds from `offset` on.
+/// Whether `content` equals an object's bytes from `offset` on.
 #[must_use]
 pub fn matches(mut offset: u64, mut content: &[u8]) -> bool {
     while !content.is_empty() {
@@ -59,7 +64,7 @@ pub fn matches(mut offset: u64, mut content: &[u8]) -> bool {
 /// Writes the object of `size` to `out`.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_to(out: &mut impl Write, size: Bytes) -> io::Result<()> {
     let mut offset = 0;
     while offset < size.0 {
@@ -71,7 +76,7 @@ pub fn write_to(out: &mut impl Write, size: Bytes) -> io::Result<()> {
     Ok(())
 }
 
-/// One period and, behind it, the beginning again, so that slices cross the seam.
+/// Two periods, so that slices can cross the end of the first.
 fn stream() -> &'static [u8] {
     static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
     STREAM.get_or_init(|| {
@@ -111,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_and_swapped_records_are_seen() {
+    fn a_changed_byte_and_swapped_records_are_noticed() {
         let mut object = Vec::new();
         write_to(&mut object, Bytes(3 << 20)).unwrap();
         assert!(matches(0, &object));

@@ -2,47 +2,47 @@
 
 use std::ffi::OsString;
 
-use load::{ErrorKind, Operation, Plan};
+use load::{ErrorKind, Job, Operation};
 use tls::Version;
 use units::Nanos;
 
-use crate::refusal::{decide_at_the_server, whole_seconds};
+use crate::refusal::{refuse_without_option, whole_seconds};
 use crate::report::{Report, count_before, failures, field, negotiated, number};
 use crate::{Peer, PeerError};
 
-/// ab ends after a number of requests, for each of which it reserves 32 bytes: more than it can make
-/// in a second, and the most of all.
-const REQUESTS_A_SECOND: u64 = 200_000;
+/// ab ends after a number of requests and reserves 32 bytes for each. These are more than it can
+/// make per second, and the most in all.
+const REQUESTS_PER_SECOND: u64 = 200_000;
 const MOST_REQUESTS: u64 = 50_000_000;
 
 /// # Errors
-/// What ab cannot be told.
-pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
-    let tls = &plan.tls;
-    decide_at_the_server(Peer::Ab, tls.group.map(|group| format!("--group {group}")))?;
-    let version = tls.version.or(tls.suite.map(tls::Suite::version));
-    let suite = match (tls.suite, version) {
-        // ab's option is of the suites up to TLS 1.2.
+/// A setting for which ab has no option.
+pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let plan = &job.plan;
+    refuse_without_option(Peer::Ab, plan.group.map(|group| format!("--group {group}")))?;
+    let version = plan.asked_version();
+    let suite = match (plan.only_suite(), version) {
+        // ab's option only has the suites up to TLS 1.2.
         (Some(suite), Some(Version::Tls13)) => {
-            decide_at_the_server(Peer::Ab, Some(format!("--suite {suite}")))?;
+            refuse_without_option(Peer::Ab, Some(format!("--suite {suite}")))?;
             None
         }
         (suite, _) => suite,
     };
     let seconds = duration.0 / 1_000_000_000;
-    let requests = seconds.saturating_mul(REQUESTS_A_SECOND).min(MOST_REQUESTS);
+    let requests = seconds.saturating_mul(REQUESTS_PER_SECOND).min(MOST_REQUESTS);
     let mut arguments: Vec<String> =
         ["-q", "-d", "-S", "-r"].into_iter().map(str::to_owned).collect();
     // The time limit sets a number of requests, which the next option replaces.
     for (option, value) in [
         ("-t", seconds),
-        ("-n", requests.max(plan.connections as u64)),
-        ("-c", plan.connections as u64),
-        ("-s", whole_seconds(Peer::Ab, plan.timeout)?),
+        ("-n", requests.max(job.plan.connections as u64)),
+        ("-c", job.plan.connections as u64),
+        ("-s", whole_seconds(Peer::Ab, job.plan.timeout)?),
     ] {
         arguments.extend([option.to_owned(), value.to_string()]);
     }
-    if plan.operation == Operation::Requests {
+    if job.plan.operation == Operation::Requests {
         arguments.push("-k".to_owned());
     }
     if let Some(version) = version {
@@ -51,12 +51,12 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
     if let Some(suite) = suite {
         arguments.extend(["-Z".to_owned(), suite.openssl_name.to_owned()]);
     }
-    arguments.push(plan.url.to_string());
+    arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
 /// # Errors
-/// What its report lacks.
+/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let seconds: f64 = number(text, "Time taken for tests:")?;
     if !(0.0..1e9).contains(&seconds) {
@@ -66,19 +66,19 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
     let failed: u64 = number(text, "Failed requests:")?;
     let (transferred, body) =
         (number::<u64>(text, "Total transferred:")?, number::<u64>(text, "HTML transferred:")?);
-    // Lines that are there only where they have something to tell.
+    // These lines appear only where their count is not 0.
     let rare = |label| field(text, label).map_or(Ok(0), |_| number::<u64>(text, label));
     let (wrong_status, write) = (rare("Non-2xx responses:")?, rare("Write errors:")?);
     let mut kinds = [("Connect:", 0), ("Receive:", 0), ("Length:", 0), ("Exceptions:", 0)];
     if failed > 0 {
-        let list = field(text, "(Connect:").ok_or("tells of failures, but not of which kind")?;
+        let list = field(text, "(Connect:").ok_or("counts failures without their kinds")?;
         let list = format!("Connect: {}", list.trim_end_matches(')'));
         for (name, count) in &mut kinds {
-            *count = count_behind(&list, name)?;
+            *count = count_after(&list, name)?;
         }
     }
     let [connect, receive, length, exceptions] = kinds.map(|(_, count)| count);
-    // Responses of another length and of a wrong status are among its complete requests, and so are
+    // Its complete requests include responses of another length, those with a wrong status, and
     // connections that closed before a byte had come.
     let likely = claimed
         .saturating_sub(length)
@@ -105,17 +105,17 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
             (ErrorKind::EarlyClose, likely - completed, "ab: `complete` without its bytes"),
         ]),
         body,
-        negotiated: field(text, "SSL/TLS Protocol:").and_then(|told| {
-            let mut parts = told.split(',');
+        negotiated: field(text, "SSL/TLS Protocol:").and_then(|value| {
+            let mut parts = value.split(',');
             let key = field(text, "Server Temp Key:").unwrap_or_default();
             negotiated(parts.next()?, parts.next()?, key)
         }),
     })
 }
 
-/// The number behind a name, as in `Connect: 0, Receive: 3`.
-fn count_behind(list: &str, name: &str) -> Result<u64, String> {
-    // The other way round it is a number before a name.
+/// The number after a name, as in `Connect: 0, Receive: 3`.
+fn count_after(list: &str, name: &str) -> Result<u64, String> {
+    // `count_before` is for a number before a name.
     let turned: Vec<String> = list
         .split(',')
         .filter_map(|part| part.trim().split_once(' '))

@@ -4,37 +4,37 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use load::Plan;
-use tls::{Suite, Version};
+use load::Job;
+use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::program;
 use crate::{Peer, PeerError, PeerLoad, ab, h2load, refusal, s_time, wrk};
 
-/// What a server leaves to its clients.
+/// What a server offers its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// Anything: the client must be told what the plan asks for.
+    /// Anything: the client must request what the plan asks for.
     Anything,
-    /// Only the version, the suite and the group that the plan asks for, so that a program which
-    /// cannot be told them gets nothing else.
+    /// Only the version, the suite and the group that the plan asks for, so that a program without
+    /// options for them negotiates nothing else.
     AsPlanned,
 }
 
-/// Refuses what a program cannot do at such a server, wherever the program is.
+/// Refuses what a program cannot do with such a server. It does not look for the program.
 ///
 /// # Errors
 /// The first thing that it cannot do.
-pub fn check(peer: Peer, plan: &Plan, offer: Offer) -> Result<(), PeerError> {
-    let duration = refusal::check(peer, plan)?;
-    arguments(peer, &told(peer, plan, offer), duration, Path::new("script")).map(drop)
+pub fn check(peer: Peer, job: &Job, offer: Offer) -> Result<(), PeerError> {
+    let duration = refusal::check(peer, job)?;
+    arguments(peer, &needed(peer, job, offer), duration, Path::new("script")).map(drop)
 }
 
-/// A program that is there and can carry out a plan.
+/// An installed program that can carry out a plan.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) peer: Peer,
-    pub(crate) plan: Plan,
+    pub(crate) job: Job,
     offer: Offer,
     pub(crate) duration: Nanos,
     pub(crate) program: PathBuf,
@@ -43,55 +43,56 @@ pub struct Client {
 }
 
 impl Client {
-    /// Looks for the program, and whether it can do what is planned.
+    /// Looks for the program and checks that it can carry out the plan.
     ///
-    /// How bodies are received and what is verified is not looked at: peers decrypt all, and verify
-    /// neither signatures nor certificates nor bodies. The receipt of the trial says so.
+    /// How bodies are received and what is verified is not checked: peers decrypt everything, and
+    /// verify neither signatures nor certificates nor bodies. The receipt of the trial says so.
     ///
     /// # Errors
-    /// It is not installed, or cannot do that. Nothing has been sent then.
-    pub fn prepare(peer: Peer, plan: &Plan, offer: Offer) -> Result<Self, PeerError> {
-        check(peer, plan, offer)?;
-        let duration = refusal::check(peer, plan)?;
+    /// It is not installed or cannot carry out the plan. Nothing was sent then.
+    pub fn prepare(peer: Peer, job: &Job, offer: Offer) -> Result<Self, PeerError> {
+        check(peer, job, offer)?;
+        let duration = refusal::check(peer, job)?;
         let program = program::find(peer)?;
-        let version = program::version(peer, &program, plan)?;
+        let version = program::version(peer, &program, job)?;
         let name = format!("{peer} {version}");
-        Ok(Self { peer, plan: plan.clone(), offer, duration, program, name })
+        Ok(Self { peer, job: job.clone(), offer, duration, program, name })
     }
 
-    /// Starts the program; returns when its threads are there.
+    /// Starts the program; returns when its threads are running.
     ///
     /// # Errors
     /// The system's.
     pub fn start(&self) -> Result<PeerLoad, PeerError> {
         let failed = |source| PeerError::Start { program: self.name.clone(), source };
         let script = script().map_err(failed)?;
-        // The program opens it as it starts; no file is left, however toll ends.
+        // The program opens the script as it starts. No file is left, however toll ends.
         let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
-        let plan = told(self.peer, &self.plan, self.offer);
-        let arguments = arguments(self.peer, &plan, self.duration, Path::new(&path))?;
+        let job = needed(self.peer, &self.job, self.offer);
+        let arguments = arguments(self.peer, &job, self.duration, Path::new(&path))?;
         PeerLoad::start(self, arguments, script)
     }
 }
 
-/// The plan without what the program cannot be told and need not be, at such a server.
-fn told(peer: Peer, plan: &Plan, offer: Offer) -> Plan {
-    let mut plan = plan.clone();
+/// The plan without the settings that such a server makes unnecessary.
+fn needed(peer: Peer, job: &Job, offer: Offer) -> Job {
+    let mut job = job.clone();
     if offer == Offer::Anything {
-        return plan;
+        return job;
     }
-    let tls = &mut plan.tls;
+    let plan = &mut job.plan;
     match peer {
-        Peer::Wrk => (tls.version, tls.suite, tls.group) = (None, None, None),
+        Peer::Wrk => (plan.tls, plan.suite, plan.group) = (None, None, None),
         Peer::Ab => {
-            tls.group = None;
-            tls.version = tls.version.or(tls.suite.map(Suite::version));
-            tls.suite = tls.suite.filter(|suite| suite.version() == Version::Tls12);
+            plan.group = None;
+            plan.tls = plan.asked_version().map(OrPlain::Tls);
+            let suite = plan.only_suite().filter(|suite| suite.version() == Version::Tls12);
+            plan.suite = suite.map(OrPlain::Tls);
         }
-        Peer::STime => tls.group = None,
+        Peer::STime => plan.group = None,
         Peer::H2load => {}
     }
-    plan
+    job
 }
 
 /// wrk's script in a file without a name.
@@ -103,14 +104,14 @@ fn script() -> std::io::Result<File> {
 
 fn arguments(
     peer: Peer,
-    plan: &Plan,
+    job: &Job,
     duration: Nanos,
     script: &Path,
 ) -> Result<Vec<OsString>, PeerError> {
     match peer {
-        Peer::Wrk => wrk::arguments(plan, duration, script),
-        Peer::Ab => ab::arguments(plan, duration),
-        Peer::H2load => h2load::arguments(plan, duration),
-        Peer::STime => s_time::arguments(plan, duration),
+        Peer::Wrk => wrk::arguments(job, duration, script),
+        Peer::Ab => ab::arguments(job, duration),
+        Peer::H2load => h2load::arguments(job, duration),
+        Peer::STime => s_time::arguments(job, duration),
     }
 }

@@ -1,9 +1,11 @@
 use std::io;
 
-/// Why a program cannot make a load; one line that says what and what to do.
+use crate::Peer;
+
+/// Why a program cannot make a load, in one line that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// The plan contradicts itself, or asks for what the program cannot do.
+    /// The plan contradicts itself, or asks for something that the program cannot do.
     #[error("{0}")]
     Refused(String),
     /// The program is not installed.
@@ -17,18 +19,18 @@ pub enum PeerError {
         /// The Debian package that has it.
         package: &'static str,
         /// The name of the client.
-        client: &'static str,
+        client: Peer,
     },
-    /// It could not be started, or what it says could not be kept.
+    /// It could not be started, or its output could not be stored.
     #[error("{program} could not be started: {source}")]
     Start {
-        /// What was to be started.
+        /// The program that was to be started.
         program: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
-    /// It does not tell its version.
-    #[error("{program} does not say which version it is; is it the program of that name?")]
+    /// It does not print its version.
+    #[error("{program} does not print its version; check that it is the program of that name")]
     Nameless {
         /// The program's path.
         program: String,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use load::{ErrorKind, Plan};
+use load::{ErrorKind, Job};
 use tls::Version;
 use units::Nanos;
 
@@ -10,39 +10,39 @@ use crate::PeerError;
 use crate::report::{Report, count_before, failures, field, negotiated};
 
 /// # Errors
-/// None: what of TLS h2load cannot be told, its report shows.
-pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+/// None: where h2load has no option for a TLS setting, its report shows what was negotiated.
+pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let milliseconds = |time: Nanos| format!("{}ms", time.0.div_ceil(1_000_000));
     let mut arguments = vec![
         "--h1".to_owned(),
-        format!("--threads={}", plan.cpus.len()),
-        format!("--clients={}", plan.connections),
+        format!("--threads={}", job.plan.cpus.len()),
+        format!("--clients={}", job.plan.connections),
         format!("--duration={}", milliseconds(duration)),
-        format!("--connection-inactivity-timeout={}", milliseconds(plan.timeout)),
-        format!("--connect-to={}", plan.address),
+        format!("--connection-inactivity-timeout={}", milliseconds(job.plan.timeout)),
+        format!("--connect-to={}", job.address),
     ];
-    if let Some(suite) = plan.tls.suite {
+    if let Some(suite) = job.plan.only_suite() {
         let option = match suite.version() {
             Version::Tls12 => "--ciphers",
             Version::Tls13 => "--tls13-ciphers",
         };
         arguments.push(format!("{option}={}", suite.openssl_name));
     }
-    if let Some(group) = plan.tls.group {
+    if let Some(group) = job.plan.group {
         arguments.push(format!("--groups={}", group.openssl_name()));
     }
-    arguments.push(plan.url.to_string());
+    arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
 /// # Errors
-/// What its report lacks.
+/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let line = |label: &str| field(text, label).ok_or_else(|| format!("has no line `{label}`"));
     let finished = line("finished in ")?;
     let time = finished.split(',').next().unwrap_or_default();
     let duration: Nanos =
-        time.parse().map_err(|_| format!("says `finished in {finished}`, which is no time"))?;
+        time.parse().map_err(|_| format!("says `finished in {finished}`, which is not a time"))?;
     let requests = line("requests:")?;
     let statuses = line("status codes:")?;
     let of_status = |class: &str| count_before(statuses, class);
@@ -65,8 +65,8 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
     })
 }
 
-/// Its data holds what came before and after its window too, its total does not, but holds the
-/// heads: the lesser of the two.
+/// Its "data" includes bytes from before and after its window. Its "total" does not, but includes
+/// the heads. The result is the lesser of the two.
 fn body(traffic: &str) -> Result<u64, String> {
     let without_heads = exact(traffic, "total")?.saturating_sub(exact(traffic, "headers")?);
     Ok(exact(traffic, "data")?.min(without_heads))

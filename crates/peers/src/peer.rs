@@ -1,37 +1,30 @@
 use std::fmt;
-use std::str::FromStr;
 
-use load::{Operation, Plan};
+use clap::ValueEnum;
+use load::{Job, Operation};
 
 use crate::report::Report;
 use crate::{ab, h2load, s_time, wrk};
 
 /// A program that makes load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Peer {
     /// wrk: many threads, requests.
     Wrk,
     /// ApacheBench: one thread, requests.
     Ab,
-    /// h2load of nghttp2, told to speak HTTP/1.1: many threads, requests on kept connections.
+    /// h2load of nghttp2 with HTTP/1.1: many threads, requests on kept connections.
     H2load,
     /// `openssl s_time -new`: one handshake after another.
     STime,
 }
 
 impl Peer {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Wrk, Self::Ab, Self::H2load, Self::STime];
-
-    /// The name as users write it.
+    /// The program that makes a load, where toll does not.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wrk => "wrk",
-            Self::Ab => "ab",
-            Self::H2load => "h2load",
-            Self::STime => "s_time",
-        }
+    pub fn of(client: load::Client) -> Option<Self> {
+        Self::value_variants().iter().find(|peer| load::Client::from(**peer) == client).copied()
     }
 
     /// The most CPUs that it can make use of.
@@ -63,7 +56,7 @@ impl Peer {
         }
     }
 
-    /// What makes it print its version.
+    /// The option that prints its version.
     pub(crate) fn version_argument(self) -> &'static str {
         match self {
             Self::Wrk | Self::H2load => "--version",
@@ -72,16 +65,16 @@ impl Peer {
         }
     }
 
-    /// How many threads it has once it makes its load.
-    pub(crate) fn threads(self, plan: &Plan) -> usize {
+    /// How many threads it has while it makes its load.
+    pub(crate) fn threads(self, job: &Job) -> usize {
         match self {
             // The first thread starts the others and waits.
-            Self::Wrk | Self::H2load => plan.cpus.len() + 1,
+            Self::Wrk | Self::H2load => job.plan.cpus.len() + 1,
             Self::Ab | Self::STime => 1,
         }
     }
 
-    /// Whether SIGINT makes it end with its report; others end without one.
+    /// Whether it prints its report on SIGINT; others end without one.
     pub(crate) fn reports_when_interrupted(self) -> bool {
         match self {
             Self::Wrk | Self::Ab => true,
@@ -90,29 +83,29 @@ impl Peer {
     }
 
     /// Whether it prints what a connection negotiated.
-    pub(crate) fn tells_negotiated(self) -> bool {
+    pub(crate) fn reports_negotiated(self) -> bool {
         match self {
             Self::Ab | Self::H2load => true,
             Self::Wrk | Self::STime => false,
         }
     }
 
-    /// What it says of itself when it has ended, read.
+    /// Parses its output after its end.
     ///
     /// # Errors
-    /// What its report lacks, or where it is not of the form that is known.
-    pub(crate) fn read(self, text: &str, plan: &Plan) -> Result<Report, String> {
+    /// What is missing in its report, or where its form is unknown.
+    pub(crate) fn read(self, text: &str, job: &Job) -> Result<Report, String> {
         match self {
-            Self::Wrk => wrk::read(text, plan),
+            Self::Wrk => wrk::read(text, job),
             Self::Ab => ab::read(text),
             Self::H2load => h2load::read(text),
             Self::STime => s_time::read(text),
         }
     }
 
-    /// What to keep in mind when its figures are read.
-    pub(crate) fn caution(self, plan: &Plan) -> &'static str {
-        match (self, plan.operation) {
+    /// A caution for readers of its figures.
+    pub(crate) fn caution(self, job: &Job) -> &'static str {
+        match (self, job.plan.operation) {
             (Self::Wrk, Operation::OneRequestPerConnection) => {
                 "wrk resumes sessions wherever the server lets it, so forbid tickets and the \
                  session cache at the server; compare with a load without --client"
@@ -121,28 +114,26 @@ impl Peer {
                 "wrk counts 3xx as success, and the heads of responses among the bytes unless the \
                  object is a generated one; compare with a load without --client"
             }
-            (Self::Ab, _) => "ab asks with HTTP/1.0; compare with a load without --client",
+            (Self::Ab, _) => "ab sends HTTP/1.0 requests; compare with a load without --client",
             (Self::H2load | Self::STime, _) => "compare with a load without --client",
+        }
+    }
+}
+
+impl From<Peer> for load::Client {
+    fn from(peer: Peer) -> Self {
+        match peer {
+            Peer::Wrk => Self::Wrk,
+            Peer::Ab => Self::Ab,
+            Peer::H2load => Self::H2load,
+            Peer::STime => Self::STime,
         }
     }
 }
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Peer {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|peer| peer.name() == text).ok_or_else(|| {
-            format!(
-                "`{text}` is no load program that toll can run; write one of: wrk, ab, h2load, \
-                 s_time"
-            )
-        })
+        load::Client::from(*self).fmt(f)
     }
 }
 
@@ -151,11 +142,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_and_written_alike() {
-        for peer in Peer::ALL {
-            assert_eq!(peer.to_string().parse(), Ok(peer));
+    fn programs_are_called_as_the_clients_of_a_plan() {
+        for peer in Peer::value_variants() {
+            assert_eq!(Peer::of((*peer).into()), Some(*peer));
+            assert_eq!(Peer::from_str(&peer.to_string(), false), Ok(*peer));
         }
-        let message = "siege".parse::<Peer>().unwrap_err();
-        assert!(message.ends_with("write one of: wrk, ab, h2load, s_time"), "{message}");
+        assert_eq!(Peer::of(load::Client::Toll), None);
     }
 }

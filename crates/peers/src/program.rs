@@ -6,17 +6,17 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use load::Plan;
+use load::Job;
 use rustix::process::Signal;
 use targets::{Launch, Process};
 
 use crate::{Peer, PeerError};
 
-/// How long a program may take to tell its version.
+/// How long a program may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
-/// Between two looks at it.
-const GLANCE: Duration = Duration::from_millis(2);
-/// What is read of a program's output: its end.
+/// Between two checks whether it has ended.
+const POLL: Duration = Duration::from_millis(2);
+/// How much of a program's output is read, from its end.
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// The program in the folders of `PATH`.
@@ -31,22 +31,22 @@ pub(crate) fn find(peer: Peer) -> Result<PathBuf, PeerError> {
         .ok_or(PeerError::Missing {
             program: peer.program(),
             package: peer.package(),
-            client: peer.name(),
+            client: peer,
         })
 }
 
-/// A running program, and files that take what it says and leave no trace.
-pub(crate) struct Spoken {
+/// A running program, and unnamed files that take its output.
+pub(crate) struct Spawned {
     pub(crate) process: Process,
     pub(crate) stdout: File,
     pub(crate) stderr: File,
 }
 
-impl Spoken {
+impl Spawned {
     pub(crate) fn start(
         program: &Path,
         arguments: Vec<OsString>,
-        plan: &Plan,
+        job: &Job,
     ) -> Result<Self, PeerError> {
         let failed = |source| PeerError::Start { program: program.display().to_string(), source };
         let file = || -> Result<(File, File), PeerError> {
@@ -58,7 +58,7 @@ impl Spoken {
             program: program.to_owned(),
             arguments,
             environment: Vec::new(),
-            cpus: &plan.cpus,
+            cpus: &job.plan.cpus,
             stdout: its_stdout,
             stderr: its_stderr,
             death_signal: Signal::KILL,
@@ -72,7 +72,8 @@ impl Spoken {
     }
 }
 
-/// The end of what a program has written. Its offset is the file's, so this is for one that ended.
+/// The end of a program's output. It moves the offset, which the program shares, so the program
+/// must have ended.
 pub(crate) fn written(mut file: &File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(MOST_OUTPUT)))?;
@@ -81,23 +82,24 @@ pub(crate) fn written(mut file: &File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The version that the program tells, such as `4.1.0`.
-pub(crate) fn version(peer: Peer, program: &Path, plan: &Plan) -> Result<String, PeerError> {
-    let mut spoken = Spoken::start(program, vec![peer.version_argument().into()], plan)?;
+/// The version that the program prints, such as `4.1.0`.
+pub(crate) fn version(peer: Peer, program: &Path, job: &Job) -> Result<String, PeerError> {
+    let mut spawned = Spawned::start(program, vec![peer.version_argument().into()], job)?;
     let deadline = Instant::now() + VERSION_LIMIT;
-    while spoken.process.exited().is_none() && Instant::now() < deadline {
-        std::thread::sleep(GLANCE);
+    while spawned.process.exited().is_none() && Instant::now() < deadline {
+        std::thread::sleep(POLL);
     }
-    spoken.process.stop();
-    written(&spoken.stdout)
+    spawned.process.stop();
+    written(&spawned.stdout)
         .ok()
-        .and_then(|said| version_in(&said).map(str::to_owned))
+        .and_then(|output| version_in(&output).map(str::to_owned))
         .ok_or_else(|| PeerError::Nameless { program: program.display().to_string() })
 }
 
 /// The first number with a point in it.
-fn version_in(said: &str) -> Option<&str> {
-    said.split(|c: char| !(c.is_ascii_digit() || c == '.'))
+fn version_in(output: &str) -> Option<&str> {
+    output
+        .split(|c: char| !(c.is_ascii_digit() || c == '.'))
         .map(|word| word.trim_matches('.'))
         .find(|word| word.contains('.'))
 }
@@ -107,14 +109,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_found_in_what_the_programs_say() {
-        for (said, version) in [
+    fn versions_are_found_in_the_programs_output() {
+        for (output, version) in [
             ("wrk debian/4.1.0-3+b2 [epoll] Copyright (C) 2012 Will Glozer", "4.1.0"),
             ("This is ApacheBench, Version 2.3 <$Revision$>\nCopyright 1996", "2.3"),
             ("h2load nghttp2/1.52.0\n", "1.52.0"),
             ("OpenSSL 3.0.22 25 Aug 2026 (Library: OpenSSL 3.0.22 25 Aug 2026)", "3.0.22"),
         ] {
-            assert_eq!(version_in(said), Some(version));
+            assert_eq!(version_in(output), Some(version));
         }
         assert_eq!(version_in("usage: 12 of ... things"), None);
     }

@@ -1,6 +1,6 @@
-//! What no peer can do, or not all: a plan that asks for it is refused, not changed in silence.
+//! What some or all peers cannot do: a plan that asks for it is refused, not silently changed.
 
-use load::{Arrival, Close, KeyExchangeMode, Operation, Percent, Plan, Stop};
+use load::{Job, Operation, Plan};
 use units::Nanos;
 
 use crate::{Peer, PeerError};
@@ -8,30 +8,23 @@ use crate::{Peer, PeerError};
 const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// How long the peer is to run, where it can carry out the plan as far as that does not depend on
-/// TLS.
+/// Checks the settings that do not depend on TLS; returns how long the peer is to run.
 ///
 /// # Errors
 /// The first thing that it cannot do.
-pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
+pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
     let refuse = |why: String| Err(PeerError::Refused(why));
-    if let Err(error) = plan.check() {
+    let plan = Plan { client: peer.into(), ..job.plan.clone() };
+    let job = Job { plan, ..job.clone() };
+    if let Err(error) = job.check() {
         return refuse(error.to_string());
     }
-    let Stop::After { warmup, duration } = plan.stop else {
-        return refuse(format!("{peer} runs for a time, not for a number of operations"));
-    };
-    if warmup != Nanos(0) {
+    if job.operations.is_some() {
         return refuse(format!(
-            "{peer} counts from its start and has no warm-up; leave --warmup {warmup} out"
+            "{peer} can run for a time, not for a number of operations; give --duration"
         ));
     }
-    if plan.arrival != Arrival::CLOSED {
-        return refuse(format!(
-            "{peer} asks again as soon as it has its answer; leave the arrival out"
-        ));
-    }
-    match (peer, plan.operation) {
+    match (peer, job.plan.operation) {
         (Peer::STime, Operation::Handshakes) => {}
         (Peer::STime, operation) => {
             return refuse(format!(
@@ -53,36 +46,16 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
         }
         _ => {}
     }
-    if plan.cpus.len() > peer.most_cpus() {
+    if job.plan.cpus.len() > peer.most_cpus() {
         return refuse(format!(
-            "{peer} has one thread, which makes no use of {} CPUs; give one with --cpus",
-            plan.cpus.len()
+            "{peer} has one thread and cannot use {} CPUs; give one with --cpus",
+            job.plan.cpus.len()
         ));
     }
-    if plan.ramp != Nanos(0) {
-        return refuse(format!("{peer} opens all its connections at once; leave the ramp out"));
+    if let Some(objects) = &job.objects {
+        return refuse(format!("{peer} requests a single object; leave --object {objects} out"));
     }
-    if let Some(objects) = &plan.objects {
-        return refuse(format!("{peer} asks for one object; leave --object {objects} out"));
-    }
-    if plan.close != Close::Fin {
-        return refuse(format!("{peer} closes in its own way; leave --close {} out", plan.close));
-    }
-    if plan.tls.key_exchange == Some(KeyExchangeMode::Fixed) {
-        return refuse(format!("{peer} makes fresh keys; leave --key-exchange fixed out"));
-    }
-    if plan.tls.resumption != Percent::default() {
-        return refuse(format!(
-            "{peer} resumes sessions where the server lets it, and knows no share of them; leave \
-             --resumption out"
-        ));
-    }
-    if plan.tls.encrypt_then_mac.is_some() {
-        return refuse(format!(
-            "{peer} always offers encrypt-then-MAC; leave --encrypt-then-mac out, and decide at the \
-             server"
-        ));
-    }
+    let duration = job.plan.duration;
     let step = if peer == Peer::H2load { MILLISECOND } else { SECOND };
     if !duration.0.is_multiple_of(step) {
         return refuse(format!(
@@ -93,7 +66,7 @@ pub(crate) fn check(peer: Peer, plan: &Plan) -> Result<Nanos, PeerError> {
     Ok(duration)
 }
 
-/// A time limit in whole seconds, for programs that know no others.
+/// A time limit in whole seconds, for programs that have no others.
 pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError> {
     match timeout.0.is_multiple_of(SECOND) {
         true => Ok(timeout.0 / SECOND),
@@ -103,13 +76,14 @@ pub(crate) fn whole_seconds(peer: Peer, timeout: Nanos) -> Result<u64, PeerError
     }
 }
 
-/// Refuses what of TLS a program cannot be told; `what` is the flag with its value, where given.
-pub(crate) fn decide_at_the_server(peer: Peer, what: Option<String>) -> Result<(), PeerError> {
+/// Refuses a TLS setting for which a program has no option; `what` is the flag with its value,
+/// where given.
+pub(crate) fn refuse_without_option(peer: Peer, what: Option<String>) -> Result<(), PeerError> {
     match what {
         None => Ok(()),
         Some(flag) => Err(PeerError::Refused(format!(
-            "{peer} cannot be told {flag}; leave it out, and restrict the server to it (toll serve \
-             --tls, --suites, --groups)"
+            "{peer} has no option for {flag}; leave it out and restrict the server instead \
+             (toll serve --tls, --suites, --groups)"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! What a peer says of its run, read from its output; nothing is taken for zero that is not there.
+//! A peer's report, parsed from its output. A missing figure is an error, not zero.
 
 use std::str::FromStr;
 
@@ -6,31 +6,31 @@ use load::{ErrorKind, Negotiated};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
-/// What comes beside the [`Outcome`](load::Outcome) of a load that a peer made. All of it, the
-/// outcome too, is the program's own word: toll has verified nothing of it.
+/// What a peer reports in addition to the [`Outcome`](load::Outcome) of its load. toll has verified
+/// none of it, nor the outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerReport {
     /// The program and its version, such as `wrk 4.1.0`.
     pub client: String,
-    /// Failed operations: the kind nearest to what the program counts, how many, and its own words.
-    /// They stand in place of the outcome's failures.
+    /// Failed operations: the kind nearest to what the program counts, how many, and a description.
+    /// They replace the outcome's failures.
     pub failures: Vec<(ErrorKind, u64, String)>,
-    /// What to keep in mind when its figures are read.
+    /// A caution for readers of its figures.
     pub caution: String,
 }
 
-/// What a peer counted, by its own word.
+/// What a peer counted, as it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// How long it counted; `None` where it does not say so exactly.
+    /// How long it counted; `None` where it does not report that exactly.
     pub(crate) duration: Option<Nanos>,
-    /// Operations that ended well.
+    /// Operations that succeeded.
     pub(crate) completed: u64,
-    /// Operations that did not: kind, number, its words. None with the number 0.
+    /// Operations that failed: kind, number, description. None with the number 0.
     pub(crate) failures: Vec<(ErrorKind, u64, String)>,
     /// Bytes of bodies that arrived.
     pub(crate) body: u64,
-    /// What one of its connections negotiated, where it tells.
+    /// What one of its connections negotiated, where it reports that.
     pub(crate) negotiated: Option<Negotiated>,
 }
 
@@ -42,25 +42,25 @@ pub(crate) fn failures<const N: usize>(
     some.map(|(kind, count, words)| (kind, count, words.to_owned())).collect()
 }
 
-/// What stands behind `label` on the first line that begins with it.
+/// The text after `label` on the first line that begins with it.
 pub(crate) fn field<'a>(text: &'a str, label: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim_start().strip_prefix(label)).map(str::trim)
 }
 
-/// The number at the start of what stands behind `label`.
+/// The number after `label`.
 ///
 /// # Errors
-/// There is no such line, or no number.
+/// No such line, or no number.
 pub(crate) fn number<T: FromStr>(text: &str, label: &str) -> Result<T, String> {
     let value = field(text, label).ok_or_else(|| format!("has no line `{label}`"))?;
     let word = value.split_whitespace().next().unwrap_or_default();
-    word.parse().map_err(|_| format!("says `{label} {value}`, which is no number"))
+    word.parse().map_err(|_| format!("says `{label} {value}`, which is not a number"))
 }
 
 /// The number right before `what`, as in `12 succeeded, 3 failed`.
 ///
 /// # Errors
-/// There is none.
+/// No such number.
 pub(crate) fn count_before(list: &str, what: &str) -> Result<u64, String> {
     list.split(',')
         .find_map(|part| part.trim().strip_suffix(what)?.trim().parse().ok())
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(number::<u64>(text, "Complete requests:"), Ok(155));
         assert_eq!(number::<u64>(text, "Failed:").unwrap_err(), "has no line `Failed:`");
         let error = number::<u64>(text, "Other:").unwrap_err();
-        assert_eq!(error, "says `Other: many`, which is no number");
+        assert_eq!(error, "says `Other: many`, which is not a number");
         assert_eq!(count_before("3 total, 2 done", "done"), Ok(2));
         assert!(count_before("3 total", "done").is_err());
     }

@@ -1,32 +1,32 @@
-//! A peer that runs, as a trial sees it.
+//! A running peer, as a trial sees it.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Failures, Latencies, Outcome, Plan, Progress, Verified};
+use load::{ByteCounts, Failures, Job, Latencies, Outcome, Progress, Verified};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::Process;
 use units::Nanos;
 
-use crate::program::{Spoken, written};
+use crate::program::{Spawned, written};
 use crate::report::{PeerReport, Report};
 use crate::watch::Watch;
 use crate::{Client, Peer, PeerError};
 
 /// How long a program may take until its threads are there.
 const START_LIMIT: Duration = Duration::from_secs(2);
-/// Between two looks at them.
-const GLANCE: Duration = Duration::from_micros(500);
-/// How long it may go on after its time and its time limit, for its report.
+/// Between two counts of its threads.
+const POLL: Duration = Duration::from_micros(500);
+/// How long it may run beyond its time and its time limit, to print its report.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A program that makes a load. Dropping it ends the program, and so does the end of toll.
 pub struct PeerLoad {
     peer: Peer,
     name: String,
-    plan: Plan,
+    job: Job,
     process: RefCell<Process>,
     watch: Watch,
     stdout: File,
@@ -45,19 +45,19 @@ impl PeerLoad {
         arguments: Vec<OsString>,
         script: File,
     ) -> Result<Self, PeerError> {
-        let Client { peer, plan, duration, program, name, .. } = client;
+        let Client { peer, job, duration, program, name, .. } = client;
         let duration = Duration::from(*duration);
         let spawned = Instant::now();
-        let Spoken { process, stdout, stderr } = Spoken::start(program, arguments, plan)?;
-        let limit = duration + Duration::from(plan.timeout) + 2 * GRACE;
+        let Spawned { process, stdout, stderr } = Spawned::start(program, arguments, job)?;
+        let limit = duration + Duration::from(job.plan.timeout) + 2 * GRACE;
         let watch = Watch::start(process.pid(), limit)
             .map_err(|source| PeerError::Start { program: name.clone(), source })?;
-        let threads = threads(process.pid(), peer.threads(plan), &watch);
+        let threads = threads(process.pid(), peer.threads(job), &watch);
         let start = Instant::now();
         Ok(Self {
             peer: *peer,
             name: name.clone(),
-            plan: plan.clone(),
+            job: job.clone(),
             process: RefCell::new(process),
             watch,
             stdout,
@@ -70,41 +70,41 @@ impl PeerLoad {
         })
     }
 
-    /// What it says of its run, or why there is nothing that can be believed.
+    /// Its report, or why there is none that can be trusted.
     fn report(&self, end: Option<Instant>) -> Result<Report, String> {
         let name = &self.name;
         if end.is_none() {
-            return Err(format!("{name} did not end in its time, and was killed"));
+            return Err(format!("{name} did not end in time and was killed"));
         }
         let read = |file| written(file).map_err(|error| format!("{name}'s output: {error}"));
-        let said = read(&self.stdout)?;
+        let output = read(&self.stdout)?;
         let status = self.process.borrow_mut().exited();
         if self.is_interrupted.get() {
             if !self.peer.reports_when_interrupted() {
-                return Err(format!("{name} says nothing when it is interrupted"));
+                return Err(format!("{name} prints no report when it is interrupted"));
             }
         } else if !status.is_some_and(|status| status.success()) {
             let complaint = read(&self.stderr)?;
             let last = |text: &str| text.lines().rfind(|line| !line.trim().is_empty()).map(shorten);
-            let why = last(&complaint).or_else(|| last(&said)).unwrap_or_default();
+            let why = last(&complaint).or_else(|| last(&output)).unwrap_or_default();
             let how = status.map_or_else(|| "in an unknown way".to_owned(), |s| s.to_string());
             return Err(format!("{name} ended with {how}: {why}"));
         }
-        let report = self.peer.read(&said, &self.plan).map_err(|why| format!("{name} {why}"))?;
-        let asks = self.plan.tls.suite.is_some() || self.plan.tls.version.is_some();
+        let report = self.peer.read(&output, &self.job).map_err(|why| format!("{name} {why}"))?;
+        let asks = self.job.plan.only_suite().is_some() || self.job.plan.asked_version().is_some();
         if asks
-            && self.peer.tells_negotiated()
+            && self.peer.reports_negotiated()
             && report.completed > 0
             && report.negotiated.is_none()
         {
-            return Err(format!("{name} does not say that it got the version and suite asked for"));
+            return Err(format!("{name} does not report the requested TLS version and suite"));
         }
         Ok(report)
     }
 }
 
 impl PeerLoad {
-    /// When it began, and when it is planned to end.
+    /// When it began, and when it should end.
     #[must_use]
     pub fn window(&self) -> (Instant, Instant) {
         self.window
@@ -116,7 +116,7 @@ impl PeerLoad {
         self.threads.clone()
     }
 
-    /// Nothing: peers tell nothing before their end.
+    /// Always empty: peers report nothing before their end.
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress::default()
@@ -128,27 +128,27 @@ impl PeerLoad {
         self.watch.ended().is_some()
     }
 
-    /// Interrupts the program, unless its time is over and it is about to end by itself.
+    /// Interrupts the program, unless its time is over and it will end by itself.
     pub fn stop(&self) {
         if Instant::now() >= self.window.1 || self.is_interrupted.get() || self.is_finished() {
             return;
         }
         self.is_interrupted.set(true);
         let process = self.process.borrow();
-        // Not waited for yet, so the number is still this program's.
+        // The process has not been waited for, so the number is still this program's.
         if let Some(pid) = i32::try_from(process.pid()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::INT);
         }
     }
 
-    /// Waits for its end: what it did, by its own word.
+    /// Waits for its end and returns what it reports.
     #[must_use]
     pub fn join(self) -> (Outcome, PeerReport) {
         let limit = if self.is_interrupted.get() {
             GRACE
         } else {
             let rest = self.window.1.saturating_duration_since(Instant::now());
-            rest + Duration::from(self.plan.timeout) + GRACE
+            rest + Duration::from(self.job.plan.timeout) + GRACE
         };
         let end = self.watch.ended_within(limit);
         let report = self.report(end);
@@ -183,13 +183,13 @@ impl PeerLoad {
             }
             Err(why) => outcome.lost.push(why),
         }
-        let caution = self.peer.caution(&self.plan).to_owned();
+        let caution = self.peer.caution(&self.job).to_owned();
         (outcome, PeerReport { client: self.name.clone(), failures, caution })
     }
 }
 
-/// The kernel's ids of the program's threads, once there are as many as expected. A program of
-/// another build may have another number: then those that there are after the limit.
+/// The kernel's ids of the program's threads, once there are as many as expected. Another build of
+/// the program may have another number; then the ids after the limit.
 fn threads(pid: u32, expected: usize, watch: &Watch) -> Vec<i32> {
     let deadline = Instant::now() + START_LIMIT;
     loop {
@@ -203,11 +203,11 @@ fn threads(pid: u32, expected: usize, watch: &Watch) -> Vec<i32> {
             found.sort_unstable();
             return found;
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(POLL);
     }
 }
 
-/// A line that may be of any length.
+/// Cuts a line that may have any length.
 fn shorten(line: &str) -> String {
     line.trim().chars().take(200).collect()
 }

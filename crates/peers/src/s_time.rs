@@ -1,39 +1,39 @@
 //! `openssl s_time -new`: its command line and its report.
 //!
-//! It makes one handshake after another on one thread, closes each connection without a word, and
-//! says how long it took only in whole seconds.
+//! It makes one handshake after another on one thread, closes each connection without close_notify,
+//! and reports its duration only in whole seconds.
 
 use std::ffi::OsString;
 
-use load::Plan;
+use load::Job;
 use tls::Version;
 use units::Nanos;
 
-use crate::refusal::decide_at_the_server;
+use crate::refusal::refuse_without_option;
 use crate::report::Report;
 use crate::{Peer, PeerError};
 
 /// # Errors
-/// What `s_time` cannot be told.
-pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
-    let tls = &plan.tls;
-    decide_at_the_server(Peer::STime, tls.group.map(|group| format!("--group {group}")))?;
-    if plan.connections != 1 {
+/// A setting for which `s_time` has no option.
+pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
+    let plan = &job.plan;
+    refuse_without_option(Peer::STime, plan.group.map(|group| format!("--group {group}")))?;
+    if job.plan.connections != 1 {
         return Err(PeerError::Refused(
             "s_time makes one connection after another; add --connections 1".into(),
         ));
     }
     let mut arguments: Vec<String> = ["s_time", "-new", "-connect"].map(str::to_owned).into();
-    arguments.push(plan.address.to_string());
+    arguments.push(job.address.to_string());
     arguments.extend(["-time".to_owned(), (duration.0 / 1_000_000_000).to_string()]);
-    arguments.extend(tls.version.or(tls.suite.map(tls::Suite::version)).map(|version| {
+    arguments.extend(plan.asked_version().map(|version| {
         match version {
             Version::Tls12 => "-tls1_2",
             Version::Tls13 => "-tls1_3",
         }
         .to_owned()
     }));
-    if let Some(suite) = tls.suite {
+    if let Some(suite) = plan.only_suite() {
         let option = match suite.version() {
             Version::Tls12 => "-cipher",
             Version::Tls13 => "-ciphersuites",
@@ -44,7 +44,7 @@ pub(crate) fn arguments(plan: &Plan, duration: Nanos) -> Result<Vec<OsString>, P
 }
 
 /// # Errors
-/// What its report lacks.
+/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let completed = text
         .lines()

@@ -1,14 +1,12 @@
-//! Command lines, refusals, and the reports that the programs really wrote (in `fixtures/`).
+//! Command lines, refusals, and real reports of the programs (in `fixtures/`).
 
-use std::num::NonZeroU32;
 use std::path::Path;
 
+use clap::ValueEnum;
 use cpus::CpuList;
-use load::{
-    Arrival, Close, ErrorKind, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan,
-};
+use load::{Arrival, Close, ErrorKind, Job, KeyExchangeMode, Operation, Plan};
 use proptest::prelude::*;
-use tls::{Group, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 use units::Nanos;
 
 use crate::report::Report;
@@ -22,37 +20,29 @@ macro_rules! fixture {
     };
 }
 
-fn plan(path: &str) -> Plan {
-    Plan {
-        url: format!("https://127.0.0.1:8443{path}").parse().unwrap(),
-        address: "127.0.0.1:8443".parse().unwrap(),
-        tls: TlsPlan::any(),
-        operation: Operation::Requests,
-        arrival: Arrival::CLOSED,
+fn job(path: &str) -> Job {
+    let plan = Plan {
         connections: 8,
         cpus: CpuList::from(1),
-        stop: Stop::After { warmup: Nanos(0), duration: SECOND },
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
-        timeout: Nanos(10_000_000_000),
-        objects: None,
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    }
+        duration: SECOND,
+        warmup: Some(Nanos(0)),
+        ..Plan::default()
+    };
+    let url = format!("https://127.0.0.1:8443{path}").parse().unwrap();
+    Job::new(plan, url, "127.0.0.1:8443".parse().unwrap())
 }
 
-fn suite(name: &str) -> Option<&'static Suite> {
-    Some(Suite::parse(name).unwrap())
+fn suite(name: &str) -> Option<OrPlain<&'static Suite>> {
+    name.parse().ok()
 }
 
-fn arguments(peer: Peer, plan: &Plan) -> Result<String, PeerError> {
-    let duration = refusal::check(peer, plan)?;
+fn arguments(peer: Peer, job: &Job) -> Result<String, PeerError> {
+    let duration = refusal::check(peer, job)?;
     let all = match peer {
-        Peer::Wrk => wrk::arguments(plan, duration, Path::new("SCRIPT")),
-        Peer::Ab => ab::arguments(plan, duration),
-        Peer::H2load => h2load::arguments(plan, duration),
-        Peer::STime => s_time::arguments(plan, duration),
+        Peer::Wrk => wrk::arguments(job, duration, Path::new("SCRIPT")),
+        Peer::Ab => ab::arguments(job, duration),
+        Peer::H2load => h2load::arguments(job, duration),
+        Peer::STime => s_time::arguments(job, duration),
     }?;
     let words: Vec<String> = all.into_iter().map(|word| word.into_string().unwrap()).collect();
     Ok(words.join(" "))
@@ -63,93 +53,97 @@ fn counts(report: &Report) -> Vec<(ErrorKind, u64)> {
 }
 
 #[test]
-fn each_program_is_told_the_plan_in_its_words() {
-    let mut plan = plan("/bytes/1KiB");
+fn each_program_gets_the_plan_as_its_own_options() {
+    let mut job = job("/bytes/1KiB");
     assert_eq!(
-        arguments(Peer::Wrk, &plan).unwrap(),
+        arguments(Peer::Wrk, &job).unwrap(),
         "-t1 -c8 -d1s --timeout 10s -s SCRIPT https://127.0.0.1:8443/bytes/1KiB"
     );
     assert_eq!(
-        arguments(Peer::Ab, &plan).unwrap(),
+        arguments(Peer::Ab, &job).unwrap(),
         "-q -d -S -r -t 1 -n 200000 -c 8 -s 10 -k https://127.0.0.1:8443/bytes/1KiB"
     );
-    plan.tls.suite = suite("TLS_AES_128_GCM_SHA256");
-    plan.tls.group = Some(Group::Secp256r1);
-    plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1_500_000_000) };
+    job.plan.suite = suite("TLS_AES_128_GCM_SHA256");
+    job.plan.group = Some(Group::Secp256r1);
+    job.plan.duration = Nanos(1_500_000_000);
     assert_eq!(
-        arguments(Peer::H2load, &plan).unwrap(),
+        arguments(Peer::H2load, &job).unwrap(),
         "--h1 --threads=1 --clients=8 --duration=1500ms --connection-inactivity-timeout=10000ms \
          --connect-to=127.0.0.1:8443 --tls13-ciphers=TLS_AES_128_GCM_SHA256 --groups=P-256 \
          https://127.0.0.1:8443/bytes/1KiB"
     );
-    let mut plan = self::plan("/bytes/1KiB");
-    plan.operation = Operation::OneRequestPerConnection;
-    let told = arguments(Peer::Wrk, &plan).unwrap();
-    assert!(told.contains(" -H Connection: close https://"), "{told}");
-    plan.tls.suite = suite("AES128-SHA");
-    let told = arguments(Peer::Ab, &plan).unwrap();
-    assert!(told.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{told}");
-    plan.operation = Operation::Handshakes;
-    plan.connections = 1;
+    let mut job = self::job("/bytes/1KiB");
+    job.plan.operation = Operation::OneRequestPerConnection;
+    let options = arguments(Peer::Wrk, &job).unwrap();
+    assert!(options.contains(" -H Connection: close https://"), "{options}");
+    job.plan.suite = suite("AES128-SHA");
+    let options = arguments(Peer::Ab, &job).unwrap();
+    assert!(options.contains(" -s 10 -f TLS1.2 -Z AES128-SHA https://"), "{options}");
+    job.plan.operation = Operation::Handshakes;
+    job.plan.connections = 1;
     assert_eq!(
-        arguments(Peer::STime, &plan).unwrap(),
+        arguments(Peer::STime, &job).unwrap(),
         "s_time -new -connect 127.0.0.1:8443 -time 1 -tls1_2 -cipher AES128-SHA"
     );
 }
 
 #[test]
-fn what_a_program_cannot_do_is_refused_in_one_line() {
-    type Change = fn(&mut Plan);
+fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
+    type Change = fn(&mut Job);
     let all: [(Peer, Change, &str); 21] = [
-        (Peer::Wrk, |p| p.connections = 0, "0 connections load nothing"),
-        (Peer::Wrk, |p| p.stop = Stop::Operations(9), "runs for a time"),
+        (Peer::Wrk, |p| p.plan.connections = 0, "0 connections load nothing"),
+        (Peer::Wrk, |p| p.operations = Some(9), "can run for a time"),
+        (Peer::Ab, |p| p.plan.warmup = Some(SECOND), "contradicts --warmup 1s"),
         (
-            Peer::Ab,
-            |p| p.stop = Stop::After { warmup: SECOND, duration: SECOND },
-            "leave --warmup 1s out",
+            Peer::H2load,
+            |p| p.plan.arrival = Arrival::Paced { every: SECOND },
+            "contradicts --arrival paced 1s",
         ),
-        (Peer::H2load, |p| p.arrival = Arrival::Paced { every: SECOND }, "leave the arrival out"),
-        (Peer::Wrk, |p| p.tls.resumption = "70%".parse().unwrap(), "leave --resumption out"),
-        (Peer::Wrk, |p| p.operation = Operation::Handshakes, "take --client s_time"),
+        (Peer::Wrk, |p| p.plan.resumption = "70%".parse().unwrap(), "contradicts --resumption 70%"),
+        (Peer::Wrk, |p| p.plan.operation = Operation::Handshakes, "take --client s_time"),
         (Peer::STime, |_| (), "add --operation handshakes"),
         (
             Peer::H2load,
-            |p| p.operation = Operation::OneRequestPerConnection,
+            |p| p.plan.operation = Operation::OneRequestPerConnection,
             "take --client wrk or ab",
         ),
-        (Peer::Ab, |p| p.cpus = "0-1".parse().unwrap(), "no use of 2 CPUs"),
+        (Peer::Ab, |p| p.plan.cpus = "0-1".parse().unwrap(), "cannot use 2 CPUs"),
         (
             Peer::Wrk,
-            |p| p.tls.key_exchange = Some(KeyExchangeMode::Fixed),
-            "leave --key-exchange fixed out",
+            |p| p.plan.key_exchange = Some(KeyExchangeMode::Fixed),
+            "contradicts --key-exchange fixed",
         ),
         (
             Peer::Ab,
             |p| {
-                p.tls.suite = suite("AES128-SHA");
-                p.tls.encrypt_then_mac = Some(false);
+                p.plan.suite = suite("AES128-SHA");
+                p.plan.encrypt_then_mac = Some(false);
             },
-            "leave --encrypt-then-mac out",
+            "contradicts --encrypt-then-mac false",
         ),
         (
             Peer::Wrk,
-            |p| p.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1_500_000_000) },
+            |p| p.plan.duration = Nanos(1_500_000_000),
             "wrk runs for whole seconds, not for 1.5s",
         ),
-        (Peer::Ab, |p| p.timeout = Nanos(500_000_000), "whole seconds, not of 500ms"),
-        (Peer::Wrk, |p| p.tls.suite = suite("AES128-SHA"), "restrict the server to it"),
-        (Peer::Wrk, |p| p.tls.version = Some(Version::Tls13), "told --tls 1.3"),
-        (Peer::Ab, |p| p.tls.suite = suite("TLS_AES_128_GCM_SHA256"), "told --suite TLS_AES"),
-        (Peer::Ab, |p| p.tls.group = Some(Group::X25519), "told --group x25519"),
-        (Peer::Ab, |p| p.ramp = Nanos(1), "leave the ramp out"),
-        (Peer::Wrk, |p| p.close = Close::Rst, "leave --close rst out"),
+        (Peer::Ab, |p| p.plan.timeout = Nanos(500_000_000), "whole seconds, not of 500ms"),
+        (Peer::Wrk, |p| p.plan.suite = suite("AES128-SHA"), "restrict the server instead"),
+        (Peer::Wrk, |p| p.plan.tls = "1.3".parse().ok(), "no option for --tls 1.3"),
+        (
+            Peer::Ab,
+            |p| p.plan.suite = suite("TLS_AES_128_GCM_SHA256"),
+            "no option for --suite TLS_AES",
+        ),
+        (Peer::Ab, |p| p.plan.group = Some(Group::X25519), "no option for --group x25519"),
+        (Peer::Ab, |p| p.plan.ramp = Nanos(1), "contradicts --ramp 1ns"),
+        (Peer::Wrk, |p| p.plan.close = Close::Rst, "contradicts --close rst"),
         (Peer::Ab, |p| p.objects = "1KiB".parse().ok(), "leave --object 1KiB out"),
-        (Peer::STime, |p| p.operation = Operation::Handshakes, "add --connections 1"),
+        (Peer::STime, |p| p.plan.operation = Operation::Handshakes, "add --connections 1"),
     ];
     for (peer, change, expected) in all {
-        let mut plan = plan("/");
-        change(&mut plan);
-        let message = arguments(peer, &plan).unwrap_err().to_string();
+        let mut job = job("/");
+        change(&mut job);
+        let message = arguments(peer, &job).unwrap_err().to_string();
         assert!(message.contains(expected), "{peer}: {message}");
         assert_eq!(message.lines().count(), 1);
     }
@@ -157,18 +151,18 @@ fn what_a_program_cannot_do_is_refused_in_one_line() {
 
 #[test]
 fn wrks_counts_are_exact_and_its_errors_leave_its_requests() {
-    let report = wrk::read(fixture!("wrk-ok"), &plan("/bytes/64KiB")).unwrap();
+    let report = wrk::read(fixture!("wrk-ok"), &job("/bytes/64KiB")).unwrap();
     assert_eq!((report.completed, report.duration), (4674, Some(Nanos(2_100_230_000))));
     // 307,222,820 with heads, but no more than 4,674 + 8 objects.
     assert_eq!(report.body, (4674 + 8) * 65_536);
     assert!(report.failures.is_empty());
-    let unknown = wrk::read(fixture!("wrk-ok"), &plan("/index.html")).unwrap();
+    let unknown = wrk::read(fixture!("wrk-ok"), &job("/index.html")).unwrap();
     assert_eq!(unknown.body, 307_222_820);
 
-    let report = wrk::read(fixture!("wrk-errors"), &plan("/x")).unwrap();
+    let report = wrk::read(fixture!("wrk-errors"), &job("/x")).unwrap();
     assert_eq!(report.completed, 1808 - 258);
     assert_eq!(counts(&report), [(ErrorKind::Reset, 903), (ErrorKind::Status, 258)]);
-    let report = wrk::read(fixture!("wrk-status"), &plan("/missing")).unwrap();
+    let report = wrk::read(fixture!("wrk-status"), &job("/missing")).unwrap();
     assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 8570)]));
 }
 
@@ -177,17 +171,17 @@ fn abs_complete_requests_are_not_all_complete() {
     let report = ab::read(fixture!("ab-ok")).unwrap();
     assert_eq!((report.completed, report.duration), (307, Some(Nanos(3_705_000_000))));
     assert_eq!((report.body, report.failures.len()), (20_119_552, 0));
-    let told = report.negotiated.unwrap();
-    assert_eq!((told.version, told.group), (Version::Tls13, Some(Group::X25519)));
+    let negotiated = report.negotiated.unwrap();
+    assert_eq!((negotiated.version, negotiated.group), (Version::Tls13, Some(Group::X25519)));
 
     let report = ab::read(fixture!("ab-errors")).unwrap();
     assert_eq!(report.completed, 716 - 307 - 69);
     assert_eq!(counts(&report), [(ErrorKind::ShortBody, 307), (ErrorKind::Status, 69)]);
     assert_eq!(report.negotiated, None);
-    // Responses of 404, some of them after its count had stopped.
+    // Responses with status 404, some of them after its count had stopped.
     let report = ab::read(fixture!("ab-status")).unwrap();
     assert_eq!((report.completed, counts(&report)), (0, vec![(ErrorKind::Status, 13)]));
-    // Nobody listens; ab takes half of its attempts for complete requests.
+    // There is no server; ab counts half of its attempts as complete requests.
     let report = ab::read(fixture!("ab-dead")).unwrap();
     let expected = vec![(ErrorKind::EarlyClose, 361), (ErrorKind::EarlyClose, 361)];
     assert_eq!((report.completed, counts(&report)), (0, expected));
@@ -213,11 +207,11 @@ fn s_times_count_is_that_of_its_real_time() {
 }
 
 #[test]
-fn what_is_not_understood_is_an_error_and_not_zero() {
-    let plan = plan("/");
-    for peer in Peer::ALL {
+fn an_unreadable_report_is_an_error_and_not_zero() {
+    let job = job("/");
+    for &peer in Peer::value_variants() {
         for text in ["", "hello", fixture!("wrk-refused")] {
-            assert!(peer.read(text, &plan).is_err(), "{peer}");
+            assert!(peer.read(text, &job).is_err(), "{peer}");
         }
     }
     // A report without one of its lines, or with a word in place of a number.
@@ -241,14 +235,14 @@ fn what_is_not_understood_is_an_error_and_not_zero() {
         (Peer::Wrk, fixture!("wrk-ok"), "requests=", "requests=many"),
         (Peer::STime, fixture!("s_time-ok"), "47 connections in 2", "many connections in 2"),
     ] {
-        assert!(peer.read(text, &plan).is_ok());
+        assert!(peer.read(text, &job).is_ok());
         assert!(text.contains(there), "{there}");
         let damaged = text.replace(there, instead);
-        assert!(peer.read(&damaged, &plan).is_err(), "{peer}: {there} -> {instead}");
+        assert!(peer.read(&damaged, &job).is_err(), "{peer}: {there} -> {instead}");
     }
 }
 
-/// A real report of which some digits and words are others.
+/// A real report in which some words are replaced.
 fn damaged() -> impl Strategy<Value = String> {
     let reports = prop_oneof![
         Just(fixture!("wrk-errors")),
@@ -271,37 +265,37 @@ fn damaged() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_is_a_panic(text in prop_oneof![damaged(), "(?s).{0,300}"]) {
-        let plan = plan("/bytes/64KiB");
-        for peer in Peer::ALL {
-            let _ = peer.read(&text, &plan);
+    fn no_text_causes_a_panic(text in prop_oneof![damaged(), "(?s).{0,300}"]) {
+        let job = job("/bytes/64KiB");
+        for &peer in Peer::value_variants() {
+            let _ = peer.read(&text, &job);
         }
     }
 
     #[test]
-    fn numbers_of_any_size_are_no_panic(numbers in prop::collection::vec(any::<u64>(), 8)) {
+    fn numbers_of_any_size_cause_no_panic(numbers in prop::collection::vec(any::<u64>(), 8)) {
         let line = format!(
             "toll: microseconds={} requests={} bytes={} connect={} read={} write={} timeout={} \
              status={}",
             numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
             numbers[7],
         );
-        let report = wrk::read(&line, &plan("/bytes/64KiB")).unwrap();
+        let report = wrk::read(&line, &job("/bytes/64KiB")).unwrap();
         prop_assert!(report.completed <= numbers[1] && report.body <= numbers[2]);
     }
 }
 
-/// What cannot be told is refused, unless the server offers nothing else.
+/// A setting without an option in the program is refused, unless the server offers nothing else.
 #[test]
-fn a_server_that_offers_only_what_is_planned_spares_the_telling() {
-    let mut plan = plan("/bytes/1KiB");
-    (plan.tls.suite, plan.tls.group) = (suite("TLS_AES_128_GCM_SHA256"), Some(Group::X25519));
+fn a_missing_option_is_accepted_where_the_server_offers_nothing_else() {
+    let mut job = job("/bytes/1KiB");
+    (job.plan.suite, job.plan.group) = (suite("TLS_AES_128_GCM_SHA256"), Some(Group::X25519));
     for peer in [Peer::Wrk, Peer::Ab] {
-        assert!(check(peer, &plan, Offer::Anything).is_err(), "{peer}");
-        assert!(check(peer, &plan, Offer::AsPlanned).is_ok(), "{peer}");
+        assert!(check(peer, &job, Offer::Anything).is_err(), "{peer}");
+        assert!(check(peer, &job, Offer::AsPlanned).is_ok(), "{peer}");
     }
-    // What has nothing to do with the server is refused all the same.
-    plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) };
-    let message = check(Peer::Wrk, &plan, Offer::AsPlanned).unwrap_err().to_string();
+    // A setting that does not depend on the server is refused all the same.
+    job.plan.duration = Nanos(600_000_000);
+    let message = check(Peer::Wrk, &job, Offer::AsPlanned).unwrap_err().to_string();
     assert!(message.contains("whole seconds"), "{message}");
 }

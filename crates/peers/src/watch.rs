@@ -11,11 +11,11 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// Watches one process. Its thread ends with that process, or at the limit.
 pub(crate) struct Watch {
     end: Cell<Option<Instant>>,
-    told: Receiver<Instant>,
+    receiver: Receiver<Instant>,
 }
 
 impl Watch {
-    /// Watches a process that has not been waited for, for at most so long.
+    /// Watches a process that has not been waited for, for at most `limit`.
     ///
     /// # Errors
     /// There is no such process, or the system refuses.
@@ -23,7 +23,7 @@ impl Watch {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("no process has this number"))?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
             let deadline = Instant::now() + limit;
             loop {
@@ -36,15 +36,15 @@ impl Watch {
                     Ok(0) => return,
                     Err(rustix::io::Errno::INTR) => {}
                     Ok(_) => {
-                        // Fails only where nobody listens any more.
-                        let _ = tell.send(Instant::now());
+                        // Fails only where the receiver was dropped.
+                        let _ = sender.send(Instant::now());
                         return;
                     }
                     Err(_) => return,
                 }
             }
         })?;
-        Ok(Self { end: Cell::new(None), told })
+        Ok(Self { end: Cell::new(None), receiver })
     }
 
     /// When it ended, if it has.
@@ -52,10 +52,10 @@ impl Watch {
         self.ended_within(Duration::ZERO)
     }
 
-    /// The same, waiting for it at most so long.
+    /// The same, but waits for the end for at most `limit`.
     pub(crate) fn ended_within(&self, limit: Duration) -> Option<Instant> {
         if self.end.get().is_none() {
-            self.end.set(self.told.recv_timeout(limit).ok());
+            self.end.set(self.receiver.recv_timeout(limit).ok());
         }
         self.end.get()
     }
@@ -67,7 +67,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn an_end_is_seen_once_it_has_come() {
+    fn the_end_of_a_process_is_seen() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let watch = Watch::start(child.id(), Duration::from_secs(60)).unwrap();
         assert_eq!(watch.ended(), None);

@@ -1,16 +1,17 @@
 //! wrk: its command line and its report.
 //!
-//! wrk's own report rounds to three digits. A script's `done` function is given the exact counts
-//! when the load is over, so it costs nothing while that runs; all other functions of a script,
-//! which wrk would call for each request, are left undefined.
+//! wrk's own report rounds to three digits. A script's `done` function gets the exact counts when
+//! the load is over, so it costs nothing during the load. Functions that wrk would call for each
+//! request are left undefined.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use load::{ErrorKind, Operation, Plan};
+use load::{ErrorKind, Job, Operation};
+use tls::OrPlain;
 use units::{Bytes, Nanos};
 
-use crate::refusal::{decide_at_the_server, whole_seconds};
+use crate::refusal::{refuse_without_option, whole_seconds};
 use crate::report::{Report, failures, field};
 use crate::{Peer, PeerError};
 
@@ -27,39 +28,42 @@ end
 const LABEL: &str = "toll:";
 
 /// # Errors
-/// What wrk cannot be told.
+/// A setting for which wrk has no option.
 pub(crate) fn arguments(
-    plan: &Plan,
+    job: &Job,
     duration: Nanos,
     script: &Path,
 ) -> Result<Vec<OsString>, PeerError> {
-    let tls = &plan.tls;
-    decide_at_the_server(Peer::Wrk, tls.suite.map(|suite| format!("--suite {suite}")))?;
-    decide_at_the_server(Peer::Wrk, tls.version.map(|v| format!("--tls {}", v.number())))?;
-    decide_at_the_server(Peer::Wrk, tls.group.map(|group| format!("--group {group}")))?;
-    let timeout = whole_seconds(Peer::Wrk, plan.timeout)?;
+    let plan = &job.plan;
+    refuse_without_option(Peer::Wrk, plan.only_suite().map(|suite| format!("--suite {suite}")))?;
+    refuse_without_option(
+        Peer::Wrk,
+        plan.tls.and_then(OrPlain::tls).map(|v| format!("--tls {}", v.number())),
+    )?;
+    refuse_without_option(Peer::Wrk, plan.group.map(|group| format!("--group {group}")))?;
+    let timeout = whole_seconds(Peer::Wrk, job.plan.timeout)?;
     let mut arguments: Vec<OsString> = vec![
-        format!("-t{}", plan.cpus.len()).into(),
-        format!("-c{}", plan.connections).into(),
+        format!("-t{}", job.plan.cpus.len()).into(),
+        format!("-c{}", job.plan.connections).into(),
         format!("-d{}s", duration.seconds()).into(),
         "--timeout".into(),
         format!("{timeout}s").into(),
         "-s".into(),
         script.into(),
     ];
-    if plan.operation == Operation::OneRequestPerConnection {
+    if job.plan.operation == Operation::OneRequestPerConnection {
         arguments.extend(["-H".into(), "Connection: close".into()]);
     }
-    arguments.push(plan.url.to_string().into());
+    arguments.push(job.url.to_string().into());
     Ok(arguments)
 }
 
 /// Reads what the script printed.
 ///
 /// # Errors
-/// It is not there, or not whole.
-pub(crate) fn read(text: &str, plan: &Plan) -> Result<Report, String> {
-    let line = field(text, LABEL).ok_or("has no line of the script that was given to it")?;
+/// It is missing or incomplete.
+pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
+    let line = field(text, LABEL).ok_or("has no line from toll's script")?;
     let value = |name: &str| -> Result<u64, String> {
         line.split_whitespace()
             .find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
@@ -79,17 +83,17 @@ pub(crate) fn read(text: &str, plan: &Plan) -> Result<Report, String> {
             (ErrorKind::Stall, timeout, "wrk: a response took longer than the time limit"),
             (ErrorKind::Status, status, "wrk: a status of 400 or more"),
         ]),
-        body: body(bytes, requests, plan),
+        body: body(bytes, requests, job),
         negotiated: None,
     })
 }
 
-/// Its bytes hold the heads of the responses too. Of a generated object the size is known: then no
-/// more than that counts for each response that ended and each that may have been under way.
-fn body(bytes: u64, requests: u64, plan: &Plan) -> u64 {
-    match objects::size_of(plan.url.path()) {
+/// Its bytes include the heads of the responses. Where the size of a generated object is known, at
+/// most that counts for each response that ended and each that may have been under way.
+fn body(bytes: u64, requests: u64, job: &Job) -> u64 {
+    match objects::size_of(job.url.path()) {
         Some(Bytes(size)) => {
-            bytes.min(requests.saturating_add(plan.connections as u64).saturating_mul(size))
+            bytes.min(requests.saturating_add(job.plan.connections as u64).saturating_mul(size))
         }
         None => bytes,
     }

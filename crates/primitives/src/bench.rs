@@ -6,7 +6,7 @@
 //! and each goes on until the last has its samples; that they disturb each other is what is
 //! measured then, so no sample is dropped for it.
 
-use std::sync::Barrier;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::check::Checker;
 use crate::hardware::Hardware;
 use crate::instruments::{CycleSource, ThisCore};
 use crate::library::Library;
+use crate::meeting::Meeting;
 use crate::sampler::{Core, Figure, Instruments, Series, Tick};
 use crate::workload::{Refused, Work, set_up};
 
@@ -107,9 +108,23 @@ pub enum BenchError {
     /// The core's frequency cannot be measured.
     #[error("{0}")]
     Instruments(#[from] observe::ObserveError),
-    /// A measuring thread has died.
-    #[error("a measuring thread has failed")]
-    Thread,
+    /// A measuring thread has panicked.
+    #[error("the measurement on CPU {cpu} panicked: {why}; please report this")]
+    Panicked {
+        /// Its CPU.
+        cpu: usize,
+        /// The panic's message.
+        why: String,
+    },
+}
+
+impl BenchError {
+    /// The panic of the thread on `cpu`, by what joining it gave.
+    pub(crate) fn panicked(cpu: usize, panic: Box<dyn Any + Send>) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let why = text.or_else(|| panic.downcast_ref().copied()).unwrap_or("no message").to_owned();
+        Self::Panicked { cpu, why }
+    }
 }
 
 /// Visits without enough quiet samples, in multiples of those that would do on a quiet machine.
@@ -147,34 +162,34 @@ impl Request<'_> {
         let places = self.places();
         let cpus = self.cpus.as_slice();
         let shared = Shared::new(cpus.len(), places.len(), interrupted);
-        let mut threads = std::thread::scope(|scope| {
-            let (send, ended) = mpsc::channel();
+        let threads = std::thread::scope(|scope| {
+            // Nothing is sent: the channel closes when the last thread ends, in whatever way.
+            let (running, all_ended) = mpsc::channel::<()>();
             let threads: Vec<_> = cpus
                 .iter()
                 .map(|&cpu| {
-                    let (places, shared, send) = (&places, &shared, send.clone());
-                    scope.spawn(move || {
-                        let measured = self.on_one_cpu(cpu, places, shared);
-                        // The receiver outlives all senders but where it has panicked.
-                        let _ = send.send(());
-                        measured
-                    })
+                    let (places, shared, running) = (&places, &shared, running.clone());
+                    let thread = scope.spawn(move || {
+                        let _running = running;
+                        self.on_one_cpu(cpu, places, shared)
+                    });
+                    (cpu, thread)
                 })
                 .collect();
-            drop(send);
-            let mut running = threads.len();
-            while running > 0 {
-                match ended.recv_timeout(TELL) {
-                    Ok(()) => running -= 1,
-                    Err(mpsc::RecvTimeoutError::Timeout) => tell(shared.progress()),
-                    Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                }
+            drop(running);
+            while let Err(mpsc::RecvTimeoutError::Timeout) = all_ended.recv_timeout(TELL) {
+                tell(shared.progress());
             }
-            let joined = threads.into_iter().map(|thread| thread.join());
+            // All are joined before the first error is looked at: a scope panics for the others.
+            let joined: Vec<_> =
+                threads.into_iter().map(|(cpu, thread)| (cpu, thread.join())).collect();
             joined
-                .map(|joined| joined.map_err(|_| BenchError::Thread)?)
+                .into_iter()
+                .map(|(cpu, joined)| joined.map_err(|panic| BenchError::panicked(cpu, panic))?)
                 .collect::<Result<Vec<_>, _>>()
         })?;
+        // Without an error, no thread has left the others early.
+        let mut threads: Vec<OneCpu> = threads.into_iter().flatten().collect();
         let sources = threads.iter().map(|thread| thread.source);
         let source = sources.max_by_key(|source| *source as u8).unwrap_or(CycleSource::Counter);
         let rows = places
@@ -188,42 +203,41 @@ impl Request<'_> {
         Ok(Outcome { rows, source, interrupted: interrupted.load(Ordering::Relaxed) })
     }
 
-    /// The work of one thread: all rows.
+    /// The work of one thread: all rows. `None` where another thread has left before the end, whose
+    /// error says why.
     fn on_one_cpu(
         &self,
         cpu: usize,
         places: &[Place],
         shared: &Shared<'_>,
-    ) -> Result<OneCpu, BenchError> {
-        let ready = pin_current_thread(&CpuList::from(cpu))
-            .map_err(|source| BenchError::Cpu { cpu, source })
-            .and_then(|()| Ok(ThisCore::new()?));
-        if ready.is_err() {
-            shared.failed.store(true, Ordering::Relaxed);
-        }
-        shared.together.wait();
-        if shared.failed.load(Ordering::Relaxed) {
-            // The thread that failed says why.
-            return ready
-                .map(|core| OneCpu { source: core.source(), rows: vec![None; places.len()] });
-        }
-        let mut core = AmongOwn { core: ready?, are_alone: self.cpus.len() == 1 };
+    ) -> Result<Option<OneCpu>, BenchError> {
+        let _member = shared.together.join();
+        pin_current_thread(&CpuList::from(cpu))
+            .map_err(|source| BenchError::Cpu { cpu, source })?;
+        let core = ThisCore::new()?;
+        Ok(self.all_rows(core, places, shared))
+    }
+
+    fn all_rows(&self, core: ThisCore, places: &[Place], shared: &Shared<'_>) -> Option<OneCpu> {
+        shared.together.wait()?;
+        let mut core = AmongOwn { core, are_alone: self.cpus.len() == 1 };
         let checker = Checker::new(self.checkers);
-        let mut rows: Vec<_> =
-            places.iter().map(|place| Measuring::new(self, *place, &checker)).collect();
+        let set_up = |place: &Place| {
+            (!shared.together.is_over()).then(|| Measuring::new(self, *place, &checker))
+        };
+        let mut rows: Vec<_> = places.iter().map(set_up).collect::<Option<_>>()?;
         shared.prepared.store(true, Ordering::Relaxed);
         let visits = self.samples.div_ceil(crate::sampler::SAMPLES_A_VISIT) * PATIENCE;
         for _ in 0..visits {
-            shared.together.wait();
-            if shared.lead_says(|| shared.interrupted.load(Ordering::Relaxed)) {
+            if shared.lead_says(|| shared.interrupted.load(Ordering::Relaxed))? {
                 break;
             }
             for (at, row) in rows.iter_mut().enumerate() {
-                shared.visit(at, row, &mut core, self.samples);
+                shared.visit(at, row, &mut core, self.samples)?;
             }
         }
         let rows = rows.into_iter().map(|row| row.end(self, &checker)).collect();
-        Ok(OneCpu { source: core.core.source(), rows })
+        Some(OneCpu { source: core.core.source(), rows })
     }
 }
 
@@ -320,11 +334,10 @@ impl Measuring {
 /// What the threads share.
 struct Shared<'a> {
     interrupted: &'a AtomicBool,
-    failed: AtomicBool,
     prepared: AtomicBool,
     /// What the leader of a meeting decided for all.
     decision: AtomicBool,
-    together: Barrier,
+    together: Meeting,
     threads: usize,
     /// Threads that have their samples of the visit under way.
     finished: AtomicUsize,
@@ -335,40 +348,48 @@ impl<'a> Shared<'a> {
     fn new(threads: usize, rows: usize, interrupted: &'a AtomicBool) -> Self {
         Self {
             interrupted,
-            failed: AtomicBool::new(false),
             prepared: AtomicBool::new(false),
             decision: AtomicBool::new(false),
-            together: Barrier::new(threads),
+            together: Meeting::new(threads),
             threads,
             finished: AtomicUsize::new(0),
             done: (0..rows).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
-    /// One thread decides, and all follow.
-    fn lead_says(&self, decide: impl FnOnce() -> bool) -> bool {
-        if self.together.wait().is_leader() {
+    /// One thread decides, and all follow. `None` where a thread has left.
+    fn lead_says(&self, decide: impl FnOnce() -> bool) -> Option<bool> {
+        if self.together.wait()? {
             self.decision.store(decide(), Ordering::Relaxed);
         }
-        self.together.wait();
-        self.decision.load(Ordering::Relaxed)
+        self.together.wait()?;
+        Some(self.decision.load(Ordering::Relaxed))
     }
 
-    /// Visits a row, at the same time as the other threads do.
-    fn visit(&self, at: usize, row: &mut Measuring, core: &mut AmongOwn, samples: usize) {
+    /// Visits a row, at the same time as the other threads do. `None` where one of them has left.
+    fn visit(
+        &self,
+        at: usize,
+        row: &mut Measuring,
+        core: &mut AmongOwn,
+        samples: usize,
+    ) -> Option<()> {
         if self.threads == 1 {
             if row.needs(samples) && !self.interrupted.load(Ordering::Relaxed) {
                 row.visit(core);
             }
             self.done[at].store(!row.needs(samples), Ordering::Relaxed);
-            return;
+            return Some(());
         }
         self.finished.store(0, Ordering::Relaxed);
-        self.together.wait();
+        self.together.wait()?;
         row.visit(core);
         self.finished.fetch_add(1, Ordering::Relaxed);
         // Whoever has its samples keeps its CPU as busy as before, until all have theirs.
         while self.finished.load(Ordering::Relaxed) < self.threads {
+            if self.together.is_over() {
+                return None;
+            }
             match &mut row.workload {
                 Ok(workload) => {
                     if workload.run(1, core).is_err() {
@@ -379,7 +400,8 @@ impl<'a> Shared<'a> {
             }
         }
         self.done[at].store(true, Ordering::Relaxed);
-        self.together.wait();
+        self.together.wait()?;
+        Some(())
     }
 
     fn progress(&self) -> Progress {

@@ -25,6 +25,7 @@ mod known_answers;
 mod libraries;
 pub mod library;
 mod material;
+mod meeting;
 pub mod published;
 mod routine;
 pub mod sampler;

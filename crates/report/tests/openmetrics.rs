@@ -2,6 +2,7 @@
 
 mod fabricated;
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,6 +31,9 @@ fn python() -> PathBuf {
             String::from_utf8_lossy(&output.stderr)
         );
     };
+    // Tests are processes that may run at the same time: one installs, the others wait.
+    let lock = File::create(folder.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
     if !folder.join("complete").exists() {
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
         let install = ["-m", "pip", "install", "--quiet", "prometheus-client==0.21.1"];

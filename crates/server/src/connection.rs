@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use openssl::ssl::{ErrorCode, ShutdownState, SslStream};
+use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslContext, SslStream};
 
 use crate::content::Contents;
 use crate::input::Input;
@@ -19,6 +19,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// What all connections of a thread use.
 pub(crate) struct Shared<'a> {
+    pub(crate) context: &'a SslContext,
     pub(crate) contents: &'a Contents,
     pub(crate) writing: Writing,
     /// The time of this round.
@@ -55,6 +56,9 @@ enum Channel {
 }
 
 enum State {
+    /// For TLS, and nothing was received yet. The channel is a plain one until then, for OpenSSL
+    /// would hold 40 KiB for it.
+    Silent,
     Handshake,
     /// Waiting for a request, or receiving its head.
     Request,
@@ -79,8 +83,8 @@ impl Connection {
         Self::new(Channel::Plain(wire), State::Request, deadline)
     }
 
-    pub(crate) fn tls(stream: SslStream<Wire>, deadline: Instant) -> Self {
-        Self::new(Channel::Tls(stream), State::Handshake, deadline)
+    pub(crate) fn tls(wire: Wire, deadline: Instant) -> Self {
+        Self::new(Channel::Plain(wire), State::Silent, deadline)
     }
 
     fn new(channel: Channel, state: State, deadline: Instant) -> Self {
@@ -107,7 +111,7 @@ impl Connection {
         let sending = match self.state {
             State::Response(..) | State::Ending(_) => true,
             State::Request => self.input.is_empty(),
-            State::Handshake | State::Linger => false,
+            State::Silent | State::Handshake | State::Linger => false,
         };
         if sending && self.wire().sent() > sent {
             self.deadline = shared.now + shared.timeout;
@@ -151,6 +155,12 @@ impl Connection {
                 }
             }
             match &mut self.state {
+                State::Silent => {
+                    if !self.begin_tls(shared.context)? {
+                        return Ok(Next::Wait);
+                    }
+                    self.state = State::Handshake;
+                }
                 State::Handshake => {
                     if !self.shake_hands()? {
                         return self.pause();
@@ -192,6 +202,17 @@ impl Connection {
                 State::Linger => return self.drop_input(shared),
             }
         }
+    }
+
+    /// Makes the channel a TLS one, once something has come for it.
+    fn begin_tls(&mut self, context: &SslContext) -> io::Result<bool> {
+        let wire = self.wire();
+        if !wire.is_readable() {
+            return Ok(false);
+        }
+        let wire = wire.clone();
+        self.channel = Channel::Tls(SslStream::new(Ssl::new(context)?, wire)?);
+        Ok(true)
     }
 
     /// Takes the handshake as far as it goes; true when it is complete.

@@ -16,9 +16,11 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 /// What one thread's connections write before it is sent; empty between their turns.
 pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
 
-/// A non-blocking socket with its readiness, as edge-triggered epoll reports it.
+/// A non-blocking socket with its readiness, as edge-triggered epoll reports it. A clone takes the
+/// place of its original, when a connection hands its wire to OpenSSL.
+#[derive(Clone)]
 pub(crate) struct Wire {
-    socket: OwnedFd,
+    socket: Rc<OwnedFd>,
     gather: Gather,
     tail: Tail,
     readable: bool,
@@ -30,7 +32,7 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) fn new(socket: OwnedFd, gather: Gather) -> Self {
         Self {
-            socket,
+            socket: Rc::new(socket),
             gather,
             tail: Tail::default(),
             readable: false,
@@ -45,6 +47,11 @@ impl Wire {
         self.readable |= event.readable;
         self.writable |= event.writable;
         self.hung_up |= event.hung_up;
+    }
+
+    /// Whether there may be something to read.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.readable
     }
 
     /// Whether the peer has closed its direction or the connection is broken.
@@ -204,7 +211,7 @@ impl Write for Wire {
 }
 
 /// What a full socket left over.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Tail {
     bytes: Vec<u8>,
     start: usize,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use openssl::ssl::{Ssl, SslContext, SslStream};
+use openssl::ssl::SslContext;
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
@@ -30,7 +30,6 @@ const LISTENERS: u64 = 2;
 
 /// What a thread needs to begin.
 pub(crate) struct Worker<'a> {
-    context: &'a SslContext,
     listeners: Vec<Listener>,
     epoll: Epoll,
     connections: Slab<Connection>,
@@ -75,13 +74,13 @@ impl<'a> Worker<'a> {
             epoll.add_listener(&listener.socket, token)?;
         }
         Ok(Self {
-            context,
             listeners,
             epoll,
             connections: Slab::new(),
             queue: VecDeque::new(),
             gather: Gather::default(),
             shared: Shared {
+                context,
                 contents,
                 writing: Writing::new(settings.record_size, settings.records_per_write),
                 now: Instant::now(),
@@ -178,7 +177,7 @@ impl<'a> Worker<'a> {
         let wire = Wire::new(socket, Gather::clone(&self.gather));
         let deadline = self.shared.now + self.shared.timeout;
         entry.insert(if tls {
-            Connection::tls(SslStream::new(Ssl::new(self.context)?, wire)?, deadline)
+            Connection::tls(wire, deadline)
         } else {
             Connection::plain(wire, deadline)
         });

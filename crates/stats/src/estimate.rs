@@ -29,10 +29,10 @@ impl Estimate {
     }
 }
 
-/// The ratios `a[i] / b[i]` of trials that stood next to each other.
+/// The ratios `a[i] / b[i]` of trials that ran one after the other.
 ///
-/// What drifts slowly (frequency, neighbours on the host) touches both trials of a pair and
-/// cancels, which it does not in a ratio of two medians.
+/// Slow drift (frequency, neighbours on the host) affects both trials of a pair and cancels, which
+/// it does not in a ratio of two medians.
 ///
 /// # Errors
 /// Series of different lengths, no samples, one that is not finite, or a zero in `b`.
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        // Both series drift by a factor of 64; each pair stands 2 to 1.
+        // Both series drift by a factor of 64; each pair has the ratio 2.
         let b: Vec<f64> = (0..7).map(|i| f64::from(1 << i)).collect();
         let a: Vec<f64> = b.iter().map(|x| 2.0 * x).collect();
         let estimate = paired_ratio(&a, &b).unwrap();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_is_an_error() {
+    fn bad_samples_are_errors() {
         assert_eq!(
             paired_ratio(&[1.0], &[1.0, 2.0]),
             Err(SampleError::Unpaired { left: 1, right: 2 })

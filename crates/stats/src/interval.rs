@@ -23,8 +23,8 @@ pub struct Interval {
 
 /// The narrowest symmetric interval whose coverage is at least `level` (0 to 1).
 ///
-/// Where there are too few samples for that level, it is their range with the coverage that it
-/// really has: 0 for one sample, 50% for two, 93.75% for five. So the coverage must be looked at.
+/// With too few samples for that level, it is their range with its actual coverage: 0 for one
+/// sample, 50% for two, 93.75% for five. So callers must check the coverage.
 ///
 /// # Errors
 /// No samples, or one that is not finite.
@@ -39,8 +39,8 @@ pub(crate) fn interval_of_sorted(sorted: &[f64], level: f64) -> Interval {
 
 /// The largest rank k whose interval `[x_k, x_(n+1-k)]` reaches `level`, or 1, and its coverage.
 ///
-/// It starts in the middle of the binomial distribution and works outwards, so that neither
-/// C(n,i) overflows nor 2^-n underflows however many samples there are.
+/// It starts in the middle of the binomial distribution and works outwards, so that neither C(n,i)
+/// overflows nor 2^-n underflows with any number of samples.
 fn narrowest(n: usize, level: f64) -> (usize, f64) {
     if n < 2 {
         return (1, 0.0);

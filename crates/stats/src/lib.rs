@@ -1,9 +1,9 @@
 //! Medians with distribution-free intervals, and paired ratios.
 //!
-//! Trials are few (seven a cell) and their distribution is unknown: now and then one is slow, none
-//! is fast. So the answer is a median, and its interval assumes nothing but independent trials:
-//! it lies between two order statistics, and its coverage follows from the binomial distribution.
-//! A bootstrap is narrower with so few trials, and covers less than it says.
+//! Trials are few (seven per cell) and their distribution is unknown: sometimes one is slow, none
+//! is fast. So the answer is a median, and its interval only assumes independent trials: its ends
+//! are two order statistics, and its coverage follows from the binomial distribution. With so few
+//! trials a bootstrap interval is narrower, but covers less than it claims.
 
 mod estimate;
 mod interval;
@@ -15,24 +15,24 @@ pub use interval::{Interval, median_interval};
 pub use ratio::ratio_of_medians;
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 
-/// The coverage that intervals are asked to have where nothing else is said.
+/// The default coverage of intervals.
 pub const LEVEL: f64 = 0.95;
 
-/// Samples of which nothing can be said.
+/// Samples without a median or a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SampleError {
     /// There is no sample.
     #[error("there are no samples")]
     Empty,
-    /// A sample is infinite or no number.
+    /// A sample is infinite or not a number.
     #[error("sample {index} is {value}, not a finite number")]
     NotFinite {
         /// Its place in the input, from 0.
         index: usize,
-        /// What stands there.
+        /// The sample.
         value: f64,
     },
-    /// Samples that should come in pairs do not.
+    /// Two series of different lengths cannot be paired.
     #[error("{left} samples cannot be paired with {right}")]
     Unpaired {
         /// How many samples the first series has.
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_answered_is_an_error() {
+    fn bad_samples_are_errors() {
         assert_eq!(median(&[]), Err(SampleError::Empty));
         let error = median(&[1.0, f64::NAN]).unwrap_err();
         assert_eq!(error.to_string(), "sample 1 is NaN, not a finite number");

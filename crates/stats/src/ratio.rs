@@ -1,18 +1,18 @@
-//! Ratios of medians of series that were not taken side by side.
+//! Ratios of medians of series that were not measured in pairs.
 
 use crate::{Estimate, Interval, LEVEL, SampleError, median, median_interval};
 
 /// The median of `a` over the median of `b`, of independent samples that cannot be paired.
 ///
 /// Its interval goes from the least to the greatest ratio that the intervals of both medians allow.
-/// Both hold their medians with the product of their coverages, and then it holds the ratio, whatever
-/// the two distributions are; so each is taken at the square root of [`LEVEL`]. That it may hold the
-/// ratio also where one of them fails makes it wider than it need be: nothing is assumed of the
-/// distributions for it, as the shorter interval of Hodges and Lehmann does, which wants them to be of
-/// one shape.
+/// With the product of their coverages both contain their medians, and then this one contains the
+/// ratio, whatever the distributions are. So each is computed at the square root of [`LEVEL`]. The
+/// result is wider than necessary, because it may also contain the ratio where one of the two
+/// fails. In return it assumes nothing about the distributions. The shorter interval of Hodges and
+/// Lehmann assumes that they have the same shape.
 ///
-/// The `n` of the result is that of the shorter series. With a single sample in one there is no
-/// interval, and its coverage is 0.
+/// The `n` of the result is that of the shorter series. With a single sample in one series the
+/// coverage is 0.
 ///
 /// # Errors
 /// No samples, one that is not finite, or one in `b` that is not above 0.
@@ -38,7 +38,7 @@ mod tests {
     use random::Random;
 
     #[test]
-    fn the_interval_spans_what_both_medians_allow() {
+    fn the_interval_spans_the_ratios_of_both_intervals() {
         let a = [20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0];
         let b = [10.0, 10.0, 10.0, 11.5, 12.0, 12.0, 13.0];
         let ratio = ratio_of_medians(&a, &b).unwrap();
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ratio_is_an_error_and_one_sample_no_interval() {
+    fn bad_samples_are_errors_and_one_sample_has_no_interval() {
         assert_eq!(ratio_of_medians(&[1.0], &[1.0, 0.0]), Err(SampleError::ZeroDivisor));
         assert_eq!(ratio_of_medians(&[1.0], &[-1.0]), Err(SampleError::ZeroDivisor));
         assert_eq!(ratio_of_medians(&[], &[1.0]), Err(SampleError::Empty));

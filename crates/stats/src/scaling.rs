@@ -3,37 +3,38 @@
 //!
 //! X(n) = X1 n / (1 + a (n - 1) + b n (n - 1)),
 //!
-//! where `a` is the share of work that waits for one another (contention) and `b` what each pair of
-//! cores costs to keep agreed (coherence); both are at least zero. With `a = b = 0` it is a straight line.
+//! where `a` is the share of work that is serialized (contention) and `b` the cost of keeping each
+//! pair of cores consistent (coherence); both are at least zero. With `a = b = 0` it is a straight
+//! line.
 //!
-//! It assumes that nothing but the number of cores changes. A network that is full, or a client that is,
-//! bends a curve in another way, and such points are not to be given to [`Scaling::fit`].
+//! It assumes that only the number of cores changes. A saturated network or client bends a curve in
+//! another way; such points must not be passed to [`Scaling::fit`].
 
 use serde::Serialize;
 
-/// The law has three parameters; with fewer points than one more, nothing tells whether it fits.
+/// The law has three parameters, so at least four points are needed to judge whether it fits.
 pub const LEAST_COUNTS: usize = 4;
 
-/// How far a point may lie from the law, as a share of it, before the law is not believed.
+/// The largest relative distance of a point from the law with which the law is accepted.
 pub const WORST_FIT: f64 = 0.10;
 
 /// A law that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scaling {
-    /// What one core alone does.
+    /// The throughput of one core.
     pub one: f64,
-    /// The share of work that waits for one another.
+    /// The share of work that is serialized.
     pub contention: f64,
     /// What each pair of cores costs, as a share of one core's work.
     pub coherence: f64,
-    /// How far the worst point lies from the law, as a share of it.
+    /// The relative distance of the worst point from the law.
     pub worst: f64,
 }
 
 /// Why there is no law.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ScalingError {
-    /// So few points fit any law.
+    /// There are too few points to judge a law.
     #[error("a scaling law takes {LEAST_COUNTS} numbers of cores or more, and there are {0}")]
     TooFew(usize),
     /// A number of cores or a throughput is not above zero, or not finite.
@@ -47,8 +48,8 @@ pub enum ScalingError {
 impl Scaling {
     /// The law through points of cores and throughput, by least squares of relative distances.
     ///
-    /// n/X(n) is linear in 1/X1, a/X1 and b/X1, so nothing is iterated. Where the best `a` or `b` would
-    /// be below zero, it is zero.
+    /// n/X(n) is linear in 1/X1, a/X1 and b/X1, so no iteration is needed. Where the best `a` or
+    /// `b` would be below zero, it is zero.
     ///
     /// # Errors
     /// Fewer than [`LEAST_COUNTS`] different numbers of cores, a value that is not above zero, or a
@@ -76,14 +77,14 @@ impl Scaling {
         }
     }
 
-    /// The throughput of so many cores.
+    /// The throughput of this many cores.
     #[must_use]
     pub fn at(&self, cores: f64) -> f64 {
         let waits = self.contention * (cores - 1.0) + self.coherence * cores * (cores - 1.0);
         self.one * cores / (1.0 + waits)
     }
 
-    /// The number of cores from which more do less; `None` where more always do more.
+    /// The number of cores beyond which throughput falls; `None` where it never falls.
     #[must_use]
     pub fn peak(&self) -> Option<f64> {
         (self.coherence > 0.0)
@@ -188,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_another_law_is_refused() {
-        // A cable that is full at 20: a straight line with a roof.
+    fn points_of_another_law_are_refused() {
+        // A network that is saturated at 20: a straight line with a ceiling.
         let roof = COUNTS.map(|n| (n, (10.0 * n).min(20.0)));
         let Err(ScalingError::Misfit(worst)) = Scaling::fit(&roof) else { panic!() };
         assert!(worst > WORST_FIT);
-        // More than in proportion, which no contention explains.
+        // Growth beyond proportion, which the law cannot explain.
         let above = COUNTS.map(|n| (n, n * n));
         assert!(matches!(Scaling::fit(&above), Err(ScalingError::Misfit(_))));
     }

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use cpus::CpuList;
 
 /// CPUs in an order, not empty, without repetition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
+)]
 pub struct CpuOrder(Vec<usize>);
 
 impl CpuOrder {

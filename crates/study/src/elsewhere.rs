@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use cpus::CpuList;
 use load::{AddressError, Url};
 
-use crate::study::Address;
+use targets::Target;
 use trial::server_cpus;
 
 /// A server that toll did not start and does not stop.
@@ -26,8 +26,10 @@ impl Elsewhere {
     ///
     /// # Errors
     /// Its name has no address, the address is not the user's to load, or there is no such process.
-    pub(crate) fn find(address: &Address, number: usize) -> Result<Self, String> {
-        let Address { url, pid, i_operate_this_host } = address;
+    pub(crate) fn find(target: &Target, number: usize) -> Result<Self, String> {
+        let Target { url: Some(url), pid, i_operate_this_host, .. } = target else {
+            return Err("target.url is not given; write it".to_owned());
+        };
         let resolved = url.address(*i_operate_this_host).map_err(|error| match error {
             AddressError::Resolve(_) => format!("target.url = {url}: {}: {error}", url.host()),
             AddressError::Foreign(_) => format!(
@@ -72,8 +74,9 @@ mod tests {
     use super::*;
 
     fn find(url: &str, pid: Option<u32>, mine: bool) -> Result<Elsewhere, String> {
-        let address = Address { url: url.parse().unwrap(), pid, i_operate_this_host: mine };
-        Elsewhere::find(&address, 1)
+        let url = url.parse().ok();
+        let target = Target { url, pid, i_operate_this_host: mine, ..Target::default() };
+        Elsewhere::find(&target, 1)
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Forecast {
     /// Of so many trials of a cell that measure, and so many that search.
     pub(crate) fn of(cell: &Cell, held: u64, searching: u64) -> Self {
         let ramps = cell.load.ramp.0.saturating_mul(2);
-        let warmup = cell.load.warmup.0.saturating_add(ramps);
+        let warmup = cell.load.warmup().0.saturating_add(ramps);
         let lasts =
             |count: u64, window: Nanos| count.saturating_mul(warmup.saturating_add(window.0));
         let step = cell.find.as_ref().map_or(Nanos(0), |find| find.step);

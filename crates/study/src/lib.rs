@@ -32,14 +32,11 @@ mod testing;
 mod this_bench;
 
 pub use cpu_order::CpuOrder;
-pub use file::{LeftOut, StudyError, shipped};
+pub use file::{LeftOut, StudyError, StudyFile, shipped};
 pub use forecast::Forecast;
 pub use label::label;
 pub use measure::Measure;
 pub use reference::{Published, PublishedUnit, Reference};
 pub use run::{Bench, Ended, Event, RunError, StartError, run};
-pub use study::{
-    Address, AnswerRule, Cell, IfMissing, LoadClient, LoadSpec, Metric, Only, Protocol, Server,
-    Study, TargetSpec,
-};
+pub use study::{AnswerRule, Cell, Metric, Only, Study};
 pub use this_bench::{ThisBench, ThisTarget, commands};

@@ -18,6 +18,8 @@ mod tests;
 use cpus::CpuList;
 use journal::primitive::Place;
 use primitives::{Algorithm, Cache, Hardware, Unit};
+use serde::{Deserialize, Serialize};
+use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
@@ -28,7 +30,7 @@ pub use rule::{Dimension, Rule};
 pub use run::{Event, Failed, Meter, Reading, run};
 
 /// The tables of a study, and the answers that they give.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Primitives {
     /// In the order of the file.
     pub tables: Vec<Table>,
@@ -37,11 +39,13 @@ pub struct Primitives {
 }
 
 /// A `[[primitives]]` table: everything in it is measured in every combination.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[serde_as]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// Unique among the study's tables.
     pub name: String,
     /// What is measured.
+    #[serde_as(as = "Vec<DisplayFromStr>")]
     pub algorithms: Vec<Algorithm>,
     /// By their names, or the paths of libcryptos.
     pub libraries: Vec<String>,

@@ -51,7 +51,7 @@ pub struct Beside {
 }
 
 /// One published figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Its name in the reference, as study files say it.
     pub name: String,

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::forecast::Forecast;
 use crate::order::trial_seed;
-use crate::study::{Cell, Study, TargetSpec};
+use crate::study::{Cell, Only, Study};
 use agenda::{Agenda, Task};
 use journal::TargetRecord;
 use journal::{Journal, JournalError};
 use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
+use targets::Target;
 use trial::Evidence;
 use trial::Verdict;
 use trial::latency_log;
@@ -33,7 +34,12 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why it does not.
-    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<Self::Target, StartError>;
+    fn start(
+        &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<Self::Target, StartError>;
 
     /// Its name in this run, unique.
     fn name(&self, target: &Self::Target) -> String;

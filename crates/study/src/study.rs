@@ -1,16 +1,13 @@
 //! What a study is once its file is read: cells to measure, and the answers that they are to give.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
 
-use cpus::CpuList;
-use load::{Arrival, Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Receive, Url};
-use peers::{Offer, Peer};
+use load::{Mix, Operation, Plan};
+use peers::Offer;
 use serde::{Deserialize, Serialize};
-use targets::{CommandLine, Environment, LibraryPath};
-use tls::{CertificateKey, Group, Suite, Version};
-use units::Nanos;
+use serde_with::{DisplayFromStr, serde_as};
+use targets::{Server, Target};
+use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
@@ -18,7 +15,7 @@ use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
 
 /// A question, the cells that answer it, and how often each is measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Study {
     /// Its name, as in `toll run NAME`.
     pub name: String,
@@ -42,7 +39,7 @@ pub struct Study {
 }
 
 /// One combination of a case's sweep: a server, and what it is asked to do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The case's name.
     pub case: String,
@@ -51,9 +48,11 @@ pub struct Cell {
     /// The swept keys with the values that they have here, as they are written in a study file.
     pub params: BTreeMap<String, String>,
     /// The server.
-    pub target: TargetSpec,
+    pub target: Target,
+    /// What it is not to choose itself.
+    pub only: Only,
     /// What it is asked to do. Where a search finds the load, the smallest that is tried.
-    pub load: LoadSpec,
+    pub load: Plan,
     /// What is searched for, where the load is not given.
     pub find: Option<Find>,
     /// Where the server was given a number of cores: all CPUs that it could have had, in the order in
@@ -61,148 +60,22 @@ pub struct Cell {
     pub pool: Option<CpuOrder>,
 }
 
-/// A server under test. Cells with the same one share one running server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetSpec {
-    /// Which program.
-    pub server: Server,
-    /// What to do where it is not installed.
-    pub if_missing: IfMissing,
-    /// One worker is pinned to each.
-    pub cpus: CpuList,
-    /// The kind of key of its certificate.
-    pub certificate_key: CertificateKey,
-    /// Whether it gives session tickets.
-    pub tickets: bool,
-    /// Whether it keeps sessions of TLS 1.2.
-    pub session_cache: bool,
-    /// Whether it agrees to encrypt-then-MAC (RFC 7366).
-    pub encrypt_then_mac: bool,
-    /// What it is not to choose itself.
-    pub only: Only,
-    /// Where its TLS library comes from.
-    pub library_path: LibraryPath,
-    /// Variables of its environment.
-    pub environment: Environment,
-}
-
 /// The one version, suite and group of TLS that a server offers; what is `None` it chooses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[serde_as]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Only {
     /// The version.
     pub version: Option<Version>,
     /// The suite.
+    #[serde_as(as = "Option<DisplayFromStr>")]
     pub suite: Option<&'static Suite>,
     /// The group.
     pub group: Option<Group>,
 }
 
-/// A server that a study can measure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Server {
-    /// The one that toll brings along.
-    Embedded,
-    /// nginx.
-    Nginx,
-    /// HAProxy, in front of an embedded server.
-    Haproxy,
-    /// One of the user's own, which toll starts.
-    Command(CommandLine),
-    /// One that runs already.
-    Address(Address),
-}
-
-/// A server that toll does not start, configure or stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    /// What to ask for.
-    pub url: Url,
-    /// Its process, where it is one of this machine.
-    pub pid: Option<u32>,
-    /// Whether it may be loaded though it is not at a loopback address.
-    pub i_operate_this_host: bool,
-}
-
-/// What to do where a server is not installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IfMissing {
-    /// Leave its cells out, and say so.
-    Skip,
-    /// Measure nothing.
-    Fail,
-}
-
-/// What the clients of a cell do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadSpec {
-    /// What makes the load.
-    pub client: LoadClient,
-    /// One load thread is pinned to each.
-    pub cpus: CpuList,
-    /// What one operation is.
-    pub operation: Operation,
-    /// When operations are meant to start.
-    pub arrival: Arrival,
-    /// The generated objects that are asked for; not used by handshakes.
-    pub object: Mix,
-    /// How many connections are open at once.
-    pub connections: usize,
-    /// What is spoken on them.
-    pub protocol: Protocol,
-    /// How bodies are received.
-    pub receive: Receive,
-    /// The share that is verified.
-    pub verify: OneIn,
-    /// How long the load grows before the warm-up, and shrinks behind the window.
-    pub ramp: Nanos,
-    /// Loaded and not counted.
-    pub warmup: Nanos,
-    /// The measured window.
-    pub duration: Nanos,
-    /// An operation without progress for so long has failed.
-    pub timeout: Nanos,
-    /// How connections are ended.
-    pub close: Close,
-    /// A PEM file of certificates to trust, in the place of the one that the server was given.
-    pub ca: Option<PathBuf>,
-    /// Whether any certificate will do.
-    pub insecure: bool,
-}
-
-/// What makes a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadClient {
-    /// toll's own engine.
-    Toll,
-    /// Another program, whose counts are its own word.
-    Other(Peer),
-}
-
-/// What is spoken on a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Protocol {
-    /// HTTP without TLS.
-    Plain,
-    /// HTTPS; what is `None` is left open, as in [`load::TlsPlan`].
-    Tls {
-        /// The only version to offer.
-        version: Option<Version>,
-        /// The only suite to offer.
-        suite: Option<&'static Suite>,
-        /// The only group to offer.
-        group: Option<Group>,
-        /// Whether to offer encrypt-then-MAC.
-        encrypt_then_mac: Option<bool>,
-        /// The client's part in the key exchange.
-        key_exchange: Option<KeyExchangeMode>,
-        /// The share of connections that resume a session.
-        resumption: Percent,
-    },
-}
-
 /// How an answer is found: one figure of the cells of a case, over the values of one swept key.
 /// Where the case sweeps other keys too, there is an answer for each combination of those.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRule {
     /// The case.
     pub case: String,
@@ -221,8 +94,20 @@ pub struct AnswerRule {
 }
 
 /// A figure of a trial that an answer is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Metric {
     /// Completed operations a second.
     Rate,
@@ -258,76 +143,56 @@ impl Study {
     }
 }
 
-impl Server {
-    /// The name in study files.
+impl Cell {
+    /// Every key of the cell's server and load with its value, as a study file has them; without those
+    /// that are left open, and those that server and client have no use for.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Embedded => "embedded",
-            Self::Nginx => "nginx",
-            Self::Haproxy => "haproxy",
-            Self::Command(_) => "command",
-            Self::Address(_) => "address",
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let Self { target, load, find, pool, .. } = self;
+        let mut target: Vec<_> = keys::values(target);
+        target.retain(|(key, _)| self.target.server.uses(key));
+        if let Some(pool) = pool {
+            // What the server may have is what a study says; its share follows.
+            for (_, cpus) in target.iter_mut().filter(|(key, _)| key == "cpus") {
+                *cpus = pool.to_string();
+            }
+            target.push(("cores".to_owned(), self.target.cpus.len().to_string()));
         }
+        let searched = find.map_or("", |find| find.over.key());
+        let target = target.into_iter().map(|(key, value)| (format!("target.{key}"), value));
+        let load = keys::values(load).into_iter();
+        let load = load.map(|(key, value)| (format!("load.{key}"), value));
+        target.chain(load.filter(|(key, _)| key != searched)).collect()
     }
 
-    /// Whether toll tells it what to negotiate; others have settings of their own.
-    #[must_use]
-    pub fn is_configured(&self) -> bool {
-        matches!(self, Self::Embedded | Self::Nginx | Self::Haproxy)
-    }
-
-    /// What it leaves to clients of which the study asks for a version, a suite or a group.
-    #[must_use]
-    pub fn offer(&self) -> Offer {
-        if self.is_configured() { Offer::AsPlanned } else { Offer::Anything }
+    /// The server with all that decides whether another cell has the same one.
+    pub(crate) fn setup(&self) -> (Target, Only) {
+        let Target { object, .. } = Target::default();
+        (Target { object, ..self.target.clone() }, self.only)
     }
 }
 
-impl TargetSpec {
-    /// The CPUs that the server is pinned to, where toll does that.
-    #[must_use]
-    pub fn pinned_to(&self) -> Option<&CpuList> {
-        match self.server {
-            Server::Address(_) => None,
-            _ => Some(&self.cpus),
-        }
-    }
+/// What a server leaves to clients of which the study asks for a version, a suite or a group.
+pub(crate) fn offer(server: &dyn Server) -> Offer {
+    if server.is_configured() { Offer::AsPlanned } else { Offer::Anything }
 }
 
-impl fmt::Display for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+/// The objects, where a load asks for more than one.
+pub(crate) fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
+    let is_mixed = plan.operation != Operation::Handshakes && target.object.only().is_none();
+    is_mixed.then(|| target.object.clone())
 }
 
 impl Only {
     /// Nothing else than what a load asks for, where toll can tell the server so.
     #[must_use]
-    pub fn of(server: &Server, protocol: &Protocol) -> Self {
-        match *protocol {
-            Protocol::Tls { version, suite, group, .. } if server.is_configured() => {
-                Self { version, suite, group }
+    pub fn of(target: &Target, plan: &Plan) -> Self {
+        match target.server.is_configured() {
+            true => {
+                Self { version: plan.asked_version(), suite: plan.only_suite(), group: plan.group }
             }
-            Protocol::Plain | Protocol::Tls { .. } => Self::default(),
+            false => Self::default(),
         }
-    }
-}
-
-impl LoadClient {
-    /// The name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Toll => "toll",
-            Self::Other(peer) => peer.name(),
-        }
-    }
-}
-
-impl fmt::Display for LoadClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -335,29 +200,15 @@ impl Metric {
     /// The name in study files.
     #[must_use]
     pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it is about the bytes of bodies.
+    #[must_use]
+    pub fn is_of_bodies(self) -> bool {
         match self {
-            Self::Rate => "rate",
-            Self::Goodput => "goodput",
-            Self::RatePerServerCpu => "rate-per-server-cpu",
-            Self::GoodputPerServerCpu => "goodput-per-server-cpu",
-            Self::TlsTax => "tls-tax",
+            Self::Rate | Self::RatePerServerCpu => false,
+            Self::Goodput | Self::GoodputPerServerCpu | Self::TlsTax => true,
         }
-    }
-}
-
-impl LoadSpec {
-    /// The objects, where a load asks for more than one.
-    #[must_use]
-    pub fn mixed_objects(&self) -> Option<Mix> {
-        let is_mixed = self.operation != Operation::Handshakes && self.object.only().is_none();
-        is_mixed.then(|| self.object.clone())
-    }
-}
-
-impl Protocol {
-    /// Whether it is TLS.
-    #[must_use]
-    pub fn is_tls(&self) -> bool {
-        matches!(self, Self::Tls { .. })
     }
 }

@@ -4,56 +4,42 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
-use load::{Arrival, Close, Mix, OneIn, Operation, Percent, Receive};
-use tls::{CertificateKey, Version};
-use units::{Bytes, Nanos};
+use load::{OneIn, Plan};
+use targets::Target;
+use tempfile::TempDir;
+use tls::{OrPlain, Version};
+use units::Nanos;
 
-use crate::study::{Cell, IfMissing, LoadClient, LoadSpec, Only, Protocol, Server, TargetSpec};
+use crate::study::{Cell, Only};
+
+/// The server with this name.
+pub(crate) fn server(name: &str) -> &'static dyn targets::Server {
+    targets::by_name(name).unwrap()
+}
 
 /// A cell whose server and load are nothing special.
-pub(crate) fn cell(case: &str, number: usize, server: Server) -> Cell {
+pub(crate) fn cell(case: &str, number: usize, server: &'static dyn targets::Server) -> Cell {
+    let load = Plan {
+        cpus: CpuList::from(1),
+        tls: Some(OrPlain::Tls(Version::Tls13)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        warmup: Some(Nanos(0)),
+        duration: Nanos(1_000_000_000),
+        ..Plan::default()
+    };
     Cell {
         case: case.to_owned(),
         name: format!("{case}-{number:04}"),
         params: BTreeMap::from([("target.server".to_owned(), server.to_string())]),
-        target: TargetSpec {
-            server,
-            if_missing: IfMissing::Skip,
-            cpus: CpuList::from(0),
-            certificate_key: CertificateKey::Rsa(2048),
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-            library_path: targets::LibraryPath::System,
-            environment: targets::Environment::default(),
-            only: Only::default(),
-        },
-        load: LoadSpec {
-            client: LoadClient::Toll,
-            cpus: CpuList::from(1),
-            operation: Operation::Requests,
-            arrival: Arrival::CLOSED,
-            object: Mix::of_size(Bytes(1 << 20)),
-            connections: 64,
-            protocol: Protocol::Tls {
-                version: Some(Version::Tls13),
-                suite: None,
-                group: None,
-                encrypt_then_mac: None,
-                key_exchange: None,
-                resumption: Percent::default(),
-            },
-            receive: Receive::Walk,
-            verify: OneIn(NonZeroU32::MIN),
-            ramp: Nanos(0),
-            warmup: Nanos(0),
-            duration: Nanos(1_000_000_000),
-            timeout: Nanos(10_000_000_000),
-            close: Close::Fin,
-            ca: None,
-            insecure: false,
-        },
+        target: Target { server, ..Target::default() },
+        only: Only::default(),
+        load: load.settled(),
         find: None,
         pool: None,
     }
+}
+
+/// A folder in memory where there is one: a journal waits for the disk after each trial.
+pub(crate) fn folder_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
-use load::{Engine, Plan, Stop, TlsPlan, Trust, Url};
+use load::{Engine, Job, Plan, Trust, Url};
 use peers::{Client, Offer, Peer};
-use targets::{Objects, Running, Settings, TargetError};
+use targets::{Objects, Running, Settings, Target, TargetError};
 use tls::Version;
 use units::Bytes;
 
 use crate::elsewhere::Elsewhere;
 use crate::run::{Bench, StartError, by_target};
-use crate::study::{Address, Cell, LoadClient, Only, Protocol, Server, Study, TargetSpec};
+use crate::study::{Cell, Only, Study, mixed_objects, offer};
 use trial::{Hooks, Measured, Moment, Trial};
 use trial::{Neighbours, Warning};
 use trial::{ThisMachine, neighbours};
@@ -51,9 +51,9 @@ impl ThisBench {
     /// # Errors
     /// There is no room for them, or the system refuses.
     pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
-        let cells = study.cells.iter().filter(|cell| cell.target.server.is_started());
+        let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
         let sizes: Vec<Bytes> =
-            cells.filter_map(|cell| cell.load.object.sizes()).flatten().collect();
+            cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
         let objects = match sizes.is_empty() {
             true => None,
             false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
@@ -81,9 +81,9 @@ impl ThisBench {
         found
     }
 
-    fn find(&mut self, address: &Address) -> Result<ThisTarget, StartError> {
+    fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
         self.elsewhere += 1;
-        Elsewhere::find(address, self.elsewhere)
+        Elsewhere::find(target, self.elsewhere)
             .map(|found| ThisTarget(Life::Elsewhere(found)))
             .map_err(StartError::Failed)
     }
@@ -103,17 +103,22 @@ fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
 impl Bench for ThisBench {
     type Target = ThisTarget;
 
-    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<ThisTarget, StartError> {
-        if let Server::Address(address) = &spec.server {
-            return self.find(address);
+    fn start(
+        &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<ThisTarget, StartError> {
+        let server = target.server;
+        if server.program().is_none() {
+            return self.find(target);
         }
-        let failed = |what| StartError::Failed(format!("{} {what}", spec.server));
-        let server = spec.server.registered().ok_or_else(|| failed("is no server of toll"))?;
+        let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
         let settings = Settings {
             connections,
             backend_cpus: Some(self.backend_cpus.clone()),
-            ..settings(spec)
+            ..settings(target, only)
         };
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget(Life::Started(Box::new(running))))
@@ -138,17 +143,17 @@ impl Bench for ThisBench {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
-        let mut plan = plan(cell, target, 0);
-        if let LoadClient::Other(peer) = cell.load.client {
-            client(peer, &plan, cell.target.server.offer())?;
+        let mut job = job(cell, target, 0);
+        if let Some(peer) = Peer::of(cell.load.client) {
+            client(peer, &job, offer(cell.target.server))?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
         if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
             let path = objects::path(made.sizes()[0]);
-            plan.url = Url::at(plan.url.is_tls(), plan.address, &path);
-            plan.objects = None;
+            job.url = Url::at(job.url.is_tls(), job.address, &path);
+            job.objects = None;
         }
-        load::probe(&plan).map(|_| ()).map_err(|error| error.to_string())
+        load::probe(&job).map(|_| ()).map_err(|error| error.to_string())
     }
 
     fn trial(
@@ -162,7 +167,7 @@ impl Bench for ThisBench {
         target.check_alive()?;
         let server_cpus = target.cpus();
         let trial = Trial {
-            plan: plan(cell, target, seed),
+            job: job(cell, target, seed),
             certificate_key: target.certificate_key(cell),
             neighbours: server_cpus
                 .as_ref()
@@ -173,22 +178,21 @@ impl Bench for ThisBench {
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
-        let measured = match cell.load.client {
-            LoadClient::Toll => trial
+        let measured = match Peer::of(cell.load.client) {
+            None => trial
                 .run(&mut machine, &mut hooks, Engine::start)
                 .map_err(|error| error.to_string()),
-            LoadClient::Other(peer) => client(peer, &trial.plan, cell.target.server.offer())
-                .and_then(|client| {
-                    trial
-                        .run(&mut machine, &mut hooks, |_| client.start())
-                        .map_err(|error| error.to_string())
-                }),
+            Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
+                trial
+                    .run(&mut machine, &mut hooks, |_| client.start())
+                    .map_err(|error| error.to_string())
+            }),
         };
         let mut measured = measured.map_err(|error| target.cause(error))?;
         let line = &mut measured.line;
         line.warnings.extend(self.note().map(Warning::objects_on_disk));
         if let Life::Started(running) = &target.0 {
-            let TargetSpec { library_path, environment, .. } = &cell.target;
+            let Target { library_path, environment, .. } = &cell.target;
             line.receipt = std::mem::take(&mut line.receipt).with_server(
                 library_path,
                 environment,
@@ -255,8 +259,8 @@ impl ThisTarget {
 }
 
 /// Another program that can carry out this plan at a server that leaves this to it.
-fn client(peer: Peer, plan: &Plan, offer: Offer) -> Result<Client, String> {
-    Client::prepare(peer, plan, offer).map_err(|error| error.to_string())
+fn client(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
+    Client::prepare(peer, job, offer).map_err(|error| error.to_string())
 }
 
 /// The commands that would be started for the study's servers, in the order of starting, with the
@@ -265,11 +269,12 @@ fn client(peer: Peer, plan: &Plan, offer: Offer) -> Result<Client, String> {
 #[must_use]
 pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut command = |spec: &TargetSpec| {
-        let Some(server) = spec.server.registered().filter(|_| spec.server.is_started()) else {
-            return format!("none for {}: it runs already", spec.server);
+    let mut command = |(target, only): (Target, Only)| {
+        let server = target.server;
+        if server.program().is_none() {
+            return format!("none for {server}: it runs already");
         };
-        let settings = settings(spec);
+        let settings = settings(&target, only);
         let number = names.iter().filter(|name| *name == server.name()).count() + 1;
         names.push(server.name().to_owned());
         let name = match number {
@@ -283,90 +288,33 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    by_target(study).into_iter().map(|(spec, _)| command(spec)).collect()
-}
-
-impl Server {
-    /// What toll knows of it.
-    fn registered(&self) -> Option<&'static dyn targets::Server> {
-        targets::by_name(self.name())
-    }
-
-    /// Whether toll starts it; otherwise it runs already.
-    #[must_use]
-    pub fn is_started(&self) -> bool {
-        self.registered().is_some_and(|server| server.program().is_some())
-    }
+    by_target(study).into_iter().map(|(setup, _)| command(setup)).collect()
 }
 
 /// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
 /// wants, its client asks for.
-fn settings(spec: &TargetSpec) -> Settings {
-    let Only { version, suite, group } = spec.only;
+fn settings(target: &Target, only: Only) -> Settings {
+    let Only { version, suite, group } = only;
     Settings {
         versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
         suites: suite.into_iter().collect(),
         groups: group.into_iter().collect(),
-        certificate_key: spec.certificate_key,
-        tickets: spec.tickets,
-        session_cache: spec.session_cache,
-        encrypt_then_mac: spec.encrypt_then_mac,
-        library_path: spec.library_path.clone(),
-        environment: spec.environment.clone(),
-        command: match &spec.server {
-            Server::Command(line) => Some(line.clone()),
-            _ => None,
-        },
-        ..Settings::new(spec.cpus.clone())
+        ..Settings::of(target.clone())
     }
 }
 
-fn plan(cell: &Cell, target: &ThisTarget, seed: u64) -> Plan {
-    let load = &cell.load;
-    let is_tls = load.protocol.is_tls();
+fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
+    let plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
+    let is_tls = !plan.is_plain();
     let (address, url, objects, known) = match &target.0 {
         Life::Started(running) => {
             let address = if is_tls { running.https() } else { running.http() };
-            let url = Url::at(is_tls, address, load.object.only().unwrap_or("/"));
+            let url = Url::at(is_tls, address, cell.target.object.only().unwrap_or("/"));
             let trust = Trust::File(running.certificate().to_owned());
-            (address, url, load.mixed_objects(), trust)
+            (address, url, mixed_objects(&cell.target, &plan), trust)
         }
         Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
     };
-    let trust = match (&load.ca, load.insecure) {
-        (_, true) => Trust::Anyone,
-        (Some(file), false) => Trust::File(file.clone()),
-        (None, false) => known,
-    };
-    let tls = match &load.protocol {
-        Protocol::Plain => TlsPlan { trust, ..TlsPlan::any() },
-        Protocol::Tls { version, suite, group, encrypt_then_mac, key_exchange, resumption } => {
-            TlsPlan {
-                version: *version,
-                suite: *suite,
-                group: *group,
-                key_exchange: *key_exchange,
-                encrypt_then_mac: *encrypt_then_mac,
-                resumption: *resumption,
-                trust,
-            }
-        }
-    };
-    Plan {
-        url,
-        objects,
-        address,
-        tls,
-        operation: load.operation,
-        arrival: load.arrival,
-        connections: load.connections,
-        cpus: load.cpus.first(load.connections),
-        stop: Stop::After { warmup: load.warmup, duration: load.duration },
-        receive: load.receive,
-        verify: load.verify,
-        timeout: load.timeout,
-        ramp: load.ramp,
-        close: load.close,
-        seed,
-    }
+    let trust = plan.trust().unwrap_or(known);
+    Job { plan, url, objects, address, trust, seed, operations: None }
 }

@@ -5,6 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
 /// The word for no variable.
 const NONE: &str = "none";
 /// The word for the library that the system gives a server.
@@ -14,7 +18,7 @@ pub(crate) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Variables that a server gets beside those of toll: `OPENSSL_ia32cap=~0x200000200000000`. Written
 /// one after another with blanks between them, or `none`; so no value holds a blank.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, SerializeDisplay)]
 pub struct Environment(Vec<(String, String)>);
 
 impl Environment {
@@ -27,6 +31,37 @@ impl Environment {
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Environment {
+    /// From a text, or from a list of variables.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Variables;
+        impl<'de> Visitor<'de> for Variables {
+            type Value = Environment;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("variables such as \"A=1\", or a list of them")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Environment, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Environment, A::Error> {
+                let mut words: Vec<String> = Vec::new();
+                while let Some(word) = list.next_element::<String>()? {
+                    if word.is_empty() || word.contains(char::is_whitespace) {
+                        let why = format!("`{word}` is empty or holds a blank, which it cannot");
+                        return Err(A::Error::custom(why));
+                    }
+                    words.push(word);
+                }
+                self.visit_str(&words.join(" "))
+            }
+        }
+        deserializer.deserialize_any(Variables)
     }
 }
 
@@ -72,7 +107,7 @@ impl fmt::Display for Environment {
 }
 
 /// Where a server's TLS library comes from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub enum LibraryPath {
     /// Where the dynamic linker finds it by itself.
     #[default]

@@ -40,6 +40,7 @@ mod settings;
 mod site;
 mod spawner;
 mod start;
+mod target;
 
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
@@ -55,3 +56,4 @@ pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;
 pub use site::Site;
 pub use start::{command, start};
+pub use target::{IfMissing, Target};

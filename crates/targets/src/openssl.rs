@@ -20,5 +20,5 @@ pub(crate) fn groups(settings: &Settings) -> Option<String> {
 /// Whether the certificate's key is one that OpenSSL takes only at security level 0: an RSA key below
 /// 2048 bits. The default level is 0, 1 or 2 by distribution.
 pub(crate) fn has_weak_key(settings: &Settings) -> bool {
-    matches!(settings.certificate_key, CertificateKey::Rsa(bits) if bits < 2048)
+    matches!(settings.target.certificate_key, CertificateKey::Rsa(bits) if bits < 2048)
 }

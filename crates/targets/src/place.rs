@@ -56,7 +56,7 @@ impl Place {
     /// Makes a fresh key and its certificate there, and takes care of the key.
     pub(crate) fn identity(&self, settings: &Settings) -> Result<Secret, TargetError> {
         let key = Secret::at(self.folder.join(KEY));
-        Identity::generate(settings.certificate_key)?
+        Identity::generate(settings.target.certificate_key)?
             .write(&self.folder.join(CERTIFICATE), key.path())?;
         Ok(key)
     }

@@ -76,13 +76,13 @@ impl Starting {
         self.check_alive()?;
         // Whose memory may not be looked at has not proven anything either.
         let libraries = library::mapped_by_tree(self.process.pid(), libraries);
-        if let Some(folder) = settings.library_path.folder() {
+        if let Some(folder) = settings.target.library_path.folder() {
             library::check_mapped(&self.place.name, folder, &libraries)?;
         }
         Ok(Running {
             process: self.process,
             started,
-            cpus: settings.cpus.clone(),
+            cpus: settings.target.cpus.clone(),
             certificate: self.place.folder.join(CERTIFICATE),
             place: self.place,
             log_files: self.log_files,

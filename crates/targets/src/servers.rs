@@ -1,6 +1,7 @@
 //! The servers that a study can measure.
 
 mod address;
+mod apache;
 mod command;
 mod embedded;
 mod haproxy;
@@ -12,8 +13,14 @@ pub(crate) use embedded::Embedded;
 use crate::Server;
 
 /// All of them, in the order in which they are listed for people.
-pub static SERVERS: &[&dyn Server] =
-    &[&Embedded, &nginx::Nginx, &haproxy::Haproxy, &command::Command, &address::Address];
+pub static SERVERS: &[&dyn Server] = &[
+    &Embedded,
+    &nginx::Nginx,
+    &apache::Apache,
+    &haproxy::Haproxy,
+    &command::Command,
+    &address::Address,
+];
 
 /// The server with this name in study files.
 #[must_use]

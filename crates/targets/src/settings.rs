@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
-use crate::{CommandLine, Environment, LibraryPath, TargetError, library, program};
+use crate::{Target, TargetError, library, program};
 
-/// What a server under test is told; the same for every kind of server.
+/// What a server under test is told: its description, and what a run adds to it.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The server's CPUs; it runs one worker on each, pinned.
-    pub cpus: CpuList,
+    /// What its description says.
+    pub target: Target,
     /// The versions of TLS that it speaks, not empty.
     pub versions: Vec<Version>,
     /// The suites that it takes, in its order of preference; empty for its own default. Suites of
@@ -20,21 +20,6 @@ pub struct Settings {
     pub groups: Vec<Group>,
     /// How many connections clients will hold at once, over all its workers.
     pub connections: usize,
-    /// The kind of key in its certificate.
-    pub certificate_key: CertificateKey,
-    /// Session tickets (RFC 5077), and in TLS 1.3 every NewSessionTicket (RFC 8446, section 4.6.1):
-    /// without them there is no resumption in TLS 1.3.
-    pub tickets: bool,
-    /// A cache of sessions, for resumption by session identifier in TLS 1.2.
-    pub session_cache: bool,
-    /// Encrypt-then-MAC (RFC 7366) for the CBC suites of TLS 1.2, where the client offers it.
-    pub encrypt_then_mac: bool,
-    /// Where its TLS library comes from. A server that turns out to run on another one is refused.
-    pub library_path: LibraryPath,
-    /// Variables that it gets beside those of toll.
-    pub environment: Environment,
-    /// How it is started, where that is the user's to say (`command`).
-    pub command: Option<CommandLine>,
     /// The CPUs of the server behind it, where there is one. Where none are given, those that toll
     /// may use and the server does not; where there are no such, the server's.
     pub backend_cpus: Option<CpuList>,
@@ -50,19 +35,24 @@ impl Settings {
     /// folders of `PATH`, `/usr/sbin` and `/usr/local/sbin`.
     #[must_use]
     pub fn new(cpus: CpuList) -> Self {
-        Self {
+        Self::of(Target {
             cpus,
+            tickets: true,
+            session_cache: true,
+            encrypt_then_mac: true,
+            ..Target::default()
+        })
+    }
+
+    /// Those of a server of this description, which chooses what that leaves open.
+    #[must_use]
+    pub fn of(target: Target) -> Self {
+        Self {
+            target,
             versions: vec![Version::Tls12, Version::Tls13],
             suites: Vec::new(),
             groups: Vec::new(),
             connections: 64,
-            certificate_key: CertificateKey::Rsa(2048),
-            tickets: true,
-            session_cache: true,
-            encrypt_then_mac: true,
-            library_path: LibraryPath::System,
-            environment: Environment::default(),
-            command: None,
             backend_cpus: None,
             program_folders: program::usual_folders(),
             toll: None,
@@ -71,14 +61,14 @@ impl Settings {
 
     /// What is added to the environment of the server's processes.
     pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
-        let given = self.environment.iter().map(|(name, value)| (name.into(), value.into()));
-        self.library_path.variable().into_iter().chain(given).collect()
+        let given = self.target.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        self.target.library_path.variable().into_iter().chain(given).collect()
     }
 
     /// Refuses what no server could carry out.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
-        self.cpus.check_allowed().map_err(TargetError::Settings)?;
-        if let Some(folder) = self.library_path.folder() {
+        self.target.cpus.check_allowed().map_err(TargetError::Settings)?;
+        if let Some(folder) = self.target.library_path.folder() {
             library::check_folder(folder)?;
         }
         if self.versions.is_empty() {
@@ -99,7 +89,7 @@ impl Settings {
                 return Err(TargetError::Settings(format!(
                     "none of the suites can be negotiated in {version} with a {} certificate; \
                      add such a suite or leave the version out",
-                    self.certificate_key
+                    self.target.certificate_key
                 )));
             }
         }
@@ -108,7 +98,7 @@ impl Settings {
 
     /// Whether the certificate's key is one that the suite's key exchange works with.
     fn signs(&self, suite: &Suite) -> bool {
-        let rsa = matches!(self.certificate_key, CertificateKey::Rsa(_));
+        let rsa = matches!(self.target.certificate_key, CertificateKey::Rsa(_));
         match suite.key_exchange {
             KeyExchange::Tls13 => true,
             KeyExchange::EcdheRsa | KeyExchange::Rsa => rsa,
@@ -156,13 +146,19 @@ mod tests {
             "{message}"
         );
         let message = refusal(Settings {
-            certificate_key: CertificateKey::EcdsaP256,
+            target: Target {
+                certificate_key: CertificateKey::EcdsaP256,
+                ..only(Version::Tls12, &["AES128-SHA"]).target
+            },
             ..only(Version::Tls12, &["AES128-SHA"])
         });
         assert!(message.contains("with a ecdsa:p256 certificate"), "{message}");
         let message = refusal(Settings { versions: Vec::new(), ..settings() });
         assert!(message.starts_with("no TLS version"), "{message}");
-        let message = refusal(Settings { cpus: CpuList::from(1023), ..settings() });
+        let message = refusal(Settings {
+            target: Target { cpus: CpuList::from(1023), ..settings().target },
+            ..settings()
+        });
         assert!(message.starts_with("CPU 1023 is not available"), "{message}");
     }
 }

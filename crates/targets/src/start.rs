@@ -101,7 +101,7 @@ fn start_as(
         program: site.binary.clone(),
         arguments: invocation.arguments,
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
-        cpus: &settings.cpus,
+        cpus: &settings.target.cpus,
         stdout,
         stderr: output,
         death_signal: if invocation.has_children { Signal::TERM } else { Signal::KILL },
@@ -125,12 +125,9 @@ fn start_backend(
     objects: &Arc<Objects>,
     folder: &Path,
 ) -> Result<Running, TargetError> {
-    let settings = Settings {
-        certificate_key: CertificateKey::EcdsaP256,
-        toll: settings.toll.clone(),
-        ..Settings::new(cpus)
-    };
-    start_as(BACKEND, &Embedded, &settings, objects, folder)
+    let mut own = Settings { toll: settings.toll.clone(), ..Settings::new(cpus) };
+    own.target.certificate_key = CertificateKey::EcdsaP256;
+    start_as(BACKEND, &Embedded, &own, objects, folder)
 }
 
 /// The command that [`start`] runs, for a person: with the paths that the server called `name` has
@@ -175,7 +172,7 @@ pub fn command(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_name;
+    use crate::{Target, by_name};
 
     #[test]
     fn the_command_is_shown_with_its_paths() {
@@ -197,8 +194,11 @@ mod tests {
             "OPENSSL_CONF=r/targets/haproxy/openssl.cnf haproxy -db -f r/targets/haproxy/haproxy.cfg"
         );
         let settings = Settings {
-            environment: "A=1".parse().unwrap(),
-            command: Some("serve {port} {root}".parse().unwrap()),
+            target: Target {
+                environment: "A=1".parse().unwrap(),
+                command: Some("serve {port} {root}".parse().unwrap()),
+                ..settings.target
+            },
             ..settings
         };
         assert_eq!(

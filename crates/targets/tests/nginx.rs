@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use rustix::process::{Pid, Signal};
-use targets::{Objects, Running, Server, Settings, Stopped, TargetError};
+use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
@@ -146,7 +146,10 @@ fn both_ports_serve_the_objects() {
 fn workers_are_pinned_one_each_and_the_master_to_all() {
     let folder = tempfile::tempdir().unwrap();
     let cpus = CpuList::allowed().unwrap();
-    let server = start(&Settings { cpus: cpus.clone(), ..settings() }, &folder);
+    let server = start(
+        &Settings { target: Target { cpus: cpus.clone(), ..settings().target }, ..settings() },
+        &folder,
+    );
     let mut pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
     let mut expected: Vec<String> = cpus.as_slice().iter().map(ToString::to_string).collect();
     pinned.sort_unstable();
@@ -154,7 +157,10 @@ fn workers_are_pinned_one_each_and_the_master_to_all() {
     assert_eq!(pinned, expected);
 
     let last = CpuList::from(*cpus.as_slice().last().unwrap());
-    let server = start(&Settings { cpus: last.clone(), ..settings() }, &folder);
+    let server = start(
+        &Settings { target: Target { cpus: last.clone(), ..settings().target }, ..settings() },
+        &folder,
+    );
     assert_eq!(server.name(), "nginx-2");
     assert_eq!(allowed_cpus(server.pid()), last.to_string());
     let pinned: Vec<String> = children(server.pid()).into_iter().map(allowed_cpus).collect();
@@ -168,7 +174,7 @@ fn it_negotiates_what_it_was_told() {
         versions: vec![Version::Tls13],
         suites: suites(&["TLS_AES_256_GCM_SHA384"]),
         groups: vec![Group::Secp384r1],
-        certificate_key: CertificateKey::EcdsaP256,
+        target: Target { certificate_key: CertificateKey::EcdsaP256, ..settings().target },
         ..settings()
     };
     let server = start(&modern, &folder);
@@ -182,7 +188,7 @@ fn it_negotiates_what_it_was_told() {
     let legacy = Settings {
         versions: vec![Version::Tls12],
         suites: suites(&["AES128-SHA"]),
-        certificate_key: CertificateKey::Rsa(1024),
+        target: Target { certificate_key: CertificateKey::Rsa(1024), ..settings().target },
         ..settings()
     };
     let server = start(&legacy, &folder);
@@ -196,7 +202,10 @@ fn it_negotiates_what_it_was_told() {
 fn encrypt_then_mac_is_negotiated_only_where_wanted() {
     let folder = tempfile::tempdir().unwrap();
     for wanted in [true, false] {
-        let settings = Settings { encrypt_then_mac: wanted, ..settings() };
+        let settings = Settings {
+            target: Target { encrypt_then_mac: wanted, ..settings().target },
+            ..settings()
+        };
         let server = start(&settings, &folder);
         let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
         assert!(said.contains("Cipher is AES128-SHA"), "{said}");
@@ -208,7 +217,13 @@ fn encrypt_then_mac_is_negotiated_only_where_wanted() {
 fn resumption_is_offered_only_where_wanted() {
     let folder = tempfile::tempdir().unwrap();
     for (tickets, session_cache) in [(true, true), (true, false), (false, true), (false, false)] {
-        let server = start(&Settings { tickets, session_cache, ..settings() }, &folder);
+        let server = start(
+            &Settings {
+                target: Target { tickets, session_cache, ..settings().target },
+                ..settings()
+            },
+            &folder,
+        );
         let case = format!("tickets {tickets}, cache {session_cache}");
         let said = s_client(&server, &["-tls1_3"]);
         assert!(said.contains("HTTP/1.1 200 OK"), "{case}: {said}");

@@ -14,11 +14,12 @@ use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::NameError;
 
 /// The kind of key in a server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
 pub enum CertificateKey {
     /// RSA with this many bits of modulus.
     Rsa(u32),
@@ -87,7 +88,7 @@ impl FromStr for CertificateKey {
             "ed25519" => Self::Ed25519,
             _ => {
                 return Err(NameError(format!(
-                    "`{text}` is no certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
+                    "`{text}` is not a kind of certificate key; write rsa:1024, rsa:2048, rsa:3072, rsa:4096, \
                      ecdsa:p256, ecdsa:p384 or ed25519"
                 )));
             }
@@ -103,18 +104,18 @@ pub enum IdentityError {
     File {
         /// Which file.
         path: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is there and holds something else.
-    #[error("{path} holds no {expected} in PEM form; {mend}")]
+    /// The file does not hold what is expected.
+    #[error("{path} does not hold a {expected} in PEM form; {fix}")]
     NotPem {
         /// Which file.
         path: String,
         /// "certificate" or "private key".
         expected: &'static str,
         /// What to do.
-        mend: &'static str,
+        fix: &'static str,
     },
     /// Key and certificate do not belong together.
     #[error("the key in {key} does not belong to the certificate in {certificate}")]
@@ -124,7 +125,7 @@ pub enum IdentityError {
         /// The key's file.
         key: String,
     },
-    /// The library's word.
+    /// OpenSSL's error.
     #[error("OpenSSL: {0}")]
     OpenSsl(#[from] ErrorStack),
 }
@@ -139,12 +140,12 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A fresh key with a self-signed certificate for `localhost`, all of 127.0.0.1 and `::1`,
-    /// valid from yesterday for ten years. The certificate is an end-entity one, so that a client
-    /// which is given it as its only trust anchor accepts it.
+    /// A fresh key with a self-signed certificate for `localhost`, `127.0.0.1` and `::1`, valid
+    /// from yesterday for ten years. It is an end-entity certificate, so that a client with it as
+    /// its only trust anchor accepts it.
     ///
     /// # Errors
-    /// OpenSSL's, as where its security level forbids the key.
+    /// OpenSSL's error, for example where its security level forbids the key.
     pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
         let private = key.generate()?;
         let mut name = X509NameBuilder::new()?;
@@ -189,10 +190,10 @@ impl Identity {
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
         let certificate_pem = read(certificate)?;
         let key_pem = read(key)?;
-        let not_pem = |path: &Path, expected, mend| IdentityError::NotPem {
+        let not_pem = |path: &Path, expected, fix| IdentityError::NotPem {
             path: path.display().to_string(),
             expected,
-            mend,
+            fix,
         };
         let leaf = X509::from_pem(&certificate_pem).map_err(|_| {
             not_pem(certificate, "certificate", "give the file with -----BEGIN CERTIFICATE-----")
@@ -209,10 +210,10 @@ impl Identity {
         Ok(Self { certificate_pem, key_pem })
     }
 
-    /// Writes both to files; the key's is made with mode 0600 before a byte of it is written.
+    /// Writes both to files; the key's file is created with mode 0600.
     ///
     /// # Errors
-    /// The system's, as where a file is there already.
+    /// The system's error, for example where a file exists already.
     pub fn write(&self, certificate: &Path, key: &Path) -> Result<(), IdentityError> {
         write_new(certificate, &self.certificate_pem, 0o644)?;
         write_new(key, &self.key_pem, 0o600)
@@ -229,7 +230,7 @@ fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError
     let options = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).clone();
     let mut file = options.open(path).map_err(failed)?;
     file.write_all(content).map_err(|source| {
-        // A disk that is full is not to keep half a file.
+        // Removes the incomplete file, for example when the disk is full.
         let _ = std::fs::remove_file(path);
         failed(source)
     })
@@ -244,7 +245,7 @@ mod tests {
         ["rsa:1024", "rsa:2048", "rsa:3072", "ecdsa:p256", "ecdsa:p384", "ed25519"];
 
     #[test]
-    fn each_kind_of_key_is_made_and_recognised() {
+    fn each_kind_of_key_is_generated_and_recognised() {
         for text in KEYS {
             let key: CertificateKey = text.parse().unwrap();
             assert_eq!(key.to_string(), text);
@@ -279,8 +280,8 @@ mod tests {
         let message =
             |c: &str, k: &str| Identity::read(&path(c), &path(k)).err().unwrap().to_string();
         assert!(message("1.crt", "2.key").contains("does not belong to"));
-        assert!(message("garbage", "1.key").contains("garbage holds no certificate"));
-        assert!(message("1.crt", "garbage").contains("garbage holds no private key"));
+        assert!(message("garbage", "1.key").contains("garbage does not hold a certificate"));
+        assert!(message("1.crt", "garbage").contains("garbage does not hold a private key"));
         assert!(message("missing", "1.key").contains("missing: No such file"));
     }
 }

@@ -1,10 +1,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
 use crate::{NameError, did_you_mean};
 
 /// A group of the key exchange (RFC 8446, section 4.2.7; IANA "TLS Supported Groups").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeserializeFromStr, SerializeDisplay,
+)]
 pub enum Group {
     /// Curve25519, RFC 7748.
     X25519,
@@ -12,8 +16,8 @@ pub enum Group {
     Secp256r1,
     /// NIST P-384.
     Secp384r1,
-    /// ML-KEM-768 (FIPS 203) and Curve25519 together, which stays secret as long as one of them
-    /// holds (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
+    /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
+    /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
     X25519MlKem768,
 }
 

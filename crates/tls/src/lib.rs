@@ -1,28 +1,30 @@
-//! Names and code points of TLS versions, suites, groups and signature schemes, and the making of
+//! Names and code points of TLS versions, suites, groups and signature schemes, and generation of
 //! keys and certificates.
 //!
-//! Names are the IANA registry's; OpenSSL's aliases (`AES128-SHA`, `prime256v1`) are accepted on
-//! input, the IANA name is what toll stores and shows.
+//! Names are the IANA registry's. OpenSSL's aliases (`AES128-SHA`, `prime256v1`) are accepted on
+//! input; toll stores and shows the IANA name.
 
 mod certificate;
 mod group;
+mod or_plain;
 mod scheme;
 mod suite;
 mod version;
 
 pub use certificate::{CertificateKey, Identity, IdentityError};
 pub use group::Group;
+pub use or_plain::OrPlain;
 pub use scheme::scheme_name;
 pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
 pub use version::Version;
 
-/// A name that is none of the known ones; the message is one line that suggests what was meant.
+/// An unknown name; the message is one line with a suggestion.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NameError(String);
 
-/// OpenSSL's option `SSL_OP_NO_ENCRYPT_THEN_MAC` (RFC 7366 is neither offered nor agreed to), which
-/// its bindings have no name for.
+/// OpenSSL's option `SSL_OP_NO_ENCRYPT_THEN_MAC` (RFC 7366 is neither offered nor accepted), which
+/// its bindings do not have.
 pub const NO_ENCRYPT_THEN_MAC: openssl::ssl::SslOptions =
     openssl::ssl::SslOptions::from_bits_retain(1 << 19);
 
@@ -33,7 +35,7 @@ pub fn openssl_version() -> &'static str {
     openssl::version::version()
 }
 
-/// The known name with the smallest edit distance to `text`, if one is near.
+/// The known name with the smallest edit distance to `text`, if it is small.
 fn did_you_mean<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_ascii_lowercase();
     known

@@ -12,7 +12,7 @@ pub struct Suite {
     pub openssl_name: &'static str,
     /// The IANA code point.
     pub code_point: u16,
-    /// How the keys are agreed on, which tells the version too.
+    /// The key exchange, which also gives the version.
     pub key_exchange: KeyExchange,
     /// What encrypts the records.
     pub cipher: Cipher,
@@ -22,7 +22,7 @@ pub struct Suite {
     pub prf: PrfHash,
 }
 
-/// How a suite agrees on keys, and who signs.
+/// The key exchange of a suite and the kind of signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyExchange {
     /// TLS 1.3: always ephemeral, named by group and signature scheme instead.
@@ -91,7 +91,7 @@ impl Suite {
     /// The suite with this IANA or OpenSSL name, in any case.
     ///
     /// # Errors
-    /// One line that names what was meant, if something is near.
+    /// One line with a suggestion, if a known name is similar.
     pub fn parse(text: &str) -> Result<&'static Self, NameError> {
         let same = |name: &str| name.eq_ignore_ascii_case(text);
         if let Some(suite) = SUITES.iter().find(|s| same(s.name) || same(s.openssl_name)) {
@@ -100,10 +100,10 @@ impl Suite {
         let names = SUITES.iter().flat_map(|suite| [suite.name, suite.openssl_name]);
         Err(NameError(match did_you_mean(text, names) {
             Some(name) => {
-                format!("`{text}` is no cipher suite that toll knows; did you mean {name}?")
+                format!("`{text}` is not a cipher suite that toll knows; did you mean {name}?")
             }
             None => format!(
-                "`{text}` is no cipher suite that toll knows; take an IANA name such as \
+                "`{text}` is not a cipher suite that toll knows; take an IANA name such as \
                  TLS_AES_128_GCM_SHA256 or an OpenSSL name such as AES128-SHA"
             ),
         }))
@@ -116,7 +116,7 @@ impl fmt::Display for Suite {
     }
 }
 
-/// A reference to a known suite, so that argument parsers can read one.
+/// A reference to a known suite, for argument parsers.
 impl FromStr for &'static Suite {
     type Err = NameError;
 
@@ -173,8 +173,8 @@ mod tests {
     use openssl::ssl::{Ssl, SslContext, SslMethod};
 
     #[test]
-    fn openssl_agrees_on_every_name_and_code_point() {
-        // OpenSSL is the independent reading of the registry.
+    fn openssl_has_the_same_names_and_code_points() {
+        // OpenSSL is an independent copy of the registry.
         let mut context = SslContext::builder(SslMethod::tls()).unwrap();
         context.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
         let ssl = Ssl::new(&context.build()).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_suite_is_suggested() {
+    fn a_mistyped_suite_gets_a_suggestion() {
         let message = Suite::parse("TLS_AES_128_GCM_SHA265").unwrap_err().to_string();
         assert!(message.ends_with("did you mean TLS_AES_128_GCM_SHA256?"), "{message}");
         let message = Suite::parse("nonsense").unwrap_err().to_string();

@@ -4,11 +4,15 @@ use std::str::FromStr;
 use crate::NameError;
 
 /// A version of TLS that toll measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Version {
     /// RFC 5246.
+    #[serde(rename = "1.2")]
     Tls12,
     /// RFC 8446.
+    #[serde(rename = "1.3")]
     Tls13,
 }
 
@@ -37,7 +41,7 @@ impl FromStr for Version {
             "1.2" => Ok(Self::Tls12),
             "1.3" => Ok(Self::Tls13),
             _ => Err(NameError(format!(
-                "`{text}` is no TLS version that toll knows; write 1.2 or 1.3"
+                "`{text}` is not a TLS version that toll knows; write 1.2 or 1.3"
             ))),
         }
     }

@@ -2,7 +2,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use cpus::CpuList;
-use primitives::bench::{Outcome, Request};
+use primitives::bench::{BenchError, Outcome, Request};
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
@@ -126,7 +126,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         };
         bar.show(done as u64, all as u64, || words.to_owned());
     };
-    let outcome = request.run(&interrupted, &mut report).map_err(Failure::request)?;
+    let outcome = request.run(&interrupted, &mut report).map_err(failure)?;
     drop(bar);
     let context = Context {
         libraries: &libraries,
@@ -141,6 +141,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&bench_table::in_words(&outcome, &context));
     }
     ended(&outcome)
+}
+
+/// A measurement that cannot begin is a wrong request; one that panics has failed.
+pub(crate) fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Panicked { .. } => Failure::measurement(error),
+        BenchError::Cpu { .. } | BenchError::Instruments(_) => Failure::request(error),
+    }
 }
 
 /// The exit code, and the line for what is not whole.
@@ -247,4 +255,15 @@ fn again(hardware: Hardware) -> Failure {
     }
     command.envs(hardware.environment());
     Failure::request(format!("--hardware: toll cannot start itself again: {}", command.exec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_panics_has_failed() {
+        let error = BenchError::Panicked { cpu: 1, why: "no".into() };
+        assert_eq!(failure(error).code, Failure::MEASUREMENT);
+    }
 }

@@ -10,6 +10,7 @@ use primitives::sampler::{Figure, Quality, Quartiles};
 use report::{Column, table};
 use serde::Serialize;
 
+use crate::bench::failure;
 use crate::bench_table::MARK;
 use crate::{Failure, interrupt, screen};
 
@@ -48,7 +49,7 @@ struct BoundLine<'a> {
 
 /// Measures and prints.
 pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
-    let (costs, source) = instructions::measure(cpu, interrupted).map_err(Failure::request)?;
+    let (costs, source) = instructions::measure(cpu, interrupted).map_err(failure)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
     if json {

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::run_primitives;
+use ::load::Client;
 use cpus::CpuList;
-use study::{Cell, Forecast, LeftOut, LoadClient, Protocol, Server, Study};
+use study::{Cell, Forecast, LeftOut, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -114,11 +115,10 @@ fn rounded(time: Duration) -> Nanos {
 
 fn load(cell: &Cell) -> String {
     let load = &cell.load;
-    let server = match &cell.target.server {
-        Server::Address(address) => address.url.to_string(),
-        server => {
-            format!("{server} (CPU {}, {})", cell.target.cpus, cell.target.certificate_key)
-        }
+    let target = &cell.target;
+    let server = match &target.url {
+        Some(url) => url.to_string(),
+        None => format!("{} (CPU {}, {})", target.server, target.cpus, target.certificate_key),
     };
     let mut words = vec![server, format!("{} from CPU {}", load.operation, load.cpus)];
     match &cell.find {
@@ -132,21 +132,20 @@ fn load(cell: &Cell) -> String {
         )),
         None => words.push(format!("{} connections", load.connections)),
     }
-    if cell.target.server.is_started() && load.operation != ::load::Operation::Handshakes {
-        words.push(format!("{} objects", load.object));
+    if target.url.is_none() && load.operation != ::load::Operation::Handshakes {
+        words.push(format!("{} objects", target.object));
     }
-    match &load.protocol {
-        Protocol::Plain => words.push("plain HTTP".to_owned()),
-        Protocol::Tls { version, suite, group, .. } => {
-            words.push(version.map_or("TLS".to_owned(), |version| version.to_string()));
-            words.extend(suite.map(|suite| suite.name.to_owned()));
-            words.extend(group.map(|group| group.to_string()));
-        }
+    if load.is_plain() {
+        words.push("plain HTTP".to_owned());
+    } else {
+        words.push(load.asked_version().map_or("TLS".to_owned(), |version| version.to_string()));
+        words.extend(load.only_suite().map(|suite| suite.name.to_owned()));
+        words.extend(load.group.map(|group| group.to_string()));
     }
     let held = cell.held_for();
     match load.client {
-        LoadClient::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup)),
-        LoadClient::Other(peer) => words.push(format!("{held} by {peer}")),
+        Client::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup())),
+        peer => words.push(format!("{held} by {peer}")),
     }
     words.extend(cell.find.map(|find| format!("found in steps of {}", find.step)));
     words.join(", ")

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use cpus::CpuList;
 use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
@@ -73,12 +72,8 @@ impl Findings {
     }
 }
 
-/// The study of a result folder. It names its CPUs, which this machine need not have: only to
-/// measure needs them.
+/// The study of a result folder. Its CPUs need not be there on this machine: only to measure needs
+/// them.
 pub(crate) fn study(results: &Results) -> Result<Study, Failure> {
-    let text = results.study().map_err(Failure::request)?;
-    let any: CpuList = "0-1023".parse().map_err(Failure::request)?;
-    let name = results.study_name();
-    Study::parse(&name, &text, &any)
-        .map_err(|error| Failure::request(format!("{}: {error}", results.folder().display())))
+    results.study().map_err(Failure::request)
 }

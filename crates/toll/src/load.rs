@@ -1,19 +1,11 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use ::load::{
-    AddressError, Arrival, Close, Engine, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan,
-    Receive, Stop, TlsPlan, Trust, Url,
-};
-use clap::ArgAction;
-use clap::builder::BoolishValueParser;
+use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use tls::{Group, Suite, Version};
 use trial::{Hooks, Line, Neighbours, ThisMachine, Trial};
-use units::Nanos;
 
 use crate::live::LiveLine;
 use crate::{Failure, interrupt, summary};
@@ -34,104 +26,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST")]
     object: Option<Mix>,
 
-    /// Connections that are open at once
-    #[arg(short, long, value_name = "N", default_value_t = 64)]
-    connections: usize,
-
-    /// How long to measure
-    #[arg(short, long, value_name = "TIME", default_value = "10s")]
-    duration: Nanos,
-
-    /// How long to load before the measured window begins; must be 0s with --client
-    /// [default: 1s; with --client 0s]
-    #[arg(long, value_name = "TIME")]
-    warmup: Option<Nanos>,
-
-    /// How long the load grows before the warm-up, connection by connection (an open loop: in its
-    /// rate), and shrinks again behind the window
-    #[arg(long, value_name = "TIME", default_value = "0s")]
-    ramp: Nanos,
-
-    /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
-    /// kept connections)
-    #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests)]
-    operation: Operation,
-
-    /// When operations begin: closed (each connection as soon as its last answer is there),
-    /// "closed, think 5ms" (that long after it), poisson 2000/s or uniform 2000/s (at that rate,
-    /// whether or not answers come; latency counts from then), paced 4s (each connection every 4 s)
-    #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED)]
-    arrival: Arrival,
-
-    /// The share of connections that resume a session, such as 70%. The server must give tickets,
-    /// or in TLS 1.2 keep sessions
-    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default())]
-    resumption: Percent,
-
-    /// The only TLS version to offer, 1.2 or 1.3
-    #[arg(long, value_name = "VERSION")]
-    tls: Option<Version>,
-
-    /// The only cipher suite to offer, by its IANA or OpenSSL name
-    #[arg(long, value_name = "SUITE")]
-    suite: Option<&'static Suite>,
-
-    /// The only group to offer for the key exchange: x25519, secp256r1, secp384r1 or
-    /// X25519MLKEM768 [default: one of the first three]
-    #[arg(long, value_name = "GROUP")]
-    group: Option<Group>,
+    #[command(flatten)]
+    plan: Plan,
 
     /// CPUs for the load, a thread pinned to each, such as 1 or 2-5
     /// [default: all allowed; not those of --server-pid]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
 
-    /// How to receive bodies over TLS: walk (drop the records between the first and the last in
-    /// the kernel) or decrypt
-    #[arg(long, value_name = "HOW", default_value_t = Receive::Walk)]
-    receive: Receive,
-
-    /// The share of responses to decrypt whole, and of signatures to verify
-    #[arg(long, value_name = "1/K", default_value = "1/64")]
-    verify: OneIn,
-
-    /// The client's part in the key exchange: fixed (one share, with static RSA one premaster secret,
-    /// for all handshakes, which spares the client work and leaves the server's as it is) or fresh
-    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other]
-    #[arg(long, value_name = "HOW")]
-    key_exchange: Option<KeyExchangeMode>,
-
-    /// Offer encrypt-then-MAC with a CBC suite [default: off]
-    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
-    encrypt_then_mac: Option<bool>,
-
-    /// Accept any certificate
-    #[arg(long, conflicts_with = "ca")]
-    insecure: bool,
-
-    /// Accept the certificates in this PEM file [default: the system's]
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-
-    /// An operation that makes no progress for this long has failed
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    timeout: Nanos,
-
-    /// How to end connections: fin, or rst (a reset, which leaves no TIME-WAIT at either side; with
-    /// one-request-per-connection the server is not asked to close then)
-    #[arg(long, value_name = "HOW", default_value_t = Close::Fin)]
-    close: Close,
-
     /// What everything random follows from, such as the arrivals of poisson; loads with equal seeds
     /// are alike
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-
-    /// Have another program make the load: wrk, ab, h2load or s_time (openssl s_time -new, for
-    /// handshakes). Both sides are accounted for as ever, but what the program counts is its own
-    /// word: toll verifies nothing then, and has no latencies
-    #[arg(long, value_name = "PROGRAM")]
-    client: Option<Peer>,
 
     /// The server's process on this machine, so that its CPU time is counted too
     #[arg(long, value_name = "PID")]
@@ -150,9 +56,6 @@ pub(crate) struct Arguments {
     i_operate_this_host: bool,
 }
 
-/// The warm-up of toll's own engine, where none is asked for.
-const WARMUP: Nanos = Nanos(1_000_000_000);
-
 const EXAMPLES: &str = "\
 Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem
@@ -169,12 +72,11 @@ Examples:
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
     let trial = arguments.trial()?;
-    let peer = arguments
-        .client
-        .map(|peer| Client::prepare(peer, &trial.plan, Offer::Anything))
-        .transpose();
-    let peer = peer.map_err(Failure::request)?;
-    ::load::probe(&trial.plan).map_err(Failure::request)?;
+    let peer = Peer::of(trial.job.plan.client)
+        .map(|peer| Client::prepare(peer, &trial.job, Offer::Anything))
+        .transpose()
+        .map_err(Failure::request)?;
+    ::load::probe(&trial.job).map_err(Failure::request)?;
     let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
         let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
@@ -196,41 +98,21 @@ impl Arguments {
             Failure::request(format!("--server-pid: {error}; give a process that runs here"))
         })?;
         let plan = Plan {
-            url: self.url.clone(),
-            objects: self.object.clone(),
-            address: self.address()?,
-            tls: TlsPlan {
-                version: self.tls,
-                suite: self.suite,
-                group: self.group,
-                key_exchange: self.key_exchange,
-                encrypt_then_mac: self.encrypt_then_mac,
-                resumption: self.resumption,
-                trust: match (&self.ca, self.insecure) {
-                    (_, true) => Trust::Anyone,
-                    (Some(file), false) => Trust::File(file.clone()),
-                    (None, false) => Trust::System,
-                },
-            },
-            operation: self.operation,
-            arrival: self.arrival,
-            connections: self.connections,
             // The load has no more threads than connections.
-            cpus: self.client_cpus(server_cpus.as_ref())?.first(self.connections),
-            stop: Stop::After { warmup: self.warmup(), duration: self.duration },
-            receive: self.receive,
-            verify: self.verify,
-            timeout: self.timeout,
-            ramp: self.ramp,
-            close: self.close,
-            seed: self.seed,
+            cpus: self.client_cpus(server_cpus.as_ref())?.first(self.plan.connections),
+            ..self.plan.clone()
         };
-        plan.check().map_err(Failure::request)?;
-        self.check_listener(plan.address)?;
+        let job = Job {
+            objects: self.object.clone(),
+            seed: self.seed,
+            ..Job::new(plan, self.url.clone(), self.address()?)
+        };
+        job.check().map_err(Failure::request)?;
+        self.check_listener(job.address)?;
         let neighbours = server_cpus
             .as_ref()
-            .map_or(Neighbours::Apart, |server| trial::neighbours(server, &plan.cpus));
-        Ok(Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
+            .map_or(Neighbours::Apart, |server| trial::neighbours(server, &job.plan.cpus));
+        Ok(Trial { job, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
     }
 
     /// Another process's CPU time beside this server's work would be a wrong figure.
@@ -267,13 +149,6 @@ impl Arguments {
         })
     }
 
-    fn warmup(&self) -> Nanos {
-        self.warmup.unwrap_or(match self.client {
-            None => WARMUP,
-            Some(_) => Nanos(0),
-        })
-    }
-
     fn client_cpus(&self, server: Option<&CpuList>) -> Result<CpuList, Failure> {
         if let Some(cpus) = &self.cpus {
             cpus.check_allowed().map_err(|why| Failure::request(format!("--cpus: {why}")))?;
@@ -282,7 +157,7 @@ impl Arguments {
         let allowed = CpuList::allowed()
             .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
         let cpus = server.and_then(|server| allowed.without(server)).unwrap_or(allowed);
-        Ok(cpus.first(self.client.map_or(usize::MAX, Peer::most_cpus)))
+        Ok(cpus.first(Peer::of(self.plan.client).map_or(usize::MAX, Peer::most_cpus)))
     }
 
     fn measure(

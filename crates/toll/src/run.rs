@@ -7,7 +7,7 @@ use cpus::CpuList;
 use journal::Results;
 use observe::Machine;
 use peers::Peer;
-use study::{Ended, Event, LeftOut, RunError, Study, ThisBench};
+use study::{Ended, Event, LeftOut, RunError, Study, StudyFile, ThisBench};
 use trial::Line;
 
 use crate::findings::{self, Findings};
@@ -88,7 +88,7 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (all that the study left open filled in), machine.json, targets.json, logs/ of the
+study.toml (the study as you wrote it), cells.json (all that it left open filled in), machine.json, targets.json, logs/ of the
 servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 
@@ -96,14 +96,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
     let allowed = CpuList::allowed()
         .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
-    let (study, results) = match (&arguments.continue_, &arguments.study) {
+    let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
-            (findings::study(&results)?, Some(results))
+            (findings::study(&results)?, None, Some(results))
         }
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();
-            (arguments.study(name, &allowed)?, None)
+            let file = StudyFile::find(name).map_err(Failure::request)?;
+            (arguments.study(&file, &allowed)?, Some(file.text), None)
         }
     };
     let (study, unchecked) = match arguments.cross_check {
@@ -115,17 +116,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&dry_run::in_words(&study, &unchecked, &arguments.out));
         return Ok(ExitCode::SUCCESS);
     }
-    let is_new = results.is_none();
     let results = match results {
         Some(results) => results,
         None => Results::create(&arguments.out, &study.name, SystemTime::now())
             .map_err(Failure::request)?,
     };
     let _lock = results.lock().map_err(Failure::request)?;
-    let written = match is_new {
-        true => results.write_study(&study.resolved()).map_err(RunError::from),
-        false => Ok(()),
-    };
+    let is_new = text.is_some();
+    let written =
+        text.map_or(Ok(()), |text| results.write_study(&text, &study).map_err(RunError::from));
     let mut ran = 0;
     let ended = written
         .and_then(|()| arguments.measure(&study, &unchecked, &results, &interrupted, &mut ran));
@@ -143,10 +142,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    /// The study of this name, cut as the options say.
-    fn study(&self, name: &str, allowed: &CpuList) -> Result<Study, Failure> {
-        let mut study =
-            Study::find_at(name, allowed, self.scale.as_deref()).map_err(Failure::request)?;
+    /// The study of this file, cut as the options say.
+    fn study(&self, file: &StudyFile, allowed: &CpuList) -> Result<Study, Failure> {
+        let mut study = file.read(allowed, self.scale.as_deref()).map_err(Failure::request)?;
         study.only(&self.only).map_err(Failure::request)?;
         if let Some(trials) = self.trials {
             study.measure_so_often(trials);

@@ -46,7 +46,7 @@ impl Desk {
     fn run(&self, name: &str, factors: [f64; 3]) -> PathBuf {
         let folder = self.0.path().join(name);
         std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("study.toml"), STUDY).unwrap();
+        write_study(&folder, STUDY);
         let mut journal = String::new();
         for round in 0..7 {
             for (i, ((case, cell, usual), factor)) in CELLS.into_iter().zip(factors).enumerate() {
@@ -63,6 +63,13 @@ impl Desk {
         std::fs::write(folder.join("targets.json"), targets.to_string()).unwrap();
         folder
     }
+}
+
+/// Both forms of a study: as it was written, and as it was read.
+fn write_study(folder: &Path, text: &str) {
+    let study = study::Study::parse("small", text, &"0-1023".parse().unwrap()).unwrap();
+    std::fs::write(folder.join("study.toml"), text).unwrap();
+    std::fs::write(folder.join("cells.json"), serde_json::to_string(&study).unwrap()).unwrap();
 }
 
 /// A trial of a second in which the server used its CPU.
@@ -221,7 +228,7 @@ fn runs_without_a_common_cell_are_a_wrong_request() {
     let (a, b) = (desk.run("a", [1.0; 3]), desk.run("b", [1.0; 3]));
     let renamed =
         STUDY.replace("\"bulk\"", "\"other\"").replace("\"handshakes\"\nload", "\"more\"\nload");
-    std::fs::write(b.join("study.toml"), renamed).unwrap();
+    write_study(&b, &renamed);
     let output = toll("compare", &[], &[&a, &b]);
     assert_exit(&output, 2);
     assert!(said(&output).contains("no common cell"), "{}", said(&output));

@@ -138,5 +138,5 @@ fn a_dry_run_tells_who_makes_which_load_and_what_is_not_checked() {
     let output = run(&folder, STUDY, &["--cross-check", "siege"]);
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(complaint.contains("write one of: wrk, ab, h2load, s_time"), "{complaint}");
+    assert!(complaint.contains("possible values: wrk, ab, h2load, s_time"), "{complaint}");
 }

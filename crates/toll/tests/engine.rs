@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use load::{Close, Engine, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan, Trust, Url};
-use targets::{Objects, Running, Server, Settings};
+use load::{Engine, Job, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
+use targets::{Objects, Running, Server, Settings, Target};
 use tempfile::TempDir;
-use tls::{CertificateKey, Suite, Version};
+use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
 const OBJECT: Bytes = Bytes(1 << 20);
@@ -22,44 +22,39 @@ fn kinds() -> [&'static dyn Server; 2] {
 fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
-        certificate_key: key,
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
-        encrypt_then_mac: false,
-        tickets: false,
-        session_cache: false,
         toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+        target: Target {
+            certificate_key: key,
+            encrypt_then_mac: false,
+            tickets: false,
+            session_cache: false,
+            ..Settings::new(CpuList::allowed().unwrap()).target
+        },
         ..Settings::new(CpuList::allowed().unwrap())
     };
     targets::start(kind, &settings, &objects, folder.path()).unwrap()
 }
 
-fn plan(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Plan {
+fn job(server: &Running, suite: Option<&str>, operation: Operation, receive: Receive) -> Job {
     let address = if suite.is_some() { server.https() } else { server.http() };
-    Plan {
-        url: Url::at(suite.is_some(), address, &objects::path(OBJECT)),
-        address,
-        tls: TlsPlan {
-            suite: suite.map(|name| Suite::parse(name).unwrap()),
-            trust: Trust::File(server.certificate().to_owned()),
-            ..TlsPlan::any()
-        },
+    let plan = Plan {
+        suite: suite.map(|name| name.parse().unwrap()),
         operation,
-        arrival: load::Arrival::CLOSED,
         connections: 4,
         cpus: CpuList::allowed().unwrap(),
-        stop: Stop::Operations(OPERATIONS),
-        receive,
-        verify: OneIn(NonZeroU32::new(8).unwrap()),
+        receive: Some(receive),
+        verify: Some(OneIn(NonZeroU32::new(8).unwrap())),
         timeout: Nanos(20_000_000_000),
-        objects: None,
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    }
+        ca: Some(server.certificate().to_owned()),
+        ..Plan::default()
+    };
+    let url = Url::at(suite.is_some(), address, &objects::path(OBJECT));
+    Job { operations: Some(OPERATIONS), ..Job::new(plan, url, address) }
 }
 
-fn run(plan: Plan) -> Outcome {
-    Engine::start(plan).unwrap().join()
+fn run(job: Job) -> Outcome {
+    Engine::start(job).unwrap().join()
 }
 
 #[test]
@@ -76,7 +71,7 @@ fn both_servers_are_loaded_in_every_way() {
         });
         for (suite, operation, receive) in ways {
             let way = format!("{} {suite:?} {operation} {receive}", server.name());
-            let outcome = run(plan(&server, suite, operation, receive));
+            let outcome = run(job(&server, suite, operation, receive));
             assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
             assert_eq!(outcome.completed, OPERATIONS, "{way}");
             assert!(outcome.bytes.body >= OPERATIONS * OBJECT.0, "{way}");
@@ -103,16 +98,20 @@ fn handshakes_are_full_with_every_kind_of_key() {
         let [embedded, _] = kinds();
         let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
         let settings = Settings {
-            certificate_key: key,
             toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+            target: Target {
+                certificate_key: key,
+                ..Settings::new(CpuList::allowed().unwrap()).target
+            },
             ..Settings::new(CpuList::allowed().unwrap())
         };
         let server = targets::start(embedded, &settings, &objects, folder.path()).unwrap();
         for version in [Version::Tls12, Version::Tls13] {
-            let mut plan = plan(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
-            plan.tls = TlsPlan { version: Some(version), trust: Trust::Anyone, ..TlsPlan::any() };
-            plan.verify = OneIn(NonZeroU32::MIN);
-            let outcome = run(plan);
+            let mut job = job(&server, Some(SUITES[0]), Operation::Handshakes, Receive::Walk);
+            job.trust = Trust::Anyone;
+            (job.plan.tls, job.plan.suite) = (Some(OrPlain::Tls(version)), None);
+            job.plan.verify = Some(OneIn(NonZeroU32::MIN));
+            let outcome = run(job);
             let way = format!("{key} {version}");
             assert_eq!(outcome.failures.total(), 0, "{way}: {:?}", outcome.failures);
             assert_eq!(outcome.completed, OPERATIONS, "{way}");

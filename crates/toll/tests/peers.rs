@@ -259,13 +259,16 @@ fn a_server_that_dies_is_no_number() {
 fn what_cannot_be_done_is_one_line_before_anything_is_sent() {
     let unused = "https://127.0.0.1:1/";
     for (arguments, expected) in [
-        (&["--client", "wrk", "--suite", "AES128-SHA"][..], "restrict the server to it"),
+        (&["--client", "wrk", "--suite", "AES128-SHA"][..], "restrict the server instead"),
         (&["--client", "wrk", "-d", "1500ms"], "whole seconds"),
-        (&["--client", "wrk", "--warmup", "1s"], "leave --warmup 1s out"),
+        (&["--client", "wrk", "--warmup", "1s"], "has no warm-up, which contradicts --warmup 1s"),
         (&["--client", "wrk", "--operation", "handshakes"], "take --client s_time"),
         (&["--client", "h2load", "--operation", "one-request-per-connection"], "wrk or ab"),
-        (&["--client", "ab", "--key-exchange", "fixed"], "leave --key-exchange fixed out"),
-        (&["--client", "siege"], "write one of: wrk, ab, h2load, s_time"),
+        (
+            &["--client", "ab", "--key-exchange", "fixed"],
+            "makes fresh keys, which contradicts --key-exchange fixed",
+        ),
+        (&["--client", "siege"], "possible values: toll, wrk, ab, h2load, s_time"),
         // All is well but the server.
         (&["--client", "wrk"], "refused: "),
     ] {

@@ -34,9 +34,15 @@ fn each_file_is_on_the_disk_before_it_has_its_name() {
     let calls: Vec<&str> = calls.lines().filter(|call| call.ends_with(" = 0")).collect();
     let is_sync_of =
         |call: &str, path: &str| call.starts_with("fsync(") && call.contains(&format!("<{path}>"));
-    for name in
-        ["study.toml", "machine.json", "targets.json", "latency/0.hlog", "cells.csv", "report.html"]
-    {
+    for name in [
+        "study.toml",
+        "cells.json",
+        "machine.json",
+        "targets.json",
+        "latency/0.hlog",
+        "cells.csv",
+        "report.html",
+    ] {
         let path = folder.join(name);
         let (parent, path) = (path.parent().unwrap().to_str().unwrap(), path.to_str().unwrap());
         let renamed = calls

@@ -167,10 +167,12 @@ fn a_run_that_was_killed_goes_on() {
     let before = desk.lines();
     assert!(!before.is_empty() && before.len() < 40 * 8);
     // To go on with all of it would take longer than a test needs: fewer rounds are left.
-    let path = desk.results().unwrap().join("study.toml");
-    let resolved = std::fs::read_to_string(&path).unwrap();
+    let path = desk.results().unwrap().join("cells.json");
+    let read = std::fs::read_to_string(&path).unwrap();
+    assert!(read.contains("\"rounds\": 40"), "{read}");
     let rounds = before.iter().map(|line| line.round).max().unwrap() + 2;
-    std::fs::write(&path, resolved.replace("rounds = 40", &format!("rounds = {rounds}"))).unwrap();
+    std::fs::write(&path, read.replace("\"rounds\": 40", &format!("\"rounds\": {rounds}")))
+        .unwrap();
     let output = desk.go_on();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let after = desk.lines();

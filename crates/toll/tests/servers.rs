@@ -1,4 +1,4 @@
-//! Studies of servers that are not toll's own: HAProxy, a command, an address, and one on another
+//! Studies of servers that are not toll's own: HAProxy, Apache, a command, an address, and one on another
 //! library.
 
 use std::fs;
@@ -131,6 +131,31 @@ fn haproxy_is_measured_without_its_backend() {
     }
     let logs = results.join("logs");
     assert!(logs.join("haproxy/output.log").is_file() && logs.join("backend").is_dir());
+}
+
+#[test]
+fn apache_is_measured_with_what_it_negotiated() {
+    let folder = tempfile::tempdir().unwrap();
+    let suites = ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_AES_128_GCM_SHA256"];
+    let ran = run(
+        &folder,
+        "server = \"apache\"\nif-missing = \"fail\"\nobject = \"64KiB\"\nencrypt-then-mac = true",
+        &format!("sweep.\"load.suite\" = {suites:?}\nload.encrypt-then-mac = true"),
+    );
+    let mut negotiated = Vec::new();
+    for line in ran.valid(2) {
+        assert!(line.cpu_ns.server.unwrap() > 0, "{:?}", line.cpu_ns);
+        assert!(line.receipt.mismatch.is_empty(), "{:?}", line.receipt);
+        let libraries = &line.receipt.obtained.library;
+        assert!(libraries.iter().any(|library| library.contains("libssl.so")), "{libraries:?}");
+        for (suite, connections) in &line.receipt.obtained.suite {
+            negotiated.push((suite.clone(), *connections, line.receipt.obtained.encrypt_then_mac));
+        }
+    }
+    negotiated.sort_unstable();
+    let [cbc, gcm] = suites.map(str::to_owned);
+    assert_eq!(negotiated, [(gcm, 4, Some(false)), (cbc, 4, Some(true))]);
+    assert!(ran.folder.unwrap().join("targets/apache/apache.conf").is_file());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use targets::{Objects, Running, Server, Settings, Stopped, TargetError};
+use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
@@ -175,13 +175,13 @@ fn each_negotiates_what_it_was_told() {
         versions: vec![Version::Tls13],
         suites: vec![Suite::parse("TLS_AES_256_GCM_SHA384").unwrap()],
         groups: vec![Group::Secp384r1],
-        certificate_key: CertificateKey::EcdsaP256,
+        target: Target { certificate_key: CertificateKey::EcdsaP256, ..settings().target },
         ..settings()
     };
     let legacy = Settings {
         versions: vec![Version::Tls12],
         suites: vec![Suite::parse("AES128-SHA").unwrap()],
-        certificate_key: CertificateKey::Rsa(1024),
+        target: Target { certificate_key: CertificateKey::Rsa(1024), ..settings().target },
         ..settings()
     };
     for kind in kinds() {
@@ -202,8 +202,15 @@ fn each_negotiates_what_it_was_told() {
 fn each_leaves_out_what_is_off() {
     let folder = tempfile::tempdir().unwrap();
     for on in [true, false] {
-        let settings =
-            Settings { tickets: on, session_cache: on, encrypt_then_mac: on, ..settings() };
+        let settings = Settings {
+            target: Target {
+                tickets: on,
+                session_cache: on,
+                encrypt_then_mac: on,
+                ..settings().target
+            },
+            ..settings()
+        };
         for kind in kinds() {
             let server = start(kind, &settings, &folder);
             let said = s_client(&server, &["-tls1_2", "-cipher", "AES128-SHA", "-tlsextdebug"]);
@@ -224,7 +231,8 @@ fn each_leaves_out_what_is_off() {
 fn each_runs_on_the_cpus_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let last = CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap());
-    let settings = Settings { cpus: last.clone(), ..settings() };
+    let settings =
+        Settings { target: Target { cpus: last.clone(), ..settings().target }, ..settings() };
     for kind in kinds() {
         let server = start(kind, &settings, &folder);
         for pid in tree(server.pid()) {
@@ -274,7 +282,8 @@ fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(server("haproxy"), &settings(), &folder);
     let mut pinned = cpus_of_threads(server.pid());
-    let mut expected: Vec<_> = settings().cpus.as_slice().iter().map(ToString::to_string).collect();
+    let mut expected: Vec<_> =
+        settings().target.cpus.as_slice().iter().map(ToString::to_string).collect();
     pinned.sort_unstable();
     expected.sort_unstable();
     assert_eq!(pinned, expected);
@@ -346,7 +355,11 @@ fn each_runs_on_the_library_that_it_was_given() {
         assert!(server.version().contains(&version), "{} {version}", server.version());
         let copy = library_copy(&server, &folder);
         let library_path = copy.display().to_string().parse().unwrap();
-        let server = start(kind, &Settings { library_path, ..settings() }, &folder);
+        let server = start(
+            kind,
+            &Settings { target: Target { library_path, ..settings().target }, ..settings() },
+            &folder,
+        );
         let real = std::fs::canonicalize(&copy).unwrap();
         for library in server.libraries() {
             assert!(library.path.starts_with(&real), "{kind}: {library}");
@@ -363,7 +376,7 @@ fn a_library_path_that_gives_no_library_is_refused() {
     let empty = folder.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
     let library_path = empty.display().to_string().parse().unwrap();
-    let with_path = Settings { library_path, ..settings() };
+    let with_path = Settings { target: Target { library_path, ..settings().target }, ..settings() };
     for kind in kinds() {
         let refusal =
             || targets::start(kind, &with_path, &objects(&folder), folder.path()).unwrap_err();
@@ -381,7 +394,7 @@ fn a_library_path_that_gives_no_library_is_refused() {
 fn each_has_the_environment_that_it_was_given() {
     let folder = tempfile::tempdir().unwrap();
     let environment = "TOLL_A=1 TOLL_B=x=y".parse().unwrap();
-    let settings = Settings { environment, ..settings() };
+    let settings = Settings { target: Target { environment, ..settings().target }, ..settings() };
     // nginx writes its title over its own.
     for kind in kinds().filter(|kind| kind.name() != "nginx") {
         let server = start(kind, &settings, &folder);
@@ -394,7 +407,9 @@ fn each_has_the_environment_that_it_was_given() {
 }
 
 fn with_command(line: &str) -> Settings {
-    Settings { command: Some(line.parse().unwrap()), ..settings() }
+    let mut settings = settings();
+    settings.target.command = line.parse().ok();
+    settings
 }
 
 #[test]

@@ -25,7 +25,7 @@ const SERIES_STEPS: u32 = 10;
 impl Trial {
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
-        let arrival = self.plan.arrival;
+        let arrival = self.job.plan.arrival;
         let ArrivalCounts { intended, waiting, deadline_misses } = outcome.arrivals;
         arrival.is_scheduled().then(|| Arrivals {
             intended,
@@ -54,12 +54,12 @@ impl Trial {
             operations: &operations,
             verified: outcome.verified,
             window: outcome.window,
-            connections: self.plan.connections,
+            connections: self.job.plan.connections,
             is_server_here: self.is_server_here(),
             readings: &observed.readings,
             shares: &shares,
             server_cpus: self.server_cpus.as_ref(),
-            client_cpus: &self.plan.cpus,
+            client_cpus: &self.job.plan.cpus,
             backend_cpus: self.backend_cpus.as_ref(),
             siblings: &observed.siblings,
             interrupt_time: observe::interrupt_time().known().copied(),
@@ -67,12 +67,12 @@ impl Trial {
             interfaces: &observed.interfaces,
         });
         let receipt = match peer {
-            None => Receipt::of(&self.plan, self.certificate_key, outcome),
-            Some(peer) => Receipt::of_peer(&self.plan, peer, outcome),
+            None => Receipt::of(&self.job, self.certificate_key, outcome),
+            Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
         // toll configures its servers to encrypt themselves.
         let is_to_be_kernels = self.certificate_key.map(|_| false);
-        let receipt = match self.plan.url.is_tls() && self.is_server_here() {
+        let receipt = match self.job.url.is_tls() && self.is_server_here() {
             true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
             false => receipt,
         };
@@ -82,10 +82,10 @@ impl Trial {
             self.neighbours,
             &verdict,
             &operations,
-            self.plan.connections,
+            self.job.plan.connections,
             observed.core_hz,
         );
-        if self.plan.operation == Operation::Requests {
+        if self.job.plan.operation == Operation::Requests {
             warnings.extend(Warning::connections_not_kept(
                 outcome.latencies.connect.len(),
                 outcome.completed,
@@ -133,13 +133,13 @@ impl Trial {
     fn shared_backend(&self) -> bool {
         let Some(backend) = &self.backend_cpus else { return false };
         let server = self.server_cpus.as_ref().map_or(&[][..], CpuList::as_slice);
-        let others = [server, self.plan.cpus.as_slice()].concat();
+        let others = [server, self.job.plan.cpus.as_slice()].concat();
         backend.as_slice().iter().any(|cpu| others.contains(cpu))
     }
 
     /// Whether the counters of this machine are those of the server's too.
     fn is_server_here(&self) -> bool {
-        self.server_cpus.is_some() || self.plan.address.ip().to_canonical().is_loopback()
+        self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
     }
 
     /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
@@ -151,7 +151,7 @@ impl Trial {
         let step = window / steps;
         let is_of_interest = |cpu: &usize| match &self.server_cpus {
             Some(server) => {
-                server.as_slice().contains(cpu) || self.plan.cpus.as_slice().contains(cpu)
+                server.as_slice().contains(cpu) || self.job.plan.cpus.as_slice().contains(cpu)
             }
             None => true,
         };
@@ -239,19 +239,19 @@ fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::plan;
+    use crate::testing::job;
     use crate::warning::Neighbours;
     use cpus::CpuList;
 
     #[test]
     fn this_machines_counters_are_not_those_of_a_server_elsewhere() {
         let is_here = |address: &str, server_cpus: Option<usize>| {
-            let mut plan = plan("https://localhost/");
-            plan.address = address.parse().unwrap();
+            let mut job = job("https://localhost/");
+            job.address = address.parse().unwrap();
             let server_cpus = server_cpus.map(CpuList::from);
             let neighbours = Neighbours::Apart;
             let trial =
-                Trial { plan, certificate_key: None, server_cpus, backend_cpus: None, neighbours };
+                Trial { job, certificate_key: None, server_cpus, backend_cpus: None, neighbours };
             trial.is_server_here()
         };
         assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));

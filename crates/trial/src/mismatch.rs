@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use load::{Negotiated, Operation, Outcome, Percent, Plan, Receive};
+use load::{Job, Negotiated, Operation, Outcome, Percent, Receive};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
@@ -41,18 +41,18 @@ impl fmt::Display for Mismatch {
 
 /// All differences, none where all is as it was asked.
 pub(crate) fn mismatches(
-    plan: &Plan,
+    job: &Job,
     outcome: &Outcome,
     asked: &Asked,
     obtained: &Obtained,
 ) -> Vec<Mismatch> {
     let mut mismatch = Vec::new();
-    if plan.url.is_tls() {
+    if job.url.is_tls() {
         compare_names(outcome, asked, obtained, &mut mismatch);
-        compare_handshakes(plan, outcome, &mut mismatch);
+        compare_handshakes(job, outcome, &mut mismatch);
     }
-    compare_objects(plan, outcome, &mut mismatch);
-    compare_verification(plan, outcome, &mut mismatch);
+    compare_objects(job, outcome, &mut mismatch);
+    compare_verification(job, outcome, &mut mismatch);
     mismatch
 }
 
@@ -133,13 +133,13 @@ fn count_handshakes(outcome: &Outcome, is: fn(&Negotiated) -> bool) -> u64 {
 }
 
 /// Kinds of handshakes, and how many there must have been.
-fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let count = |is: fn(&Negotiated) -> bool| count_handshakes(outcome, is);
     let mut differs = |what: &str, asked: &str, obtained: String| {
         mismatch.push(Mismatch { what: what.to_owned(), asked: asked.to_owned(), obtained });
     };
     let handshakes = count(|_| true);
-    let asked_encrypt_then_mac = plan.tls.encrypt_then_mac.unwrap_or(false);
+    let asked_encrypt_then_mac = job.plan.encrypt_then_mac.unwrap_or(false);
     let with = count(|kind| kind.encrypt_then_mac);
     match asked_encrypt_then_mac {
         false if with > 0 => differs(
@@ -155,7 +155,7 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
         _ => {}
     }
     let resumed = count(|kind| kind.resumed);
-    let wanted = plan.tls.resumption;
+    let wanted = job.plan.resumption;
     if wanted == Percent::default() && resumed > 0 {
         differs(
             "resumption_percent",
@@ -165,7 +165,7 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     }
     let share = resumed as f64 / handshakes as f64;
     let expected = handshakes as f64 * f64::from(wanted.get()) / 100.0;
-    let enough = match plan.operation {
+    let enough = match job.plan.operation {
         // Where connections are kept, more handshakes do not come.
         Operation::Requests => 1,
         Operation::Handshakes | Operation::OneRequestPerConnection => SAMPLES_EXPECTED,
@@ -187,7 +187,7 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
             format!("{} of {} resumed", percent(share), handshakes_in_words(handshakes)),
         );
     }
-    let needed = match plan.operation {
+    let needed = match job.plan.operation {
         Operation::Requests => outcome.completed.min(1),
         Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,
     };
@@ -203,14 +203,14 @@ fn compare_handshakes(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatc
 /// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
 /// standard deviations is one trial in 500 million. The window cuts off what is under way at either
 /// end, where large objects are more often found than small ones: a connection's worth each.
-fn compare_objects(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+fn compare_objects(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     const STANDARD_DEVIATIONS: f64 = 6.0;
-    let Some(mix) = &plan.objects else { return };
+    let Some(mix) = &job.objects else { return };
     let all = outcome.objects.iter().sum::<u64>() as f64;
     for (i, portion) in mix.portions().iter().enumerate() {
         let (share, count) = (portion.share(), outcome.objects.get(i).copied().unwrap_or(0));
         let room = STANDARD_DEVIATIONS * (all * share * (1.0 - share)).sqrt();
-        if (count as f64 - all * share).abs() > room + plan.connections as f64 {
+        if (count as f64 - all * share).abs() > room + job.plan.connections as f64 {
             mismatch.push(Mismatch {
                 what: "objects".to_owned(),
                 asked: format!("{} of {}", percent(share), portion.path),
@@ -221,10 +221,10 @@ fn compare_objects(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>)
 }
 
 /// What must have been verified, given how much was done.
-fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
     let Outcome { completed, verified, .. } = outcome;
-    let (is_tls, has_requests) = (plan.url.is_tls(), plan.operation != Operation::Handshakes);
-    let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(plan.verify.0.get());
+    let (is_tls, has_requests) = (job.url.is_tls(), job.plan.operation != Operation::Handshakes);
+    let sample_expected = *completed >= SAMPLES_EXPECTED * u64::from(job.plan.verify().0.get());
     let mut differs = |what: &str, asked: String, obtained: String| {
         mismatch.push(Mismatch { what: what.to_owned(), asked, obtained });
     };
@@ -232,13 +232,13 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
     let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());
     if is_tls
         && signs
-        && plan.operation != Operation::Requests
+        && job.plan.operation != Operation::Requests
         && sample_expected
         && verified.signatures == 0
     {
         differs(
             "verify",
-            format!("{} of the signatures", plan.verify),
+            format!("{} of the signatures", job.plan.verify()),
             format!("none verified in {}", handshakes_in_words(*completed)),
         );
     }
@@ -253,11 +253,11 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
         } else if sample_expected && verified.opened == 0 {
             differs(
                 "verify",
-                format!("{} of the bodies", plan.verify),
+                format!("{} of the bodies", job.plan.verify()),
                 format!("none opened whole in {completed} responses"),
             );
         }
-        if plan.receive == Receive::Decrypt && verified.walked > 0 {
+        if job.plan.receive() == Receive::Decrypt && verified.walked > 0 {
             differs(
                 "receive",
                 "decrypt".to_owned(),
@@ -265,11 +265,11 @@ fn compare_verification(plan: &Plan, outcome: &Outcome, mismatch: &mut Vec<Misma
             );
         }
     }
-    let is_generated = plan.paths().all(|path| objects::size_of(path).is_some());
+    let is_generated = job.paths().all(|path| objects::size_of(path).is_some());
     if has_requests && is_generated && sample_expected && verified.compared == 0 {
         differs(
             "verify",
-            format!("{} of the bodies compared with the object", plan.verify),
+            format!("{} of the bodies compared with the object", job.plan.verify()),
             format!("none compared in {completed} responses"),
         );
     }

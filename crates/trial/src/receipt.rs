@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{KeyExchangeMode, Negotiated, Operation, Outcome, Plan, Receive};
+use load::{Job, KeyExchangeMode, Negotiated, Operation, Outcome, Receive};
 use observe::{Fact, KernelTlsCounters};
 use peers::PeerReport;
 use serde::{Deserialize, Serialize};
@@ -160,10 +160,10 @@ pub struct Obtained {
 impl Receipt {
     /// The receipt of a load; `certificate_key` where it is known what the target was given.
     #[must_use]
-    pub fn of(plan: &Plan, certificate_key: Option<CertificateKey>, outcome: &Outcome) -> Self {
-        let asked = Asked::of(plan, certificate_key);
-        let obtained = Obtained::of(plan, outcome);
-        let mismatch = mismatches(plan, outcome, &asked, &obtained);
+    pub fn of(job: &Job, certificate_key: Option<CertificateKey>, outcome: &Outcome) -> Self {
+        let asked = Asked::of(job, certificate_key);
+        let obtained = Obtained::of(job, outcome);
+        let mismatch = mismatches(job, outcome, &asked, &obtained);
         Self { asked, obtained, mismatch }
     }
 
@@ -213,16 +213,16 @@ impl Receipt {
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
     #[must_use]
-    pub fn of_peer(plan: &Plan, peer: &PeerReport, outcome: &Outcome) -> Self {
+    pub fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
         let asked = Asked {
-            key_exchange: plan.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
+            key_exchange: job.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
             encrypt_then_mac: None,
             verify: None,
             close: None,
-            ..Asked::of(plan, None)
+            ..Asked::of(job, None)
         };
         let asked = Asked { receive: asked.receive.map(|_| Receive::Decrypt.to_string()), ..asked };
-        let obtained = Obtained::of_peer(plan, peer, outcome);
+        let obtained = Obtained::of_peer(job, peer, outcome);
         let mut mismatch = Vec::new();
         compare_names(outcome, &asked, &obtained, &mut mismatch);
         Self { asked, obtained, mismatch }
@@ -230,33 +230,32 @@ impl Receipt {
 }
 
 impl Asked {
-    fn of(plan: &Plan, certificate_key: Option<CertificateKey>) -> Self {
-        let (tls, is_tls) = (&plan.tls, plan.url.is_tls());
-        let version = tls.version.or(tls.suite.map(tls::Suite::version));
-        let has_requests = plan.operation != Operation::Handshakes;
+    fn of(job: &Job, certificate_key: Option<CertificateKey>) -> Self {
+        let (plan, is_tls) = (&job.plan, job.url.is_tls());
+        let has_requests = job.plan.operation != Operation::Handshakes;
         Self {
             tls: match is_tls {
-                true => version.map(|version| version.number().to_owned()),
+                true => plan.asked_version().map(|version| version.number().to_owned()),
                 false => Some("none".to_owned()),
             },
-            suite: tls.suite.map(|suite| suite.name.to_owned()),
-            group: tls.group.map(|group| group.name().to_owned()),
+            suite: plan.only_suite().map(|suite| suite.name.to_owned()),
+            group: plan.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
-            encrypt_then_mac: is_tls.then(|| tls.encrypt_then_mac.unwrap_or(false)),
+            encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             kernel_tls: None,
-            resumption_percent: is_tls.then(|| tls.resumption.get()),
-            key_exchange: is_tls.then(|| tls.effective_key_exchange().to_string()),
-            operation: Some(plan.operation.to_string()),
-            arrival: Some(plan.arrival.to_string()),
-            ramp_ns: (plan.ramp.0 > 0).then_some(plan.ramp.0),
-            url: Some(plan.url.to_string()),
-            objects: plan.objects.as_ref().map(ToString::to_string),
-            connections: Some(plan.connections),
-            receive: has_requests.then(|| plan.receive.to_string()),
-            verify: Some(plan.verify.to_string()),
-            close: Some(plan.close.to_string()),
-            seed: plan.is_random().then_some(plan.seed),
-            client_cpus: Some(plan.cpus.to_string()),
+            resumption_percent: is_tls.then(|| plan.resumption.get()),
+            key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
+            operation: Some(job.plan.operation.to_string()),
+            arrival: Some(job.plan.arrival.to_string()),
+            ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
+            url: Some(job.url.to_string()),
+            objects: job.objects.as_ref().map(ToString::to_string),
+            connections: Some(job.plan.connections),
+            receive: has_requests.then(|| job.plan.receive().to_string()),
+            verify: Some(job.plan.verify().to_string()),
+            close: Some(job.plan.close.to_string()),
+            seed: job.is_random().then_some(job.seed),
+            client_cpus: Some(job.plan.cpus.to_string()),
             library_path: None,
             environment: None,
         }
@@ -264,17 +263,17 @@ impl Asked {
 }
 
 impl Obtained {
-    fn of(plan: &Plan, outcome: &Outcome) -> Self {
-        let has_requests = plan.operation != Operation::Handshakes;
+    fn of(job: &Job, outcome: &Outcome) -> Self {
+        let has_requests = job.plan.operation != Operation::Handshakes;
         let verified = outcome.verified;
-        let objects = plan.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
+        let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
         let mut obtained = Self {
             bodies_compared: has_requests.then_some(verified.compared),
             objects: objects.zip(counts).collect(),
             ..Self::default()
         };
-        if !plan.url.is_tls() {
+        if !job.url.is_tls() {
             return obtained;
         }
         let mut handshakes = 0;
@@ -290,7 +289,7 @@ impl Obtained {
             encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
             full: Some(handshakes - resumed),
             resumed: Some(resumed),
-            requests_per_connection: (plan.operation == Operation::Requests && handshakes > 0)
+            requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
                 .then(|| outcome.completed as f64 / handshakes as f64),
             signatures_verified: Some(verified.signatures),
             bodies_walked: has_requests.then_some(verified.walked),
@@ -299,12 +298,12 @@ impl Obtained {
         }
     }
 
-    fn of_peer(plan: &Plan, peer: &PeerReport, outcome: &Outcome) -> Self {
-        let has_requests = plan.operation != Operation::Handshakes;
+    fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
+        let has_requests = job.plan.operation != Operation::Handshakes;
         let mut obtained = Self {
             client: Some(peer.client.clone()),
-            signatures_verified: plan.url.is_tls().then_some(0),
-            bodies_authenticated: (plan.url.is_tls() && has_requests).then_some(0),
+            signatures_verified: job.url.is_tls().then_some(0),
+            bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
             bodies_compared: has_requests.then_some(0),
             ..Self::default()
         };
@@ -332,15 +331,15 @@ impl Obtained {
 mod tests {
     use super::*;
     use load::Verified;
-    use tls::Suite;
+    use tls::{OrPlain, Suite};
 
-    use crate::testing::{outcome, plan};
+    use crate::testing::{job, outcome};
 
     #[test]
     fn a_suite_asks_for_its_version() {
-        let mut plan = plan("https://localhost/");
-        plan.tls.suite = Some(Suite::parse("AES128-SHA").unwrap());
-        assert_eq!(Asked::of(&plan, None).tls.as_deref(), Some("1.2"));
+        let mut job = job("https://localhost/");
+        job.plan.suite = Some(OrPlain::Tls(Suite::parse("AES128-SHA").unwrap()));
+        assert_eq!(Asked::of(&job, None).tls.as_deref(), Some("1.2"));
     }
 
     #[test]
@@ -366,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_peers_counts_are_compared_but_not_verified() {
-        let mut plan = plan("https://localhost/bytes/1MiB");
+        let mut job = job("https://localhost/bytes/1MiB");
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
         outcome.verified = Verified::default();
@@ -375,14 +374,14 @@ mod tests {
             failures: Vec::new(),
             caution: "compare".into(),
         };
-        let receipt = Receipt::of_peer(&plan, &peer, &outcome);
+        let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.receive.as_deref(), Some("decrypt"));
         let obtained = &receipt.obtained;
         assert_eq!(obtained.client.as_deref(), Some("wrk 4.1.0"));
         assert_eq!((obtained.full, obtained.signatures_verified), (None, Some(0)));
-        plan.tls.suite = Some(Suite::parse("TLS_AES_256_GCM_SHA384").unwrap());
-        let mismatch = Receipt::of_peer(&plan, &peer, &outcome).mismatch;
+        job.plan.suite = Some(OrPlain::Tls(Suite::parse("TLS_AES_256_GCM_SHA384").unwrap()));
+        let mismatch = Receipt::of_peer(&job, &peer, &outcome).mismatch;
         assert_eq!(mismatch.len(), 1);
         assert!(mismatch[0].to_string().starts_with("suite: asked TLS_AES_256_GCM"));
     }
@@ -391,13 +390,13 @@ mod tests {
     fn the_kernels_counters_prove_who_encrypted() {
         let outcome = outcome(10_000);
         let receipt = |taken: Option<u64>, asked| {
-            let plan = plan("https://localhost/bytes/1MiB");
+            let job = job("https://localhost/bytes/1MiB");
             let counted = taken.map(|taken| KernelTlsCounters {
                 sent_by_software: taken,
                 ..KernelTlsCounters::default()
             });
             let counted = counted.ok_or("no such layer").into();
-            let receipt = Receipt::of(&plan, None, &outcome).with_kernel_tls(counted, asked);
+            let receipt = Receipt::of(&job, None, &outcome).with_kernel_tls(counted, asked);
             let mismatch = receipt.mismatch.iter().map(ToString::to_string).collect::<Vec<_>>();
             (mismatch.join("; "), receipt)
         };
@@ -432,12 +431,12 @@ mod tests {
         let mut outcome = outcome(10_000);
         outcome.negotiated.clear();
         outcome.verified = Verified { compared: 100, ..Verified::default() };
-        let plan = plan("http://localhost/bytes/1MiB");
-        let receipt = Receipt::of(&plan, None, &outcome);
+        let job = job("http://localhost/bytes/1MiB");
+        let receipt = Receipt::of(&job, None, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.tls.as_deref(), Some("none"));
         assert_eq!((receipt.obtained.full, receipt.obtained.bodies_compared), (None, Some(100)));
         outcome.verified.compared = 0;
-        assert_eq!(Receipt::of(&plan, None, &outcome).mismatch.len(), 1);
+        assert_eq!(Receipt::of(&job, None, &outcome).mismatch.len(), 1);
     }
 }

@@ -12,39 +12,25 @@ pub fn example() -> Line {
 }
 
 #[cfg(test)]
-pub(crate) use fits::{negotiated, outcome, plan};
+pub(crate) use fits::{job, negotiated, outcome};
 
 /// A plan and an outcome that fit each other.
 #[cfg(test)]
 mod fits {
-    use std::num::NonZeroU32;
-
     use cpus::CpuList;
-    use load::{
-        Arrival, ByteCounts, Close, Failures, Latencies, Negotiated, OneIn, Operation, Outcome,
-        Plan, Receive, Stop, TlsPlan, Verified,
-    };
+    use load::{ByteCounts, Failures, Job, Latencies, Negotiated, Outcome, Plan, Verified};
     use tls::{CertificateKey, Group, Suite, Version};
     use units::Nanos;
 
-    pub(crate) fn plan(url: &str) -> Plan {
-        Plan {
-            url: url.parse().unwrap(),
-            address: "127.0.0.1:443".parse().unwrap(),
-            tls: TlsPlan::any(),
-            operation: Operation::Requests,
-            arrival: Arrival::CLOSED,
-            connections: 64,
+    pub(crate) fn job(url: &str) -> Job {
+        let plan = Plan {
             cpus: CpuList::from(1),
-            stop: Stop::After { warmup: Nanos(0), duration: Nanos(600_000_000) },
-            receive: Receive::Walk,
-            verify: OneIn(NonZeroU32::new(64).unwrap()),
+            warmup: Some(Nanos(0)),
+            duration: Nanos(600_000_000),
             timeout: Nanos(1_000_000_000),
-            objects: None,
-            ramp: Nanos(0),
-            close: Close::Fin,
-            seed: 0,
-        }
+            ..Plan::default()
+        };
+        Job::new(plan, url.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
     pub(crate) fn negotiated() -> Negotiated {

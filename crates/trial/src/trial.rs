@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Engine, Latencies, Outcome, Plan, Progress};
+use load::{Engine, Job, Latencies, Outcome, Progress};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 use peers::PeerReport;
 use tls::CertificateKey;
@@ -26,7 +26,7 @@ const BEFORE_END: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone)]
 pub struct Trial {
     /// The load.
-    pub plan: Plan,
+    pub job: Job,
     /// The kind of key that the server was given, where that is known.
     pub certificate_key: Option<CertificateKey>,
     /// The server's CPUs, where it runs on this machine and is known.
@@ -121,13 +121,13 @@ impl Trial {
         &self,
         machine: &mut impl Machine,
         hooks: &mut Hooks<'_>,
-        start: impl FnOnce(Plan) -> Result<L, E>,
+        start: impl FnOnce(Job) -> Result<L, E>,
     ) -> Result<Measured, E> {
-        let core = self.server_cpus.as_ref().unwrap_or(&self.plan.cpus).as_slice()[0];
+        let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
         let before = machine.core_hz(core);
-        machine.find_links(self.plan.address.ip());
+        machine.find_links(self.job.address.ip());
         let kernel_tls = machine.kernel_tls();
-        let load = start(self.plan.clone())?;
+        let load = start(self.job.clone())?;
         let window = load.window();
         let threads = load.thread_ids();
 
@@ -154,7 +154,7 @@ impl Trial {
         }
 
         // The load shrinks, which is not counted.
-        let over = window.1 + Duration::from(self.plan.ramp);
+        let over = window.1 + Duration::from(self.job.plan.ramp);
         wait_until(over, window, &load, machine, hooks, &mut |_| {});
         load.stop();
         let (outcome, peer) = load.join();

@@ -4,7 +4,19 @@ use std::str::FromStr;
 use crate::{ParseError, number_and_unit, scaled};
 
 /// A size in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde_with::DeserializeFromStr,
+    serde_with::SerializeDisplay,
+)]
 pub struct Bytes(pub u64);
 
 const UNITS: [(&str, u64); 5] =
@@ -50,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_says_how_to_write_it() {
+    fn a_bare_number_is_refused_with_examples() {
         let message = "16".parse::<Bytes>().unwrap_err().to_string();
         assert_eq!(message, "`16` has no unit; write a size such as 512B, 16KiB, 1MiB or 4GiB");
     }
 
     #[test]
-    fn decimal_units_fractions_of_a_byte_and_overflow_are_refused() {
+    fn decimal_units_byte_fractions_and_overflow_are_refused() {
         for text in ["16MB", "1.5B", "20000000TiB", "", "MiB", "-1B", "1e3B", "1.2.3KiB"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }

@@ -1,8 +1,8 @@
 //! Sizes, times and rates that are never written without their unit.
 //!
 //! Sizes are binary (`KiB`, `MiB`), rates are decimal (`Gb/s`), after IEC 80000-13. A bare number
-//! where a unit belongs is an error that says how to write it: "10" seconds or milliseconds is the
-//! kind of guess that spoils a measurement silently.
+//! without its unit is an error with an example of the right form. To guess whether "10" means
+//! seconds or milliseconds could silently spoil a measurement.
 
 mod bytes;
 mod nanos;
@@ -14,15 +14,15 @@ pub use nanos::Nanos;
 pub use numbers::{decimal, percent, places, thousands};
 pub use rates::{BitsPerSecond, Hertz, PerSecond};
 
-/// A text that is no quantity of the kind that was asked for.
+/// A text that is not a quantity of the expected kind.
 ///
-/// The message is one line: what was written, what is wrong with it, how to write it.
+/// The message is one line: the text, what is wrong with it, how to write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError(String);
 
 impl ParseError {
-    fn new(text: &str, wrong: &str, mend: &str) -> Self {
-        Self(format!("`{text}` {wrong}; {mend}"))
+    fn new(text: &str, wrong: &str, fix: &str) -> Self {
+        Self(format!("`{text}` {wrong}; {fix}"))
     }
 }
 
@@ -51,8 +51,8 @@ fn number_and_unit<'a, T: Copy>(
     }
 }
 
-/// `number` × `factor` as an exact integer, or `None` where it is no number, negative, a fraction
-/// of the base unit, or too large.
+/// `number` × `factor` as an exact integer, or `None` where it is not a number, negative, a
+/// fraction of the base unit, or too large.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     let number = number.replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));

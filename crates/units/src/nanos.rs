@@ -5,7 +5,18 @@ use std::time::Duration;
 use crate::{ParseError, number_and_unit, places, scaled};
 
 /// A length of time in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde_with::DeserializeFromStr,
+)]
 pub struct Nanos(pub u64);
 
 const UNITS: [(&str, u64); 7] = [
@@ -23,6 +34,24 @@ impl Nanos {
     #[must_use]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+
+    /// In the largest unit up to seconds in which it is a whole number, where [`Display`](fmt::Display)
+    /// rounds for people.
+    #[must_use]
+    pub fn exact(self) -> String {
+        const EXACT: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let (factor, unit) = EXACT
+            .into_iter()
+            .find(|(factor, _)| self.0.is_multiple_of(*factor))
+            .unwrap_or((1, "ns"));
+        format!("{}{unit}", self.0 / factor)
+    }
+}
+
+impl serde::Serialize for Nanos {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.exact())
     }
 }
 
@@ -45,7 +74,7 @@ impl FromStr for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// Three significant digits in the unit that a person would take.
+    /// Three significant digits in a readable unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
             0 => return f.write_str("0s"),
@@ -60,7 +89,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Three significant digits, without trailing zeros behind the point.
+/// Three significant digits, without trailing zeros after the point.
 fn significant(value: f64) -> String {
     let text = format!("{value:.*}", places(value, 3).max(0) as usize);
     if text.contains('.') {
@@ -76,6 +105,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn times_are_written_in_the_largest_whole_unit() {
+        for text in ["0s", "1ns", "1500us", "600ms", "10s", "7200s"] {
+            assert_eq!(text.parse::<Nanos>().unwrap().exact(), text);
+        }
+        assert_eq!("2min".parse::<Nanos>().unwrap().exact(), "120s");
+    }
+
+    #[test]
     fn units_are_exact() {
         assert_eq!("150ms".parse(), Ok(Nanos(150_000_000)));
         assert_eq!("0.5us".parse(), Ok(Nanos(500)));
@@ -83,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_says_how_to_write_it() {
+    fn a_bare_number_is_refused_with_examples() {
         let message = "10".parse::<Nanos>().unwrap_err().to_string();
         assert_eq!(message, "`10` has no unit; write a time such as 500us, 150ms, 10s or 2min");
     }
@@ -112,6 +149,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_exact_time_is_read_back_exactly(nanos: u64) {
+            prop_assert_eq!(Nanos(nanos).exact().parse(), Ok(Nanos(nanos)));
+        }
+
         #[test]
         fn printing_keeps_three_digits(nanos in 1u64..3_600_000_000_000) {
             let shown: Nanos = Nanos(nanos).to_string().parse().unwrap();

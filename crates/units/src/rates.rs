@@ -3,11 +3,11 @@ use std::str::FromStr;
 
 use crate::{ParseError, number_and_unit, thousands};
 
-/// A data rate in bits a second; the rates of networks are decimal.
+/// A data rate in bits per second, with decimal prefixes as for networks.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct BitsPerSecond(pub f64);
 
-/// Events a second.
+/// Events per second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct PerSecond(pub f64);
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_read_with_their_units_alone() {
+    fn rates_need_their_units() {
         assert_eq!("2.5Gb/s".parse(), Ok(BitsPerSecond(2.5e9)));
         assert_eq!("800 Mb/s".parse(), Ok(BitsPerSecond(800e6)));
         assert_eq!("1_640/s".parse(), Ok(PerSecond(1640.0)));

@@ -1,4 +1,4 @@
-//! The end of a connection: announced, awaited, or for want of progress.
+//! The end of a connection: its close is sent, awaited, or forced after a time limit.
 
 use super::opening::LEAST_ROOM;
 use super::{Next, Open, Phase, Readable, Role, Spare};
@@ -8,13 +8,14 @@ use crate::receive::{Completed, Given};
 use crate::socket::Use;
 use crate::{Close, Operation};
 
-/// With no progress for this long, or longer where responses take long, the low-water mark is lowered:
-/// a server that pauses, or sends less than it promised, would not wake the client otherwise.
+/// With no progress for this long, or longer where responses take long, the low-water mark is
+/// lowered. Otherwise a server that pauses, or sends less than it promised, would never wake the
+/// client.
 const MARK_LIMIT: u64 = 200_000_000;
 
-/// How long a mark is waited for, where the last response took so long, in ns: on a busy server all
-/// wait long for their turn, and to look for each of them would cost more the slower the server is. An
-/// operation that makes no progress still has half of its own limit left.
+/// How long to wait for a mark, in ns, where the last response took `took`. On a busy server all
+/// connections wait long for their turn, and to check each of them would cost more the slower the
+/// server is. An operation without progress still has half of its own limit left.
 fn patience(took: u64, timeout: u64) -> u64 {
     took.saturating_mul(2).min(timeout / 2).max(MARK_LIMIT)
 }
@@ -22,17 +23,18 @@ fn patience(took: u64, timeout: u64) -> u64 {
 /// How long a server may take to close once it has sent its last response, in ns.
 const CLOSE_LIMIT: u64 = 1_000_000_000;
 
-/// What an operation still has to tell when its connection closes.
+/// What of an operation is recorded only when its connection closes.
 pub(super) enum Ending {
-    /// It was a handshake: the close is its end.
+    /// A handshake: the close is its end.
     Handshake,
-    /// It ended at this time with this response.
+    /// A request that ended at this time with this response.
     Response { at: u64, completed: Completed },
 }
 
 impl Open {
-    /// The server's end has come; if this side has asked for all, that is its end too. Sent before
-    /// what has come is read, it acknowledges that, which would take a segment of its own later.
+    /// The server's end of stream has come. If this side has nothing more to request, it ends its
+    /// side too. The FIN is sent before the received bytes are read, so that it acknowledges them;
+    /// otherwise that would take a separate segment later.
     pub(super) fn end_too(&self, context: &Context<'_>) {
         let is_last = context.plan.operation == Operation::OneRequestPerConnection;
         if is_last && context.plan.close == Close::Fin && self.unsent.is_empty() {
@@ -40,7 +42,7 @@ impl Open {
         }
     }
 
-    /// All that counts has come: only the server's end is waited for, not what comes before it.
+    /// All that counts has come. From now on only the server's end of stream is awaited.
     pub(super) fn await_end(&mut self) {
         self.set_mark(LEAST_ROOM);
     }
@@ -63,7 +65,7 @@ impl Open {
         }
     }
 
-    /// The server has closed, or taken too long to.
+    /// The server has closed the connection, or took too long to do so.
     pub(super) fn closed(&mut self, context: &mut Context<'_>) -> Next {
         let Phase::Closing { ending, .. } = &self.phase else { return Next::Close };
         match *ending {
@@ -79,7 +81,7 @@ impl Open {
         Next::Close
     }
 
-    /// Looks for what has taken too long.
+    /// Checks the time limits.
     pub(super) fn check_time(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         if matches!(self.role(), Role::Kept) {
             return Ok(Next::Wait);
@@ -88,7 +90,7 @@ impl Open {
         if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
             && idle > CLOSE_LIMIT
         {
-            // What has come in place of the end has woken nobody.
+            // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
                 Next::Wait => self.closed(context),
@@ -102,7 +104,7 @@ impl Open {
                 Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
                 Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
             };
-            let seen = format!("no progress of {what} for {}", context.plan.timeout);
+            let seen = format!("{what} made no progress for {}", context.plan.timeout);
             return Err(Failure::new(kind, seen));
         }
         if self.mark > 1 && idle > patience(context.took, context.plan.timeout.0) {
@@ -111,7 +113,7 @@ impl Open {
         Ok(Next::Wait)
     }
 
-    /// Before the connection is dropped: proven or not, what it counted is told.
+    /// Before the connection is dropped: records its bytes as proven or unproven.
     pub(super) fn settle(&mut self, context: &mut Context<'_>) {
         let is_proven = match &self.phase {
             Phase::Receiving { reception, .. } => reception.is_proven(),
@@ -124,7 +126,7 @@ impl Open {
         }
     }
 
-    /// Closes the connection; its socket, if it can have another.
+    /// Closes the connection; returns its socket if that can be reused.
     pub(super) fn spare(mut self, context: &Context<'_>) -> Option<Spare> {
         if context.usage() == Use::Kept || context.plan.close == Close::Rst {
             return None;
@@ -134,7 +136,7 @@ impl Open {
         self.socket.end().map(|socket| Spare { socket, interest, room })
     }
 
-    /// Before the connection is dropped because it failed.
+    /// Before a failed connection is dropped.
     pub(super) fn fail(&self, context: &mut Context<'_>) {
         if let Phase::Receiving { reception, .. } = &self.phase {
             reception.has_failed();
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_waited_for_twice_as_long_as_the_last_response_took_within_limits() {
+    fn the_wait_for_a_mark_is_twice_the_last_response_time_within_limits() {
         const SECOND: u64 = 1_000_000_000;
         for (took, timeout, expected) in [
             (0, 10 * SECOND, MARK_LIMIT),

@@ -1,4 +1,4 @@
-//! Requests and their responses on a connection that stands.
+//! Requests and their responses on an established connection.
 
 use super::closing::Ending;
 use super::opening::LEAST_ROOM;
@@ -11,13 +11,13 @@ use crate::recorder::Times;
 use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
-/// The most that one connection takes in one turn, so that others get theirs.
+/// The most bytes that one connection receives in one turn, so that the others get theirs.
 const LONGEST_TURN: u64 = 8 << 20;
 
-/// Below this, waiting for more is not worth two system calls.
+/// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
 
-/// Body bytes of one response: all so far, and those of them within the window.
+/// Body bytes of one response: all so far, and those within the window.
 #[derive(Default)]
 pub(super) struct Counted {
     body: u64,
@@ -27,8 +27,8 @@ pub(super) struct Counted {
 }
 
 impl Open {
-    /// Begins an operation on a connection that was kept. [`Next::Close`] where the server has
-    /// closed it; nothing was sent then.
+    /// Begins an operation on a kept connection. [`Next::Close`] where the server has closed it;
+    /// then nothing was sent.
     pub(super) fn begin(
         &mut self,
         context: &mut Context<'_>,
@@ -42,8 +42,8 @@ impl Open {
         Ok(next)
     }
 
-    /// Takes what has come before a request: a ticket, a close, or too much. To look costs a system
-    /// call, so without bytes in hand it is done for the sampled responses only.
+    /// Takes what has come before a request: a ticket, a close, or bytes that should not be there.
+    /// The check costs a system call, so without bytes in hand only sampled responses do it.
     pub(super) fn take_unasked(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         if !context.is_next_sampled() && self.received.is_empty() {
             return Ok(Next::Wait);
@@ -52,25 +52,25 @@ impl Open {
         self.receive(context)
     }
 
-    /// Sends a request and expects its response, which is opened whole where it is sampled.
+    /// Sends a request and expects its response, which is opened whole if it is sampled.
     pub(super) fn request(&mut self, context: &mut Context<'_>, now: u64) -> Result<(), Failure> {
         let Phase::Receiving { reception, sealer } = &mut self.phase else { return Ok(()) };
-        let is_whole = context.draw_sampled() || context.plan.receive == Receive::Decrypt;
-        let object = context.asks.next();
+        let is_whole = context.draw_sampled() || context.plan.receive() == Receive::Decrypt;
+        let object = context.requests.next();
         if let Some(times) = &mut self.operation {
             times.object = object;
         }
-        let ask = &context.asks[object];
+        let asked = &context.requests[object];
         match sealer {
-            None => self.unsent.extend_from_slice(&ask.request),
+            None => self.unsent.extend_from_slice(&asked.request),
             Some(sealer) => reception
                 .answer_key_update(sealer, &mut self.unsent)
                 .and_then(|()| {
-                    sealer.seal(content_type::APPLICATION_DATA, &ask.request, &mut self.unsent)
+                    sealer.seal(content_type::APPLICATION_DATA, &asked.request, &mut self.unsent)
                 })
                 .ok_or_else(unsealed)?,
         }
-        let expectation = ask.expectation;
+        let expectation = asked.expectation;
         reception.expect(expectation, is_whole);
         if !self.received.is_empty() {
             reception.has_early_bytes();
@@ -121,7 +121,7 @@ impl Open {
         Ok(())
     }
 
-    /// Takes what has come, until no more is there.
+    /// Receives until there is nothing more to read.
     pub(super) fn receive(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         // Bytes in hand are `scratch[start..end]`.
         let scratch = &mut *context.scratch;
@@ -199,11 +199,12 @@ impl Open {
             if reception.is_proven() && context.is_winding_up {
                 return Ok(Next::Close);
             }
-            // Part of a record is progress too: a slow server may need long for one.
+            // Part of a record is progress too: a slow server may need a long time for a whole one.
             if turn > 0 {
                 self.progress = context.now();
             }
-            // A mark beyond what is to come would never be reached. While nothing has come it stays.
+            // A mark larger than what is still to come would never be reached. Before the first
+            // byte the mark stays as it is.
             let mark = match reception.least_to_come(self.received.len()) {
                 _ if context.is_winding_up => 1,
                 0 if turn == 0 && !reception.has_begun() && self.received.is_empty() => self.mark,
@@ -215,7 +216,7 @@ impl Open {
         Ok(Next::Wait)
     }
 
-    /// Tells the window what has arrived since the last time.
+    /// Counts the body bytes that arrived since the last call, if the window is open.
     pub(super) fn account(&mut self, context: &mut Context<'_>) {
         let Phase::Receiving { reception, .. } = &self.phase else { return };
         let now = context.now();
@@ -257,7 +258,7 @@ impl Open {
             if let Phase::Receiving { reception, .. } = phase {
                 self.phase = Phase::Closing { reception, ending };
             }
-            // The server's close is often there already.
+            // The server's close has often arrived already.
             let next = self.receive(context)?;
             if next != Next::Wait {
                 return Ok(next);
@@ -275,7 +276,7 @@ impl Open {
         Ok(Next::Keep)
     }
 
-    /// The operation under way has ended well.
+    /// Records that the operation under way succeeded.
     pub(super) fn record(
         &mut self,
         context: &mut Context<'_>,
@@ -289,13 +290,13 @@ impl Open {
         }
     }
 
-    /// The bytes counted so far are proven to be in their place.
+    /// Records the bytes counted so far as proven.
     pub(super) fn prove(&mut self, context: &mut Context<'_>) {
         let counted = std::mem::take(&mut self.counted);
         context.recorder.proven(counted.window_body, counted.window_opened);
     }
 
-    /// The bytes counted so far will not be proven any more.
+    /// Records the bytes counted so far as unproven.
     pub(super) fn give_up(&self, context: &mut Context<'_>) {
         context.recorder.unproven(self.counted.window_body);
     }
@@ -303,8 +304,8 @@ impl Open {
     pub(super) fn set_mark(&mut self, mark: u32) {
         if self.mark != mark {
             if mark > self.room {
-                // The buffer grows to twice this, and stays: a window that is as long as what is
-                // awaited would be filled before the last byte was sent.
+                // The buffer grows to twice the mark and stays so. With a TCP window of just the
+                // mark, the server would fill it before it sent the last byte.
                 self.socket.set_low_water(2 * mark);
                 self.room = mark;
             }

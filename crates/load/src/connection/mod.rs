@@ -1,8 +1,7 @@
 //! One connection of the load: from connect to close, and again.
 //!
-//! What happens while it opens, while a response is awaited and when it ends is told in `opening`,
-//! `exchange` and `closing`. Here is what the worker sees: a slot that begins operations, takes
-//! events and says what is to follow.
+//! The phases are in `opening`, `exchange` and `closing`. This module has what the worker sees: a
+//! slot that begins operations, handles events and says what follows.
 
 mod closing;
 mod exchange;
@@ -27,14 +26,14 @@ pub(crate) struct Connection {
     spare: Option<Spare>,
 }
 
-/// A socket whose connection is over, still watched, for the slot's next one.
+/// A socket whose connection is over, still watched, for the slot's next connection.
 struct Spare {
     socket: Socket,
     interest: EventFlags,
     room: u32,
 }
 
-/// What a connection that is open, or on its way, consists of.
+/// A connection that is open or being opened.
 struct Open {
     socket: Socket,
     interest: EventFlags,
@@ -43,40 +42,40 @@ struct Open {
     operation: Option<Times>,
     /// Received and not yet used.
     received: Vec<u8>,
-    /// To be sent as soon as the socket takes it.
+    /// To be sent as soon as the socket has room.
     unsent: Vec<u8>,
     /// When it began to connect.
     started: u64,
-    /// When something last moved.
+    /// When bytes were last sent or received.
     progress: u64,
     /// The socket's low-water mark.
     mark: u32,
-    /// The longest mark for which its buffer has been given room.
+    /// The largest mark so far, which the buffer has room for.
     room: u32,
     /// Whether the wait for the response under way ends with its first byte.
     is_first_byte_timed: bool,
-    /// Body bytes of the response under way that the window has been told of.
+    /// Body bytes of the response under way that were counted.
     counted: Counted,
     readable: Readable,
 }
 
-/// What is known of what can be read.
+/// What is known about bytes that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readable {
     /// There may be something.
     Unknown,
-    /// The server's end, behind whatever there is.
+    /// The server's end of stream, after whatever there is.
     ToTheEnd,
     /// Nothing, until the socket becomes ready again.
     Nothing,
-    /// Nothing but the server's end.
+    /// Nothing but the server's end of stream.
     End,
 }
 
 enum Phase {
     Connecting,
     Handshaking(Box<dyn Handshake>),
-    /// It can carry requests: a response is awaited or arriving, or the next request is.
+    /// The connection can carry requests: it awaits or receives a response, or is idle.
     Receiving {
         reception: Reception,
         sealer: Option<Sealer>,
@@ -88,31 +87,32 @@ enum Phase {
     },
 }
 
-/// What is to be done with the slot after an event.
+/// What the worker does with the slot after an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// It goes on by itself.
+    /// Wait for the next event.
     Wait,
-    /// Its connection, opened ahead, stands or has failed; an operation can begin either way.
+    /// Its connection, opened ahead, is established or has failed. An operation can begin either
+    /// way.
     Opened,
     /// Its operation has ended; the next can begin.
     Free,
-    /// Its operation failed; the next waits a little, lest a dead server be hammered.
+    /// Its operation failed. The next one waits a little, so that a dead server is not flooded.
     BackOff,
 }
 
-/// What is to be done with the connection after an event.
+/// What becomes of the connection after an event.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// It goes on by itself.
+    /// Wait for the next event.
     Wait,
     /// It is kept for the next operation.
     Keep,
-    /// It has done its work, or the server has closed it.
+    /// It is done, or the server has closed it.
     Close,
 }
 
-/// Whom an event on a connection concerns.
+/// What a connection is for at the moment.
 #[derive(Debug, Clone, Copy)]
 enum Role {
     /// It is opened ahead of its first operation.
@@ -128,7 +128,7 @@ impl Connection {
     pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, times: Times) -> After {
         if let Some(open) = &mut self.open {
             match open.begin(context, times) {
-                // The server has closed it meanwhile, which is its right.
+                // The server has closed it meanwhile, as it may.
                 Ok(Next::Close) => self.close(context),
                 result => return self.finish(Role::Operating(times), result, context, slot),
             }
@@ -148,10 +148,10 @@ impl Connection {
         }
     }
 
-    /// Goes on after the socket became ready.
+    /// Continues after the socket became ready.
     pub(crate) fn ready(&mut self, context: &mut Context<'_>, ready: Ready) -> After {
         let Some(open) = &mut self.open else {
-            // The slot has a rest. A socket without a connection would tell of that again and again.
+            // The slot backs off. A socket without a connection would cause events all the time.
             self.spare = None;
             return After::Wait;
         };
@@ -160,7 +160,7 @@ impl Connection {
         self.finish(role, result, context, ready.slot)
     }
 
-    /// Looks for what has taken too long.
+    /// Checks the time limits.
     pub(crate) fn check_time(&mut self, context: &mut Context<'_>, slot: usize) -> After {
         let Some(open) = &mut self.open else { return After::Wait };
         let role = open.role();
@@ -191,14 +191,14 @@ impl Connection {
             }
         }
         if matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. }) {
-            // All of the response has come; only the server's close is missing.
+            // The response is complete; only the server's close is missing.
             open.closed(context);
         }
         self.close(context);
         false
     }
 
-    /// Closes at once. What has not been proven by now is not.
+    /// Closes at once. Bytes that have not been proven by now stay unproven.
     pub(crate) fn close(&mut self, context: &mut Context<'_>) {
         if let Some(mut open) = self.open.take() {
             open.settle(context);
@@ -233,7 +233,7 @@ impl Connection {
                 }
             }
             Err(failure) => {
-                // Once the window is over, the operation has been told as one under way.
+                // After the window's end the operation has been recorded as under way.
                 if !context.is_winding_up {
                     let now = context.now();
                     context.recorder.failed(context.window, now, role.times(), failure);
@@ -248,8 +248,8 @@ impl Connection {
 }
 
 impl Readable {
-    /// After a read that took less than was asked for: that was all. To ask again would be a system
-    /// call for nothing; what comes meanwhile wakes this thread again.
+    /// After a read that returned less than was asked for: there is nothing more to read. Another
+    /// read would be a wasted system call, and bytes that come meanwhile cause an event.
     fn drained(self) -> Self {
         match self {
             Self::Unknown | Self::Nothing => Self::Nothing,

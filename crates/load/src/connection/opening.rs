@@ -12,9 +12,9 @@ use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
-use crate::{Close, Operation, Plan, Receive};
+use crate::{Close, Operation, Receive};
 
-/// The mark for which a socket has room by default.
+/// The largest mark that the default receive buffer has room for.
 pub(super) const LEAST_ROOM: u32 = 32 << 10;
 
 impl Connection {
@@ -60,7 +60,7 @@ impl Connection {
     }
 }
 
-/// A socket on its way to the server, and watched.
+/// A watched socket that connects or has connected.
 struct Dialled {
     socket: Socket,
     interest: EventFlags,
@@ -70,7 +70,7 @@ struct Dialled {
 
 fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
-    let Plan { address, close, .. } = *context.plan;
+    let (address, close) = (context.job.address, context.plan.close);
     let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context
@@ -82,13 +82,13 @@ fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
 impl Spare {
     fn dial(self, context: &Context<'_>) -> Result<Dialled, Failure> {
         let Self { socket, interest, room } = self;
-        let (socket, is_connected) = socket.connect_again(context.plan.address, context.usage())?;
+        let (socket, is_connected) = socket.connect_again(context.job.address, context.usage())?;
         Ok(Dialled { socket, interest, room, is_connected })
     }
 }
 
 impl Open {
-    /// TCP stands: begins the handshake, or sends the request.
+    /// The TCP connection is established: begins the handshake, or sends the request.
     pub(super) fn connected(
         &mut self,
         context: &mut Context<'_>,
@@ -132,7 +132,7 @@ impl Open {
             }
             Ok(Some(established)) => self.established(context, established),
             Err(failure) => {
-                // An alert tells the server why; whether it arrives does not matter here.
+                // This may be an alert with the reason; whether it arrives does not matter here.
                 let _ = self.flush(context);
                 Err(failure)
             }
@@ -147,12 +147,12 @@ impl Open {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
         if self.received.is_empty() {
-            // Many connections that wait for their turn need not keep what the handshake took.
+            // Frees the handshake's buffer: there may be many idle connections.
             self.received = Vec::new();
         }
         let mut reception = Reception::tls(established.opener, context.lengths.clone())
             .with_post_handshake(established.post_handshake);
-        if context.plan.receive == Receive::Walk {
+        if context.plan.receive() == Receive::Walk {
             reception = reception.trusting_content();
         }
         let mut sealer = established.sealer;
@@ -176,7 +176,7 @@ impl Open {
         self.go_on(context, now)
     }
 
-    /// Requests can be sent: sends that of the operation under way, if there is one.
+    /// Requests can be sent: sends the one of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
         if self.operation.is_some() {
             if self.take_unasked(context)? != Next::Wait {

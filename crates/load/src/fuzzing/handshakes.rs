@@ -1,5 +1,5 @@
-//! What a server sends in a handshake: to the client libraries, and to toll's own handshake and
-//! readers.
+//! What a server sends in a handshake, given to the client libraries and to toll's own handshakes
+//! and parsers.
 
 use std::num::NonZeroU32;
 
@@ -7,9 +7,11 @@ use tls::{CertificateKey, Suite, Version};
 
 use super::input::Input;
 use crate::handshake::{Client, Puppet, client, sniffed};
-use crate::{KeyExchangeMode, OneIn, Receive, TlsPlan, Trust};
+use tls::OrPlain;
 
-/// A client has no more than this to say in a handshake.
+use crate::{KeyExchangeMode, OneIn, Plan, Receive, Trust};
+
+/// The most that a client sends in a handshake.
 const MOST_TO_SAY: usize = 64 << 10;
 
 /// The input: a byte that chooses the client, the pieces in which the rest arrives, and the rest.
@@ -38,19 +40,19 @@ pub fn handshake(input: &[u8]) {
     }
     if let Ok(Some(established)) = result {
         let version = established.negotiated.version;
-        assert_ne!(version, Version::Tls13, "nobody can replay a handshake of TLS 1.3");
-        assert_ne!(which, STATIC_RSA, "nobody has the key of the certificate");
+        assert_ne!(version, Version::Tls13, "a handshake of TLS 1.3 cannot be replayed");
+        assert_ne!(which, STATIC_RSA, "the server lacks the certificate's key");
     }
 }
 
-/// The place of the client whose premaster secret goes to the server's key.
+/// The index of the client with static RSA.
 const STATIC_RSA: usize = 4;
 
-/// The first byte of inputs that are said under the handshake's keys.
+/// The first byte of inputs that are protected with the handshake's keys.
 const PROTECTED: usize = 0xff;
 
 /// The input: records that a server protects with the right keys, each with its type and length.
-/// None of them is a handshake's end, for nobody can make a Finished up.
+/// None of them completes a handshake, since the input cannot guess a Finished.
 fn protected(client: &dyn Client, mut input: Input<'_>) {
     let mut handshake = client.start().expect("a client starts");
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -70,21 +72,22 @@ fn protected(client: &dyn Client, mut input: Input<'_>) {
 /// TLS 1.3 by toll's own handshake, TLS 1.2 through rustls, CBC through OpenSSL, TLS 1.3 through
 /// rustls, static RSA by toll's own handshake.
 fn clients() -> [Box<dyn Client>; 5] {
-    let any = TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() };
+    let (verify, receive) = (Some(OneIn(NonZeroU32::MAX)), Some(Receive::Decrypt));
+    let any = Plan { verify, receive, ..Plan::default() };
+    let suite = |name| Suite::parse(name).ok().map(OrPlain::Tls);
+    let version = |version| Some(OrPlain::Tls(version));
     let plans = [
-        TlsPlan { version: Some(Version::Tls13), ..any.clone() },
-        TlsPlan { version: Some(Version::Tls12), ..any.clone() },
-        TlsPlan { suite: Suite::parse("ECDHE-RSA-AES128-SHA").ok(), ..any.clone() },
-        TlsPlan {
-            version: Some(Version::Tls13),
+        Plan { tls: version(Version::Tls13), ..any.clone() },
+        Plan { tls: version(Version::Tls12), ..any.clone() },
+        Plan { suite: suite("ECDHE-RSA-AES128-SHA"), ..any.clone() },
+        Plan {
+            tls: version(Version::Tls13),
             key_exchange: Some(KeyExchangeMode::Fresh),
             ..any.clone()
         },
-        TlsPlan { suite: Suite::parse("AES128-SHA").ok(), ..any },
+        Plan { suite: suite("AES128-SHA"), ..any },
     ];
-    let seldom = OneIn(NonZeroU32::MAX);
-    plans
-        .map(|plan| client(&plan, "localhost", seldom, Receive::Decrypt).expect("a client is made"))
+    plans.map(|plan| client(&plan, &Trust::Anyone, "localhost").expect("a client is made"))
 }
 
 /// The input: the size of the pieces in which the rest arrives, and the rest, a server's flight.

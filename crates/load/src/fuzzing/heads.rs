@@ -1,11 +1,12 @@
-//! Heads and bodies of responses, over plain HTTP: how the bytes are cut changes nothing.
+//! Heads and bodies of responses over plain HTTP: where the bytes are cut changes nothing.
 
 use super::input::Input;
 use crate::failure::ErrorKind;
 use crate::receive::line::{End, Layer, Line};
 use crate::receive::{Expectation, Given};
 
-/// The longest text: limits of heads and lines are looked at when a piece has been taken.
+/// The longest text. It is short because the limits of heads and lines are checked only after each
+/// piece.
 const LONGEST: usize = 4 << 10;
 
 /// The input: a byte of choices, the pieces in which the rest arrives, and the rest, which is what
@@ -21,7 +22,7 @@ pub fn heads(input: &[u8]) {
     };
     let at_once = receive(true, expectation, &[usize::MAX], text);
     assert_eq!(receive(true, expectation, &pieces, text), at_once, "the cut changes the outcome");
-    // Where a body is dropped it is not compared; the rest is the same.
+    // A dropped body is not compared; everything else is the same.
     let walked = receive(false, expectation, &pieces, text);
     assert!(walked == at_once || at_once == Err(ErrorKind::Content), "{walked:?} {at_once:?}");
 }
@@ -42,7 +43,7 @@ fn receive(
         End::Closed | End::Starved => reception.end().map_err(|failure| failure.kind)?,
     };
     match given {
-        // What is there beside a response is too much, at the latest when the next one is asked for.
+        // Bytes after a response are an error, at the latest when the next one is requested.
         Given::Complete(_) if line.left_over() > 0 => Err(ErrorKind::LongBody),
         Given::Complete(completed) => {
             assert!(completed.opened <= completed.body && completed.body <= text.len() as u64);

@@ -1,4 +1,4 @@
-/// A fuzzer's bytes, taken from the front; nothing follows their end.
+/// A fuzzer's bytes, taken from the front.
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
 impl<'a> Input<'a> {
@@ -6,7 +6,7 @@ impl<'a> Input<'a> {
         self.0.is_empty()
     }
 
-    /// The next byte, 0 behind the end.
+    /// The next byte, 0 after the end.
     pub(super) fn byte(&mut self) -> u8 {
         self.bytes(1).first().copied().unwrap_or(0)
     }
@@ -23,7 +23,7 @@ impl<'a> Input<'a> {
         taken
     }
 
-    /// Up to seven sizes of the pieces in which bytes arrive; all at once where there is none.
+    /// Up to seven sizes of the pieces in which bytes arrive; without any, they arrive at once.
     pub(super) fn pieces(&mut self) -> Vec<usize> {
         let count = self.byte() % 8;
         let pieces: Vec<usize> = (0..count).map(|_| self.short() + 1).collect();

@@ -1,14 +1,15 @@
 //! What must hold whatever a peer sends: the bodies of the fuzz targets.
 //!
-//! `cargo fuzz` runs them on what it finds (`crates/load/fuzz`), the tests here on the targets' seeds
-//! and on mutations of these. Each takes any bytes and panics where a promise is broken: not only of
-//! no panic, but of counts. This module is there for them alone, under `cfg(fuzzing)` and `cfg(test)`.
+//! `cargo fuzz` runs them on the inputs that it generates (`crates/load/fuzz`). The tests here run
+//! them on the targets' seeds and on mutations of these. Each takes any bytes and panics where an
+//! invariant is broken, also where counts are wrong. This module exists only under `cfg(fuzzing)`
+//! and `cfg(test)`.
 
 mod handshakes;
 mod heads;
 mod input;
 mod records;
-mod story;
+mod script;
 
 pub use handshakes::{certificate, handshake, server_flight};
 pub use heads::heads;
@@ -18,7 +19,7 @@ pub use records::records;
 mod tests {
     use std::path::Path;
 
-    /// So many that a test takes about a second.
+    /// Numbers of mutations with which a test takes about a second.
     const FEW: usize = 400;
     const MANY: usize = 4000;
 

@@ -1,7 +1,7 @@
-//! Records behind a handshake, from a peer that has its keys and is honest or not.
+//! Records after a handshake, from a peer that has its keys and is honest or not.
 
 use super::input::Input;
-use super::story::Story;
+use super::script::Script;
 use crate::failure::ErrorKind;
 use crate::receive::line::{End, Layer, Line};
 use crate::receive::{Expectation, Given, LEARNED_FROM, Reception};
@@ -9,18 +9,18 @@ use crate::receive::{Expectation, Given, LEARNED_FROM, Reception};
 /// The plaintext of records whose length a thread may have learned.
 pub(super) const REGULAR: usize = 1000;
 
-/// What came of all that a peer sent.
+/// The result of receiving all that a peer sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ending {
-    /// The bodies of the responses that count, and whether the connection closes behind each.
+    /// The body lengths of the responses that count, and whether the connection closes after each.
     completed: Vec<(u64, bool)>,
-    /// Behind which byte of what was sent each of them was complete.
+    /// The offset at which each of them was complete.
     ends: Vec<usize>,
-    /// Why the last one does not.
+    /// Why the next response failed, if it did.
     failure: Option<ErrorKind>,
 }
 
-/// The input: how records are protected, how they are received, and a [`Story`] of what is sent.
+/// The input: how records are protected, how they are received, and a [`Script`] of what is sent.
 pub fn records(input: &[u8]) {
     let mut input = Input(input);
     let layers: Vec<Layer> = Layer::protected().collect();
@@ -32,7 +32,7 @@ pub fn records(input: &[u8]) {
     let expectation =
         if is_object { Expectation::Object(size as u64) } else { Expectation::Anything };
     let pieces = input.pieces();
-    let story = Story::read(&mut input, layer, size);
+    let script = Script::read(&mut input, layer, size);
 
     let run = |whole: bool, wire: &[u8]| {
         let reception = match has_learned {
@@ -43,26 +43,27 @@ pub fn records(input: &[u8]) {
         let reception = reception.with_post_handshake(kept);
         receive(reception, whole, expectation, &pieces, wire)
     };
-    let (opened, walked) = (run(true, &story.wire), run(false, &story.wire));
-    let untouched = &story.wire[..story.untouched];
-    // What is opened is authentic: nothing counts that is not as the peer sealed it.
+    let (opened, walked) = (run(true, &script.wire), run(false, &script.wire));
+    let untouched = &script.wire[..script.untouched];
+    // Where all is opened, only what the peer sealed counts.
     assert_eq!(opened.completed, run(true, untouched).completed, "{layer:?}");
-    // So it is with a walk in front of the first record that is not.
+    // The same holds for a walk up to the first altered record.
     assert!(walked.completed.starts_with(&run(false, untouched).completed), "{layer:?} {walked:?}");
-    // It proves the number of records: what counts ends with one that is where it was sealed.
-    assert!(walked.ends.iter().all(|end| story.in_place.contains(end)), "{layer:?} {walked:?}");
-    // What the records before it are it does not see, so of these it counts what they would hold there;
-    // of CBC records a flipped bit can change that.
-    if !(story.is_flipped && layer.opener().tail() > 0) {
-        let resealed = run(false, &story.resealed).completed;
+    // A walk proves the number of records: each response that counts ends with a record in its
+    // original place.
+    assert!(walked.ends.iter().all(|end| script.in_place.contains(end)), "{layer:?} {walked:?}");
+    // It does not see the content of the records before that one, so it counts what such records
+    // would hold there. In CBC records a flipped bit can change that.
+    if !(script.is_flipped && layer.opener().tail() > 0) {
+        let resealed = run(false, &script.resealed).completed;
         assert!(resealed.starts_with(&walked.completed), "{layer:?} {walked:?} {resealed:?}");
     }
-    if story.is_honest && !has_learned {
-        assert_same(&opened, &walked, story.hides_amounts);
+    if script.is_honest && !has_learned {
+        assert_same(&opened, &walked, script.hides_amounts);
     }
 }
 
-/// A walk counts what opening all counts, but for content that it does not see.
+/// A walk counts the same as opening all does, except for content that it does not see.
 fn assert_same(opened: &Ending, walked: &Ending, hides_amounts: bool) {
     if opened.failure == Some(ErrorKind::Content) {
         assert!(walked.completed.starts_with(&opened.completed), "{opened:?} {walked:?}");
@@ -70,19 +71,19 @@ fn assert_same(opened: &Ending, walked: &Ending, hides_amounts: bool) {
     }
     let learned_from = LEARNED_FROM as usize;
     let has_learned = walked.completed.len() >= learned_from;
-    // What is dropped together is taken to hold what such records held before.
+    // Records that are dropped together are assumed to hold what such records held before.
     if has_learned && hides_amounts {
         let first = opened.completed.get(..learned_from);
         assert_eq!(first, walked.completed.get(..learned_from), "{opened:?} {walked:?}");
         return;
     }
-    // What a walk has learned of the lengths of records may prove wrong; then it fails.
+    // The record lengths that a walk has learned may prove wrong; then the response fails.
     if has_learned && walked.failure.is_some() {
         assert!(opened.completed.starts_with(&walked.completed), "{opened:?} {walked:?}");
         return;
     }
     assert_eq!(opened.completed, walked.completed);
-    // What is wrong behind dropped records may be their count's fault.
+    // An error after dropped records may come from a wrong count of them.
     let is_lost = walked.failure == Some(ErrorKind::UnverifiableRecord);
     let may_be_lost = opened.failure == Some(ErrorKind::LongBody);
     assert!(opened.failure == walked.failure || (is_lost && may_be_lost), "{opened:?} {walked:?}");
@@ -101,7 +102,7 @@ fn receive(
     let failure = loop {
         reception.expect(expectation, whole);
         let end = line.run(&mut reception);
-        // Behind a close, announced or not, a connection is not used again.
+        // After a close, announced or not, a connection is not used again.
         let is_over = !matches!(end, Ok(End::Complete(_)));
         let given = end.and_then(|end| match end {
             End::Complete(completed) => Ok(Given::Complete(completed)),

@@ -1,4 +1,5 @@
-//! For tests: handshakes in memory with OpenSSL's server, and whether both sides have the same keys.
+//! For tests: handshakes in memory with OpenSSL's server, and a check that both sides have the same
+//! keys.
 
 use openssl::ssl::{ErrorCode, SslStream};
 
@@ -8,7 +9,7 @@ use super::{Established, Handshake};
 use crate::failure::{ErrorKind, Failure};
 use crate::record::{HEADER, content_type};
 
-/// Runs a handshake with OpenSSL's server, whose bytes come in pieces of this length.
+/// Runs a handshake with OpenSSL's server, whose bytes arrive in pieces of this length.
 pub(super) fn with_openssl(
     handshake: &mut dyn Handshake,
     server: &mut SslStream<Wire>,
@@ -33,7 +34,7 @@ pub(super) fn with_openssl(
     established.ok_or_else(|| Failure::new(ErrorKind::Stall, "no end"))
 }
 
-/// A request is read by the server, and its answer opens, in both cases the first record.
+/// Checks that the server reads a request and that its answer opens.
 pub(super) fn assert_keys_agree(mut established: Established, server: &mut SslStream<Wire>) {
     let mut request = Vec::new();
     established.sealer.seal(content_type::APPLICATION_DATA, b"ping", &mut request).unwrap();

@@ -1,8 +1,8 @@
 //! Key exchange at no cost for the client: its share is the group's base point.
 //!
-//! The server multiplies its private key with what the client sent. If that is the base point, the
-//! result is the server's own public share, which the client gets for nothing. The server cannot
-//! tell, and does the same work. There is no secrecy in this: it is for load on one's own servers.
+//! The server multiplies its private key with the client's share. If that is the base point, the
+//! result is the server's own public share, which it sends to the client. The server does the same
+//! work as always. This gives no secrecy: it is for load on one's own servers.
 
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
@@ -16,7 +16,7 @@ pub(super) struct FixedGroup {
     name: NamedGroup,
     /// The base point in the encoding of a TLS key share.
     base_point: &'static [u8],
-    /// Where in the server's share the shared secret stands: all of it, or the x coordinate.
+    /// The part of the server's share that is the shared secret: all of it, or the x coordinate.
     secret: std::ops::Range<usize>,
 }
 
@@ -103,7 +103,7 @@ struct FixedExchange {
 
 impl ActiveKeyExchange for FixedExchange {
     fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
-        // Wrong shares show as records that do not decrypt; only the shape matters here.
+        // Only the shape is checked: with a wrong share no record decrypts.
         if peer_pub_key.len() != self.base_point.len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
@@ -123,7 +123,7 @@ impl ActiveKeyExchange for FixedExchange {
 mod tests {
     use super::*;
 
-    /// A server that answers the fixed share with a fresh key must come to the same secret.
+    /// A server that answers the fixed share with a fresh key must compute the same secret.
     #[test]
     fn an_honest_server_derives_the_same_secret() {
         let honest = rustls::crypto::aws_lc_rs::default_provider().kx_groups;

@@ -1,10 +1,10 @@
-//! X25519MLKEM768 at next to no cost for the client: the same trick as `fixed_group`, for both halves.
+//! X25519MLKEM768 at almost no cost for the client: the method of `fixed_group` for both halves.
 //!
 //! An encapsulation key of ML-KEM (FIPS 203) is a vector t and a seed. The server draws a message,
-//! adds noise and the inner product of t and a secret of its own, and sends the sum v. Where t is
-//! zero, v is the message with noise, which anybody can read; what the server computes, it computes
-//! all the same. So the client sends t = 0 and the base point of X25519, and needs neither a key
-//! pair nor a decapsulation.
+//! adds noise and the inner product of t and its own secret, and sends the sum v. Where t is zero,
+//! v is the message with noise, which anyone can read. The server's computation is the same. So the
+//! client sends t = 0 and the base point of X25519, and needs neither a key pair nor a
+//! decapsulation.
 //!
 //! Shares are those of draft-ietf-tls-ecdhe-mlkem: first ML-KEM's part, then X25519's.
 
@@ -74,8 +74,8 @@ impl ActiveKeyExchange for FixedExchange {
     }
 }
 
-/// The message that v carries. Of a coefficient the four highest bits are there: near 0 stands for
-/// a 0, near half the modulus for a 1 (FIPS 203, algorithm 15).
+/// The message in v. Each coefficient is given by its four highest bits: near 0 means 0, near half
+/// the modulus means 1 (FIPS 203, algorithm 15).
 fn message(v: &[u8]) -> [u8; V / 4] {
     let mut message = [0; V / 4];
     for (i, byte) in v.iter().enumerate() {

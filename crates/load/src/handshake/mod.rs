@@ -1,12 +1,14 @@
-//! Handshakes behind one trait: a client library agrees on keys, then hands them over and is gone.
+//! Handshakes as one trait. A client library negotiates the keys and hands them over; after that it
+//! is not used any more.
 
 #[cfg(test)]
 mod against_openssl;
-mod dial;
+mod driver;
 mod fixed_group;
 mod fixed_hybrid;
 mod openssl;
 mod refusal;
+mod resuming_share;
 mod rustls;
 mod server_flight;
 mod sessions;
@@ -24,11 +26,11 @@ pub(crate) use tls13::puppet::Puppet;
 pub(crate) use wire::message_length;
 
 use crate::failure::Failure;
-use crate::plan::{PlanError, Stack, TlsPlan};
+use crate::job::{PlanError, Trust};
+use crate::plan::{Plan, Stack};
 use crate::record::{Opener, Protection, Sealer};
-use crate::{OneIn, Receive};
 
-/// What a handshake agreed on.
+/// What a handshake negotiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Negotiated {
     /// The version.
@@ -58,17 +60,17 @@ pub(crate) struct Established {
     pub(crate) post_handshake: Option<Box<dyn PostHandshake>>,
 }
 
-/// What is kept of a handshake for the messages after it (RFC 8446, section 4.6).
+/// Handles the messages after a handshake (RFC 8446, section 4.6).
 pub(crate) trait PostHandshake: Send {
     /// Takes the body of a NewSessionTicket message.
     fn take_ticket(&mut self, ticket: &[u8]) -> Result<(), Failure>;
 
-    /// What protects the records of this side after its next KeyUpdate (section 7.2); `None` where
-    /// KeyUpdates are not followed.
+    /// The keys of this side's records after its next KeyUpdate (section 7.2); `None` where
+    /// KeyUpdates are not supported.
     fn next_protection(&mut self, side: Side) -> Option<Protection>;
 }
 
-/// Who sends.
+/// The sender of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -77,10 +79,10 @@ pub(crate) enum Side {
 
 /// One handshake under way. It does no input or output itself.
 pub(crate) trait Handshake: Send {
-    /// Goes on with what was received, of which it removes what it used, and appends what is to be
-    /// sent. `Some` when both sides have finished; what was appended is still to be sent then.
+    /// Takes received bytes, of which it removes those that it used, and appends bytes to send.
+    /// `Some` when both sides have finished; the appended bytes must still be sent then.
     ///
-    /// On failure, what was appended (an alert) is to be sent as far as that is possible.
+    /// On failure, the appended bytes (an alert) should be sent if that is possible.
     fn advance(
         &mut self,
         received: &mut Vec<u8>,
@@ -93,21 +95,16 @@ pub(crate) trait Client: Send {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure>;
 }
 
-/// A maker of handshakes for a load thread. Where bodies are decrypted, KeyUpdates are followed. Each thread has one of its own, so that none waits
-/// for another.
-pub(crate) fn client(
-    plan: &TlsPlan,
-    host: &str,
-    verify: OneIn,
-    receive: Receive,
-) -> Result<Box<dyn Client>, PlanError> {
+/// The handshakes of one load thread. Where bodies are decrypted, KeyUpdates are followed. Each
+/// thread has its own client, so that none waits for another.
+pub(crate) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
     Ok(match plan.stack() {
-        Stack::Rustls => rustls::client(plan, host, verify, receive)?,
-        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, host)?),
+        Stack::Rustls => rustls::client(plan, trust, host)?,
+        Stack::OpenSsl => Box::new(openssl::OpenSslClient::new(plan, trust, host)?),
     })
 }
 
-/// What the readers of a server's first flight make of these pieces of it.
+/// The parsed first flight of a server, which arrives in these pieces.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn sniffed<'a>(
     pieces: impl Iterator<Item = &'a [u8]>,

@@ -1,11 +1,11 @@
 //! Handshakes through OpenSSL: the CBC and static-RSA suites of TLS 1.2, which rustls leaves out.
 //!
-//! OpenSSL makes the handshake over buffers in memory; then the traffic keys are derived from its
-//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped. Full handshakes
-//! of static RSA with a fixed key exchange are toll's own (see `static_rsa`).
+//! OpenSSL does the handshake over buffers in memory. Then the traffic keys are derived from its
+//! master secret and randoms (RFC 5246, section 6.3), and OpenSSL's connection is dropped. Full
+//! handshakes of static RSA with a fixed key exchange are toll's own (see `static_rsa`).
 //!
 //! Where sessions are to be resumed, the last one is kept, with its ticket (RFC 5077) if the server
-//! gave one, else with its identifier (RFC 5246, section 7.3).
+//! sent one, else with its identifier (RFC 5246, section 7.3).
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -22,23 +22,24 @@ use openssl::x509::verify::X509VerifyFlags;
 use openssl::x509::{X509, X509VerifyResult};
 use tls::{CertificateKey, Group, Suite, Version};
 
-use super::dial::Dial;
 use super::refusal::Refusal;
+use super::resuming_share::ResumingShare;
 use super::server_flight::Sniffer;
 use super::static_rsa::StaticRsaClient;
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
+use crate::job::{PlanError, Trust};
+use crate::plan::{KeyExchangeMode, Plan};
 use crate::record::{HEADER, Opener, Sealer, tls12_keys};
 
 pub(super) struct OpenSslClient {
-    /// Makes full handshakes where the key exchange is fixed.
+    /// Does full handshakes where the key exchange is fixed.
     fixed: Option<StaticRsaClient>,
-    /// Resumes nothing.
+    /// Never resumes.
     full: SslContext,
     resuming: SslContext,
-    dial: Dial,
+    resuming_share: ResumingShare,
     /// The newest session of `resuming`.
     session: Arc<Mutex<Option<SslSession>>>,
     /// The certificate that was seen last.
@@ -48,16 +49,16 @@ pub(super) struct OpenSslClient {
 }
 
 impl OpenSslClient {
-    pub(super) fn new(plan: &TlsPlan, host: &str) -> Result<Self, PlanError> {
+    pub(super) fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
         let suite = plan
-            .suite
+            .only_suite()
             .ok_or_else(|| PlanError("OpenSSL's client needs a suite; give --suite".into()))?;
-        let roots = match &plan.trust {
+        let roots = match trust {
             Trust::File(path) => read_certificates(path)?,
             Trust::System | Trust::Anyone => Vec::new(),
         };
         let context = |resumes| {
-            context(plan, suite, &roots, resumes).map_err(|error| {
+            context(plan, suite, trust, &roots, resumes).map_err(|error| {
                 PlanError(format!(
                     "OpenSSL here cannot offer {suite}: {error}; ask for another suite"
                 ))
@@ -67,17 +68,17 @@ impl OpenSslClient {
             fixed: None,
             full: context(false)?,
             resuming: context(true)?,
-            dial: Dial::new(plan.resumption),
+            resuming_share: ResumingShare::new(plan.resumption),
             session: Arc::default(),
             seen: Arc::default(),
             host: host.to_owned(),
-            is_anyone_trusted: plan.trust == Trust::Anyone,
+            is_anyone_trusted: *trust == Trust::Anyone,
         };
-        if plan.effective_key_exchange() == KeyExchangeMode::Fixed {
+        if plan.key_exchange() == KeyExchangeMode::Fixed {
             let hello = client
                 .client_hello()
                 .map_err(|error| PlanError(format!("OpenSSL here offers no {suite}: {error}")))?;
-            let fixed = StaticRsaClient::new(&hello, suite, &plan.trust, &roots, host)?;
+            let fixed = StaticRsaClient::new(&hello, suite, trust, &roots, host)?;
             client.fixed = Some(fixed);
         }
         Ok(client)
@@ -86,7 +87,7 @@ impl OpenSslClient {
     /// The ClientHello of a full handshake, a record.
     fn client_hello(&self) -> Result<Vec<u8>, ErrorStack> {
         let mut stream = SslStream::new(self.ssl(false)?, Wire::default())?;
-        // It wants an answer, which is no failure. Where there is one, nothing is sent.
+        // "Want read" is no failure: OpenSSL waits for an answer. On another error nothing is sent.
         let _ = stream.connect();
         Ok(std::mem::take(&mut stream.get_mut().outgoing))
     }
@@ -111,7 +112,8 @@ impl OpenSslClient {
     }
 }
 
-/// A certificate and what its key is, for to parse it takes OpenSSL as long as half a handshake.
+/// The last certificate and the kind of its key: OpenSSL takes as long to parse it as half a
+/// handshake.
 #[derive(Default)]
 struct Seen {
     der: Vec<u8>,
@@ -127,21 +129,22 @@ impl Seen {
     }
 }
 
-/// Each thread has a client of its own, so nobody ever waits.
+/// Each thread has its own client, so the lock is never contended.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn context(
-    plan: &TlsPlan,
+    plan: &Plan,
     suite: &Suite,
+    trust: &Trust,
     roots: &[X509],
     resumes: bool,
 ) -> Result<SslContext, ErrorStack> {
     let mut builder = SslContext::builder(SslMethod::tls_client())?;
     builder.set_min_proto_version(Some(SslVersion::TLS1_2))?;
     builder.set_max_proto_version(Some(SslVersion::TLS1_2))?;
-    // These suites are what is measured, whatever today's policy says of them.
+    // These suites are to be measured, even if today's policy forbids them.
     builder.set_cipher_list(&format!("{}:@SECLEVEL=0", suite.openssl_name))?;
     if let Some(group) = plan.group {
         builder.set_groups_list(group.openssl_name())?;
@@ -149,12 +152,12 @@ fn context(
     if !resumes {
         builder.set_options(SslOptions::NO_TICKET);
     }
-    // OpenSSL's own cache would resume by itself.
+    // OpenSSL's own cache would resume sessions unasked.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     if plan.encrypt_then_mac != Some(true) {
         builder.set_options(tls::NO_ENCRYPT_THEN_MAC);
     }
-    match &plan.trust {
+    match trust {
         Trust::Anyone => builder.set_verify(SslVerifyMode::NONE),
         Trust::System => {
             builder.set_verify(SslVerifyMode::PEER);
@@ -180,14 +183,14 @@ fn read_certificates(path: &Path) -> Result<Vec<X509>, PlanError> {
     match X509::stack_from_pem(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         _ => Err(PlanError(format!(
-            "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+            "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
         ))),
     }
 }
 
 impl Client for OpenSslClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let resumes = self.dial.next();
+        let resumes = self.resuming_share.next();
         if let Some(fixed) = self.fixed.as_ref().filter(|_| !resumes) {
             return fixed.start();
         }
@@ -239,7 +242,7 @@ impl Write for Wire {
 struct OpenSslHandshake {
     stream: SslStream<Wire>,
     sniffer: Sniffer,
-    /// What would be the header of the server's first record.
+    /// The server's first bytes, as many as a record's header has.
     beginning: Vec<u8>,
     is_anyone_trusted: bool,
     /// Where the session is kept, if a later handshake is to resume it.
@@ -261,7 +264,7 @@ impl Handshake for OpenSslHandshake {
         to_send.append(&mut self.stream.get_mut().outgoing);
         match result {
             Ok(()) => {
-                // What OpenSSL did not read belongs to the records behind the handshake.
+                // The bytes that OpenSSL did not read belong to the records after the handshake.
                 received.append(&mut self.stream.get_mut().incoming);
                 let established = self.established()?;
                 self.keep_session();
@@ -322,8 +325,8 @@ impl OpenSslHandshake {
     fn keep_session(&mut self) {
         let Some(kept) = &self.kept else { return };
         *lock(kept) = self.stream.ssl().session().map(ToOwned::to_owned);
-        // To OpenSSL a session whose connection ends without a close is not to be resumed. The close
-        // of this connection is made elsewhere.
+        // OpenSSL does not resume a session whose connection ended without a close. This connection
+        // is closed later, without OpenSSL.
         self.stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
     }
 

@@ -1,13 +1,12 @@
-//! Why a handshake ends without keys: what is recorded of it, and what the server is told.
+//! Why a handshake fails: what is recorded, and the alert that is sent.
 
 use super::alert_name;
 use crate::failure::{ErrorKind, Failure};
 
-/// A failure with the alert that tells the server of it (RFC 8446, section 6.2; RFC 5246,
-/// section 7.2.2).
+/// A failure and the alert for the server (RFC 8446, section 6.2; RFC 5246, section 7.2.2).
 pub(super) struct Refusal {
     pub(super) failure: Failure,
-    /// `None` where the server has ended it.
+    /// `None` where the server has ended the handshake.
     pub(super) alert: Option<u8>,
 }
 
@@ -21,8 +20,8 @@ impl Refusal {
         Self { failure: Failure::new(kind, seen), alert: None }
     }
 
-    /// The server said so in this alert.
-    pub(super) fn told(alert: &[u8]) -> Self {
+    /// The server ended the handshake with this alert.
+    pub(super) fn from_alert(alert: &[u8]) -> Self {
         match *alert {
             [_, 0] => Self::ended(ErrorKind::EarlyClose, "close_notify within the handshake"),
             [_, description] => {
@@ -32,12 +31,12 @@ impl Refusal {
         }
     }
 
-    /// What came is no record.
+    /// The bytes are no record.
     pub(super) fn not_tls() -> Self {
-        Self::new(ErrorKind::NotTls, "bytes that are no TLS record", 50)
+        Self::new(ErrorKind::NotTls, "bytes that are not a TLS record", 50)
     }
 
-    /// A message where another was to come.
+    /// A message out of order.
     pub(super) fn unexpected(seen: impl Into<String>) -> Self {
         Self::new(ErrorKind::Handshake, seen, 10)
     }
@@ -72,12 +71,12 @@ impl Refusal {
         Self { failure, alert: Some(42) }
     }
 
-    /// A signature or a Finished that is not the handshake's.
+    /// A signature or a Finished that does not match the handshake.
     pub(super) fn unauthentic(seen: &str) -> Self {
         Self::new(ErrorKind::Authentication, seen, 51)
     }
 
-    /// What the client itself lacks.
+    /// An error of the client itself.
     pub(super) fn internal(seen: &str) -> Self {
         Self::new(ErrorKind::Handshake, seen, 80)
     }

@@ -16,45 +16,48 @@ use rustls::{
 };
 use tls::{Cipher, Group, Suite, Version};
 
-use super::dial::Dial;
 use super::fixed_group::fixed;
 use super::refusal::Refusal;
+use super::resuming_share::ResumingShare;
 use super::sessions::Sessions;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
 use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side, alert_name};
 use crate::failure::{ErrorKind, Failure};
-use crate::plan::{KeyExchangeMode, PlanError, TlsPlan, Trust};
+use crate::job::{PlanError, Trust};
+use crate::plan::{KeyExchangeMode, Plan};
 use crate::randomness::Buffered;
 use crate::record::{AeadKey, Opener, Protection, Sealer};
-use crate::{OneIn, Percent, Receive};
+use crate::{Percent, Receive};
 
 struct RustlsClient {
-    /// Resumes nothing.
+    /// Never resumes.
     full: Arc<ClientConfig>,
-    /// Resumes where it has a ticket or a session, and keeps those that it gets.
+    /// Resumes where it has a ticket or a session, and keeps new ones.
     resuming: Arc<ClientConfig>,
-    dial: Dial,
+    resuming_share: ResumingShare,
     verifier: Arc<SamplingVerifier>,
     name: ServerName<'static>,
     receive: Receive,
 }
 
-/// The client for a plan: toll's own where that suffices, which costs less, and rustls's otherwise.
-pub(super) fn client(
-    plan: &TlsPlan,
-    host: &str,
-    verify: OneIn,
-    receive: Receive,
-) -> Result<Box<dyn Client>, PlanError> {
-    let client = RustlsClient::new(plan, host, verify, receive)?;
+/// The client for a plan: toll's own handshake where that is enough, because it costs less;
+/// otherwise rustls.
+pub(super) fn client(plan: &Plan, trust: &Trust, host: &str) -> Result<Box<dyn Client>, PlanError> {
+    let client = RustlsClient::new(plan, trust, host)?;
     let is_simple = plan.only_version() == Some(Version::Tls13)
-        && plan.effective_key_exchange() == KeyExchangeMode::Fixed
+        && plan.key_exchange() == KeyExchangeMode::Fixed
         && plan.resumption == Percent::default();
     let own = is_simple.then(|| {
         let RustlsClient { full, verifier, name, .. } = &client;
-        Tls13Client::new(full.clone(), name.clone(), verifier.clone(), verify.0, receive)
+        Tls13Client::new(
+            full.clone(),
+            name.clone(),
+            verifier.clone(),
+            plan.verify().0,
+            plan.receive(),
+        )
     });
     Ok(match own.flatten() {
         Some(own) => Box::new(own),
@@ -63,15 +66,15 @@ pub(super) fn client(
 }
 
 impl RustlsClient {
-    fn new(plan: &TlsPlan, host: &str, verify: OneIn, receive: Receive) -> Result<Self, PlanError> {
+    fn new(plan: &Plan, trust: &Trust, host: &str) -> Result<Self, PlanError> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| PlanError(format!("`{host}` is no server name that TLS can carry")))?;
+            .map_err(|_| PlanError(format!("`{host}` is not a server name that TLS can carry")))?;
         let provider = Arc::new(provider(plan)?);
-        let roots = match &plan.trust {
+        let roots = match trust {
             Trust::Anyone => None,
             trust => Some(trusted(trust)?),
         };
-        let verifier = SamplingVerifier::new(roots, provider.clone(), verify.0)
+        let verifier = SamplingVerifier::new(roots, provider.clone(), plan.verify().0)
             .map(Arc::new)
             .map_err(PlanError)?;
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -84,14 +87,14 @@ impl RustlsClient {
         config.resumption = Resumption::store(Arc::new(Sessions::default()));
         let resuming = Arc::new(config.clone());
         config.resumption = Resumption::disabled();
-        let (full, dial) = (Arc::new(config), Dial::new(plan.resumption));
-        Ok(Self { full, resuming, dial, verifier, name, receive })
+        let (full, resuming_share) = (Arc::new(config), ResumingShare::new(plan.resumption));
+        Ok(Self { full, resuming, resuming_share, verifier, name, receive: plan.receive() })
     }
 }
 
 impl Client for RustlsClient {
     fn start(&self) -> Result<Box<dyn Handshake>, Failure> {
-        let keeps_tickets = self.dial.next();
+        let keeps_tickets = self.resuming_share.next();
         let config = if keeps_tickets { &self.resuming } else { &self.full };
         let connection = UnbufferedClientConnection::new(config.clone(), self.name.clone())
             .map_err(|error| failure(&error))?;
@@ -105,22 +108,22 @@ impl Client for RustlsClient {
     }
 }
 
-/// Only what the plan asks for, so that a server cannot choose anything else.
-fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
+/// Offers only what the plan asks for, so that a server cannot choose anything else.
+fn provider(plan: &Plan) -> Result<CryptoProvider, PlanError> {
     let mut provider = default_provider();
     provider.secure_random = &Buffered;
-    if let Some(suite) = plan.suite {
+    if let Some(suite) = plan.only_suite() {
         provider.cipher_suites.retain(|theirs| u16::from(theirs.suite()) == suite.code_point);
         if provider.cipher_suites.is_empty() {
             return Err(PlanError(format!("rustls has no {suite}; ask for another suite")));
         }
     }
-    // The hybrid's shares are thirty times as long: it is offered where it is asked for.
+    // The hybrid's shares are thirty times as long, so it is offered only on request.
     let wanted = |group: &Group| match plan.group {
         None => *group != Group::X25519MlKem768,
         Some(asked) => asked == *group,
     };
-    match plan.effective_key_exchange() {
+    match plan.key_exchange() {
         KeyExchangeMode::Fixed => {
             provider.kx_groups = Group::ALL.into_iter().filter(wanted).map(fixed).collect();
         }
@@ -137,7 +140,7 @@ fn provider(plan: &TlsPlan) -> Result<CryptoProvider, PlanError> {
 static TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
 static TLS13: &[&SupportedProtocolVersion] = &[&rustls::version::TLS13];
 
-fn versions(plan: &TlsPlan) -> &'static [&'static SupportedProtocolVersion] {
+fn versions(plan: &Plan) -> &'static [&'static SupportedProtocolVersion] {
     match plan.only_version() {
         None => rustls::ALL_VERSIONS,
         Some(Version::Tls12) => TLS12,
@@ -158,7 +161,7 @@ fn trusted(trust: &Trust) -> Result<Trusted, PlanError> {
                 })?;
             if certificates.is_empty() {
                 return Err(PlanError(format!(
-                    "{shown} holds no certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
+                    "{shown} does not hold a certificate in PEM form; give the file with -----BEGIN CERTIFICATE-----"
                 )));
             }
             for certificate in certificates {
@@ -212,7 +215,7 @@ impl Handshake for RustlsHandshake {
         loop {
             let UnbufferedStatus { discard, state, .. } =
                 connection.process_tls_records(received.as_mut_slice());
-            // Other handshakes run on this thread before this one goes on.
+            // Other handshakes run on this thread before this one continues.
             self.noted = self.verifier.take().or(self.noted.take());
             let next = match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
@@ -271,7 +274,7 @@ fn over() -> Failure {
     Failure::new(ErrorKind::Handshake, "the handshake is over")
 }
 
-/// Appends what `encode` writes, in as much room as it says that it needs.
+/// Appends what `encode` writes, with as much room as it asks for.
 pub(super) fn encode(
     mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
     out: &mut Vec<u8>,
@@ -296,8 +299,8 @@ pub(super) fn encode(
     }
 }
 
-/// After an error rustls has an alert to send; whether it arrives does not matter. What it has not
-/// discarded must be there still: it knows how much of that it has read.
+/// After an error rustls has an alert to send; whether it arrives does not matter. rustls needs the
+/// received bytes that it has not discarded: it counts how many of them it has read.
 fn send_alert(
     connection: &mut UnbufferedClientConnection,
     received: &mut [u8],

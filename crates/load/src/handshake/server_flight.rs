@@ -1,5 +1,5 @@
-//! What the server's first flight of TLS 1.2 says, read from the bytes on the wire: OpenSSL has no
-//! call that tells whether encrypt-then-MAC was agreed on, nor the scheme of the signature.
+//! What the server's first flight of TLS 1.2 says, read from the bytes on the wire. OpenSSL has no
+//! call that reports whether encrypt-then-MAC was negotiated, nor the scheme of the signature.
 
 /// The parts of a server's first flight that toll reads (RFC 5246, sections 7.4.1.3 and 7.4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,15 +12,15 @@ pub(crate) struct ServerFlight {
     pub(super) key_exchange: Option<(u16, u16)>,
 }
 
-/// Collects the messages of the flight until it is complete. Each byte is looked at once, however
-/// many pieces it all comes in.
+/// Collects the messages of the flight until it is complete. Each byte is parsed once, however many
+/// pieces there are.
 #[derive(Default)]
 pub(super) struct Sniffer {
-    /// A record that has not come whole.
+    /// The received part of a record.
     record: Vec<u8>,
     /// The handshake messages, without the records around them.
     messages: Vec<u8>,
-    /// How many bytes of `messages` are whole messages that have been looked at.
+    /// How many bytes of `messages` are whole messages that have been parsed.
     seen: usize,
     is_over: bool,
 }
@@ -48,7 +48,7 @@ impl Sniffer {
         }
     }
 
-    /// Takes whole records; says how many bytes they have.
+    /// Takes whole records; returns their length.
     fn take_records(&mut self, bytes: &[u8]) -> usize {
         const HANDSHAKE: u8 = 22;
         let mut records = Reader(bytes);
@@ -78,7 +78,7 @@ impl Sniffer {
         }
     }
 
-    /// What the flight said, if it began with a ServerHello.
+    /// The parts of the flight, if it began with a ServerHello.
     pub(super) fn flight(&self) -> Option<ServerFlight> {
         let mut messages = Reader(&self.messages);
         let (SERVER_HELLO, hello) = messages.message()? else { return None };
@@ -167,7 +167,7 @@ mod tests {
             message(SERVER_HELLO_DONE, &[]),
         ]
         .concat();
-        // Cut into records without regard to the messages, as is allowed.
+        // Records may be cut anywhere in the messages.
         let records = messages.chunks(100).map(|fragment| {
             [&[22, 3, 3][..], &(fragment.len() as u16).to_be_bytes(), fragment].concat()
         });
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flight_is_read_wherever_it_is_cut() {
+    fn the_flight_may_be_cut_anywhere() {
         for (extensions, encrypt_then_mac) in
             [(&[0xff, 1, 0, 1, 0, 0, 22, 0, 0][..], true), (&[0xff, 1, 0, 1, 0][..], false)]
         {

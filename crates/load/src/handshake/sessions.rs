@@ -1,4 +1,4 @@
-//! What a load thread remembers of its server, so that later handshakes can resume.
+//! The sessions that a load thread keeps, so that later handshakes can resume them.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,12 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Tickets that are kept; the oldest are dropped beyond. Many connections may get theirs before
-/// the first of them starts again, more than the eight that rustls would keep.
+/// The most tickets that are kept; then the oldest is dropped. rustls would keep eight, but many
+/// connections may get a ticket before the first of them starts again.
 const MOST_TICKETS: usize = 4096;
 
 /// Sessions with the one server that a thread loads, whatever its name. The lock is never
-/// contended, for each thread has its own.
+/// contended: each thread has its own.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<Remembered>);
 

@@ -1,4 +1,5 @@
-//! Signatures of TLS 1.3 handshakes through OpenSSL, which keeps a parsed key from one to the next.
+//! Signatures of TLS 1.3 handshakes through OpenSSL, so that a parsed key is kept from one to the
+//! next.
 
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_its_key_scheme_and_message_alone() {
+    fn a_signature_is_valid_only_for_its_key_scheme_and_message() {
         let rsa = || PKey::from_rsa(Rsa::generate(2048).unwrap()).unwrap();
         let (sha256, sha384) = (MessageDigest::sha256(), MessageDigest::sha384());
         let cases = [
@@ -93,8 +94,8 @@ mod tests {
                 }
             }
         }
-        // A curve of another scheme's, though the hash is the same; and PKCS #1, which RFC 8446
-        // leaves to certificates.
+        // The curve of another scheme with the same hash; and PKCS #1, which RFC 8446 allows only
+        // in certificates.
         let key = ec(Nid::SECP384R1);
         let public = PKey::public_key_from_der(&key.public_key_to_der().unwrap()).unwrap();
         assert!(!is_signed(&public, 0x0403, b"message", &sign(&key, Some(sha256), b"message")));

@@ -1,4 +1,5 @@
-//! What both sides have said in a handshake, hashed (RFC 8446, section 4.4.1; RFC 5246, section 7.4.9).
+//! The hash of all handshake messages of both sides (RFC 8446, section 4.4.1; RFC 5246, section
+//! 7.4.9).
 
 use sha2::{Digest, Sha256, Sha384};
 use tls::PrfHash;
@@ -10,7 +11,7 @@ pub(super) const LONGEST: usize = 48;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hashed {
     pub(super) bytes: [u8; LONGEST],
-    /// No more than there are.
+    /// At most [`LONGEST`].
     pub(super) length: usize,
 }
 
@@ -19,7 +20,7 @@ impl Hashed {
         self.length
     }
 
-    /// The first `length` bytes, if it has so many.
+    /// The first `length` bytes, or all if there are fewer.
     pub(super) fn cut(self, length: usize) -> Self {
         Self { length: length.min(self.length), ..self }
     }
@@ -32,7 +33,7 @@ impl AsRef<[u8]> for Hashed {
 }
 
 impl From<&[u8]> for Hashed {
-    /// Of a hash's output, which is no longer than this.
+    /// From a hash's output, which is at most [`LONGEST`] bytes long.
     fn from(output: &[u8]) -> Self {
         let mut bytes = [0; LONGEST];
         let length = output.len().min(LONGEST);
@@ -70,8 +71,8 @@ impl Transcript {
         }
     }
 
-    /// After a HelloRetryRequest the first ClientHello stands in the transcript as its hash (RFC
-    /// 8446, section 4.4.1).
+    /// After a HelloRetryRequest the transcript has the hash of the first ClientHello in its place
+    /// (RFC 8446, section 4.4.1).
     pub(super) fn replaced_by_its_hash(&self, hash: PrfHash) -> Self {
         const MESSAGE_HASH: u8 = 254;
         let digest = self.hash();

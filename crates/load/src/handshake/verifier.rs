@@ -20,8 +20,8 @@ use rustls::{
 };
 use tls::CertificateKey;
 
-/// Verifies every certificate, but the same one only once; verifies one signature in K; notes what
-/// the server signed with. One per thread: what it notes belongs to the handshake that is being
+/// Verifies every certificate, but the same one only once; verifies one signature in K; notes the
+/// server's signature scheme. One per thread: the notes belong to the handshake that is being
 /// advanced.
 pub(super) struct SamplingVerifier {
     /// `None` where any certificate is accepted.
@@ -36,11 +36,11 @@ pub(super) struct SamplingVerifier {
     last: Mutex<Option<Known>>,
 }
 
-/// Whose certificates are accepted.
+/// The certificates that are trusted.
 pub(super) struct Trusted {
-    /// Those that these have signed.
+    /// Authorities, which may sign other certificates.
     pub(super) roots: RootCertStore,
-    /// These themselves, where the user named them one by one.
+    /// Certificates that the user named one by one.
     pub(super) named: Vec<CertificateDer<'static>>,
 }
 
@@ -88,7 +88,7 @@ struct Known {
     key: Option<CertificateKey>,
 }
 
-/// What the verifier noted of a handshake.
+/// What the verifier noted about a handshake.
 pub(super) struct Noted {
     pub(super) scheme: u16,
     pub(super) key: Option<CertificateKey>,
@@ -124,7 +124,7 @@ impl SamplingVerifier {
         })
     }
 
-    /// What was noted since the last call, if a signature came.
+    /// The notes since the last call, if a signature came.
     pub(super) fn take(&self) -> Option<Noted> {
         let scheme = match u16::try_from(self.scheme.load(Relaxed)) {
             Ok(0) | Err(_) => return None,
@@ -156,8 +156,9 @@ impl SamplingVerifier {
         }
     }
 
-    /// `openssl req -x509` marks what it makes as an authority, and many servers show just that.
-    /// WebPKI has no such server certificate; a user who names this very one means it all the same.
+    /// `openssl req -x509` marks its certificates as authorities, and many servers use them. WebPKI
+    /// does not accept those as server certificates, but a user who names such a certificate trusts
+    /// it.
     fn accept_named(
         &self,
         error: Error,

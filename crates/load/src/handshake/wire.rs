@@ -1,11 +1,6 @@
-//! Reading and writing the parts of handshake messages (RFC 8446, section 3; RFC 5246, section 4), and
-//! finding them in records.
+//! Reading and writing the parts of handshake messages (RFC 8446, section 3; RFC 5246, section 4).
 
-use super::refusal::Refusal;
 use crate::record::{HEADER, Header, content_type};
-
-/// The most that a server may send before its Finished.
-const MOST: usize = 256 << 10;
 
 /// Reads one part after another; `None` where the bytes do not hold it.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -29,7 +24,7 @@ impl<'a> Reader<'a> {
         self.bytes(3).map(|bytes| u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]) as usize)
     }
 
-    /// A vector whose length stands before it in one byte.
+    /// A vector after its length in one byte.
     pub(super) fn vector8(&mut self) -> Option<&'a [u8]> {
         let length = self.u8()?;
         self.bytes(length.into())
@@ -56,7 +51,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// All extensions of a list that stands here to the end, by their types.
+    /// All extensions of a list that fills the rest of the bytes, by their types.
     pub(super) fn extensions(mut self) -> Option<Vec<(u16, &'a [u8])>> {
         let mut list = Reader(self.vector16()?);
         self.end(())?;
@@ -95,43 +90,19 @@ pub(super) fn put_records(out: &mut Vec<u8>, content_type: u8, version: [u8; 2],
     }
 }
 
-/// The next record, if it is whole: its header, which `parse` reads, and its body. `used` is where it
-/// begins, and behind it afterwards; `taken` counts what the server has sent in all.
-pub(super) fn next_record<'r>(
-    received: &'r mut [u8],
-    used: &mut usize,
-    taken: &mut usize,
-    parse: impl Fn(&[u8]) -> Option<Header>,
-) -> Result<Option<(Header, &'r mut [u8])>, Refusal> {
-    let start = *used + HEADER;
-    let Some(header) = received.get(*used..start) else { return Ok(None) };
-    let header = parse(header).ok_or_else(|| match taken {
-        0 => Refusal::not_tls(),
-        _ => Refusal::malformed("record"),
-    })?;
-    let end = start + header.length;
-    let Some(body) = received.get_mut(start..end) else { return Ok(None) };
-    *used = end;
-    *taken += HEADER + header.length;
-    if *taken > MOST {
-        return Err(Refusal::unexpected("more than 256 KiB of handshake"));
-    }
-    Ok(Some((header, body)))
-}
-
-/// A record's header, whatever version of TLS it names where it is not protected.
+/// A record's header. An unprotected record may name any version of TLS.
 pub(super) fn header_of(bytes: &[u8]) -> Option<Header> {
     let [content_type, 3, minor, high, low] = *bytes else { return None };
     let is_known = minor == 3 || content_type != content_type::APPLICATION_DATA;
     is_known.then(|| Header::parse([content_type, 3, 3, high, low]))?
 }
 
-/// Whether what a server sends begins with a record of TLS.
+/// Whether a server's bytes begin with a record of TLS.
 pub(super) fn begins_with_record(bytes: &[u8]) -> bool {
     bytes.get(..HEADER).and_then(header_of).is_some()
 }
 
-/// How many bytes the message has that begins here, if it is whole.
+/// The length of the message that begins here, if it is whole.
 pub(crate) fn message_length(bytes: &[u8]) -> Option<usize> {
     let [_, high, middle, low, ..] = *bytes else { return None };
     let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;

@@ -4,12 +4,12 @@ use std::ops::Range;
 pub(super) struct Chunks(State);
 
 enum State {
-    /// Within the line that gives a chunk's size; what of it has come so far.
+    /// Within the line that gives a chunk's size; the part of it that has come.
     Size(Vec<u8>),
     Data {
         left: u64,
     },
-    /// At the line break behind a chunk's data; how many of its two bytes have come.
+    /// At the line break after a chunk's data; how many of its two bytes have come.
     DataEnd {
         seen: usize,
     },
@@ -21,7 +21,7 @@ enum State {
     Done,
 }
 
-/// The longest size line, with its extensions, and the longest trailer that are taken.
+/// The longest accepted size line, with its extensions, and the longest accepted trailer.
 const LONGEST_LINE: usize = 4096;
 
 impl Chunks {
@@ -33,7 +33,7 @@ impl Chunks {
         matches!(self.0, State::Done)
     }
 
-    /// Takes some of `bytes`: says how many were used, and which of them are data.
+    /// Takes some of `bytes`; returns how many were used, and which of them are data.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), &'static str> {
         match &mut self.0 {
             State::Size(line) => {
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn extensions_and_trailers_are_passed_over() {
+    fn extensions_and_trailers_are_skipped() {
         let text = b"4;name=x\r\nWiki\r\n5\r\npedia\r\n0\r\nExpires: never\r\n\r\nrest";
         assert_eq!(decode(&[text]), Ok((b"Wikipedia".to_vec(), true, 4)));
     }
 
     #[test]
-    fn lies_about_the_size_are_errors() {
+    fn wrong_sizes_are_errors() {
         assert!(decode(&[b"3\r\nWiki\r\n"]).is_err());
         assert!(decode(&[b"x\r\n"]).is_err());
         for size in ["", "+4", "-4", " 4", "0x4", "4 4", "4_", "10000000000000000"] {

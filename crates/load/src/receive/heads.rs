@@ -1,21 +1,21 @@
-//! How responses begin: how much of a long record must be decrypted to read the head in it.
+//! The lengths of response heads: how much of a long record must be decrypted to read its head.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How many responses in a row must have begun in a long record.
+/// How many responses in a row must have begun in a long record before the next is expected to.
 pub(super) const LEARNED_FROM: u32 = 16;
 
-/// The least plaintext of a record whose opening is worth avoiding.
+/// The shortest plaintext of a record that is worth not opening.
 const LONG: usize = 4 << 10;
 
-/// The longest head that is decrypted by itself.
+/// The longest head that is decrypted without the rest of its record.
 const LONGEST: usize = 1 << 10;
 
 /// AES's block: beginnings are decrypted in whole ones.
 const BLOCK: usize = 16;
 
-/// What a thread knows of the heads of its server's responses; shared by its connections.
+/// What a thread knows about the heads of its server's responses; shared by its connections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads(Rc<Cell<Known>>);
 
@@ -28,8 +28,8 @@ struct Known {
 }
 
 impl Heads {
-    /// A record that was opened held a whole head of this length, and `plaintext` bytes in all; the
-    /// response goes on behind it.
+    /// An opened record held a whole head of this length, and `plaintext` bytes in all; the
+    /// response continues after the record.
     pub(super) fn learn(&self, head: usize, plaintext: usize) {
         let known = self.0.get();
         self.0.set(if plaintext < LONG {
@@ -39,7 +39,7 @@ impl Heads {
         });
     }
 
-    /// Responses do not begin like that any more, or one failed whose record was not opened.
+    /// A response began otherwise, or one failed whose first record was not opened.
     pub(super) fn forget(&self) {
         self.0.set(Known::default());
     }
@@ -51,7 +51,7 @@ impl Heads {
         (responses >= LEARNED_FROM && length <= LONGEST).then_some(length)
     }
 
-    /// Whether a record with room for so much plaintext is worth it.
+    /// Whether a record with room for this much plaintext is long enough.
     pub(super) fn is_long(plaintext: usize) -> bool {
         plaintext >= LONG
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_in_a_short_record_and_a_failure_end_what_is_known() {
+    fn heads_are_forgotten_after_a_short_record_or_a_failure() {
         for end in [|heads: &Heads| heads.learn(230, LONG - 1), Heads::forget] {
             let heads = Heads::default();
             (0..LEARNED_FROM).for_each(|_| heads.learn(230, LONG));

@@ -1,5 +1,5 @@
-//! A peer whose bytes are all known, and a driver that feeds them to a reception the way a
-//! connection does: reads in pieces, skips cut short, whatever is read ahead kept in hand.
+//! A peer whose bytes are all known, and a driver that feeds them to a reception as a connection
+//! does: it reads in pieces, cuts skips short, and keeps in hand what was read ahead.
 
 use objects::slice;
 use tls::{Cipher, Suite};
@@ -10,7 +10,7 @@ use crate::receive::stride::{Dropped, LEARNED_FROM, Middle};
 use crate::receive::{Completed, Given, Lengths, Reception, Want};
 use crate::record::{AeadKey, HEADER, Opener, Protection, Sealer, content_type, tls12_keys};
 
-/// The first sequence number of every line here: some records were handshake's.
+/// The first sequence number of every line here: the handshake used the earlier ones.
 const FIRST_SEQUENCE: u64 = 3;
 
 /// How a line is protected.
@@ -41,7 +41,7 @@ impl Layer {
         Self::ALL.into_iter().filter(|layer| *layer != Self::Plain)
     }
 
-    /// What protects records after so many KeyUpdates, of either side.
+    /// What protects records of either side after `updates` KeyUpdates.
     fn protection(self, updates: u32) -> Protection {
         let tls13 = |cipher, length| {
             let mut key = vec![7; length];
@@ -74,7 +74,7 @@ impl Layer {
         }
     }
 
-    /// A reception whose thread has learned that records hold so much.
+    /// A reception whose thread has learned that records hold this much.
     pub(crate) fn reception_that_learned(self, plaintext: usize) -> Reception {
         let length = self.peer().data(&vec![0; plaintext]).len() - HEADER;
         let lengths = Lengths::default();
@@ -88,7 +88,7 @@ impl Layer {
         Opener::new(self.protection(0), FIRST_SEQUENCE)
     }
 
-    /// The same after so many KeyUpdates.
+    /// The same after `updates` KeyUpdates.
     #[cfg(test)]
     pub(crate) fn opener_after(self, updates: u32) -> Opener {
         Opener::new(self.protection(updates), 0)
@@ -105,7 +105,7 @@ impl Layer {
         Peer { layer: self, updates: 0, sealer }
     }
 
-    /// What is kept of a handshake, for KeyUpdates to be followed; only TLS 1.3 has them.
+    /// What is kept of a handshake to follow KeyUpdates, which only TLS 1.3 has.
     pub(crate) fn post_handshake(self) -> Option<Box<dyn PostHandshake>> {
         let has_updates = self != Self::Plain && !self.is_tls12();
         has_updates.then(|| Box::new(Updates { layer: self, client: 0, server: 0 }) as _)
@@ -143,8 +143,8 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// One record of this type; over plain HTTP its content as it is. Behind a KeyUpdate of TLS 1.3
-    /// the next one has another key.
+    /// One record of this type; over plain HTTP its content as it is. After a KeyUpdate of TLS 1.3
+    /// the next record has another key.
     pub(crate) fn record(&mut self, content_type: u8, content: &[u8]) -> Vec<u8> {
         match &mut self.sealer {
             None => content.to_vec(),
@@ -170,9 +170,9 @@ impl Peer {
         let mut rest = content;
         let mut records = Vec::new();
         for size in sizes {
-            let (here, behind) = rest.split_at((*size).min(rest.len()));
+            let (here, after) = rest.split_at((*size).min(rest.len()));
             records.push(self.data(here));
-            rest = behind;
+            rest = after;
         }
         records.extend(rest.chunks(1 << 14).map(|here| self.data(here)));
         records
@@ -203,7 +203,7 @@ pub(crate) struct Line<'a> {
     coming: &'a [u8],
     hand: Vec<u8>,
     pieces: std::iter::Cycle<std::slice::Iter<'a, usize>>,
-    /// Whether the bytes are those of an honest server, so that marks can be judged.
+    /// Whether the bytes are an honest server's, so that marks can be checked.
     is_honest: bool,
 }
 
@@ -217,7 +217,7 @@ impl<'a> Line<'a> {
         Self { is_honest: true, ..self }
     }
 
-    /// The same line, on which this comes behind what is in hand.
+    /// The same line, with these bytes after those in hand.
     #[cfg(test)]
     pub(crate) fn then(self, coming: &'a [u8]) -> Self {
         Self { coming, ..self }
@@ -230,13 +230,13 @@ impl<'a> Line<'a> {
 
     /// Feeds `reception` until a response is complete, the peer closes, or nothing is left.
     pub(crate) fn run(&mut self, reception: &mut Reception) -> Result<End, Failure> {
-        // Each step uses a byte or changes the state once, so a loop without end shows.
+        // Each step uses a byte or changes the state once, so an endless loop is caught.
         let mut steps_left = 1000 + 4 * self.left_over();
         loop {
             steps_left = steps_left.checked_sub(1).expect("the reception goes in circles");
             let given = match reception.want() {
                 Want::Skip(count) => {
-                    // A read of nothing would be taken for the end of the stream.
+                    // An empty read would look like the end of the stream.
                     assert!(count > 0, "nothing is to be skipped");
                     let count = if self.hand.is_empty() {
                         let Some(piece) = self.next_piece(reception, count) else {

@@ -1,6 +1,6 @@
 //! Receiving responses without reading them: the walk.
 //!
-//! A reception says what it wants next, the connection feeds it: it does no input itself, so that
+//! A reception says what it wants next, and the connection feeds it. It does no input itself, so
 //! every byte sequence can be tested without a socket.
 //!
 //! Over TLS the first record of a response is opened for its status and Content-Length. Of the
@@ -11,11 +11,11 @@
 //! padding within them. Where the count does not come out, the response fails as
 //! [`ErrorKind::UnverifiableRecord`].
 //!
-//! Where a server has shown that it sends records of one length, several are dropped at a time
-//! (see `stride`): the last record's sequence number proves their number all the same. Where it has
-//! shown that responses begin in long records (see `heads`), only the head is decrypted of those,
-//! and the rest is dropped with the others: then the head is read, but not authenticated. What
-//! cannot be read so is opened, so that no failure is told of what is not authentic.
+//! Where a server sends records of one length, several are dropped at a time (see `stride`). The
+//! last record's sequence number still proves their number. Where its responses begin in long
+//! records (see `heads`), only the head of those is decrypted and the rest is dropped with the
+//! others, so the head is read but not authenticated. A head that cannot be read this way is
+//! opened, so that a reported failure is always authentic.
 
 mod chunks;
 mod heads;
@@ -40,30 +40,30 @@ use response::Response;
 use step::{Ahead, Step, peek_length};
 use stride::{Dropped, Middle};
 
-/// The most that is read ahead while a response's head is awaited or a whole body is read: enough
-/// for any record, so that a small response costs one read.
+/// The most that is read ahead while a response's head is awaited or a whole body is read. It is
+/// enough for any record, so that a small response costs one read.
 pub(crate) const READ_AHEAD: usize = 64 << 10;
 
-/// What is read ahead while a head is awaited, when a long body is to be dropped behind it: one
-/// full record with its header.
+/// What is read ahead for a head when a long body after it is to be dropped: one full record with
+/// its header.
 const ONE_RECORD: usize = (16 << 10) + 256 + HEADER;
 
 /// Types of handshake messages (RFC 8446, section 4).
 const NEW_SESSION_TICKET: u8 = 4;
 const KEY_UPDATE: u8 = 24;
 
-/// The longest part of a handshake message that is kept: more than any ticket has.
+/// The longest partial handshake message that is kept; it exceeds any ticket.
 const MOST_OF_A_MESSAGE: usize = 128 << 10;
 
-/// KeyUpdates without data between them that are followed, as many as OpenSSL follows.
+/// How many KeyUpdates without data between them are accepted: as many as OpenSSL accepts.
 const MOST_KEY_UPDATES: u32 = 32;
 
 /// What a reception needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// At least `min` bytes in hand; up to `max` are welcome.
+    /// At least `min` bytes in hand; up to `max` are useful.
     Read { min: usize, max: usize },
-    /// So many bytes dropped unseen; fewer at a time are fine.
+    /// This many bytes dropped unread; fewer at a time are fine.
     Skip(u64),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Given {
     More,
     /// The response is complete.
     Complete(Completed),
-    /// The peer announced its close (close_notify) where it may.
+    /// The peer announced its close (close_notify) at a point where it may.
     Closed,
 }
 
@@ -85,30 +85,30 @@ pub(crate) struct Reception {
     response: Option<Response>,
     /// Whether every record is opened.
     whole: bool,
-    /// Whether a record with the content that is expected of it counts without its MAC.
+    /// Whether a record with the expected content counts without a check of its MAC.
     trusts_content: bool,
     proof: Proof,
     /// Whether the peer announced its close.
     is_closed: bool,
-    /// Bytes that have come since the response was expected, of records and all.
+    /// Bytes on the wire since the response was expected.
     wire: u64,
     /// Body bytes of dropped records of the response under way.
     dropped: u64,
     /// The records that were dropped.
     middle: Middle,
-    /// Whether records were dropped of which no header was read.
+    /// Whether records were dropped whose headers were not read.
     has_strided: bool,
-    /// Plaintext of the record under way that was decrypted before the rest is dropped.
+    /// How much plaintext of the current record was decrypted before the rest is dropped.
     peeked: u64,
-    /// Whether the head was read of a record that was not opened.
+    /// Whether the head was read from a record that was not opened.
     has_peeked: bool,
     /// Whether the record under way began before the response was asked for.
     is_early: bool,
     /// What is kept of a handshake of TLS 1.3 for the messages after it.
     post_handshake: Option<Box<dyn PostHandshake>>,
-    /// A handshake message of which a part has come.
+    /// The received part of a handshake message.
     partial: Vec<u8>,
-    /// KeyUpdates since there was data.
+    /// KeyUpdates since the last data.
     key_updates: u32,
     /// Whether the peer has asked for a KeyUpdate.
     owes_key_update: bool,
@@ -119,7 +119,7 @@ enum Framing {
     Tls { opener: Opener, step: Step, lengths: Lengths },
 }
 
-/// Whether the bytes received so far shall be, and are, proven to be in their place.
+/// Whether a proof of the bytes received so far was asked for, and whether it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
     NotAsked,
@@ -133,8 +133,8 @@ impl Reception {
         Self::new(Framing::Plain)
     }
 
-    /// Receives records from the one that `opener` expects; what its thread knows of their
-    /// lengths is in `lengths`.
+    /// Receives records from the one that `opener` expects; `lengths` is what its thread has
+    /// learned about their lengths.
     pub(crate) fn tls(opener: Opener, lengths: Lengths) -> Self {
         Self::new(Framing::Tls { opener, step: Step::Header, lengths })
     }
@@ -162,13 +162,13 @@ impl Reception {
     }
 
     /// The same, but with CBC the MAC of a record within a generated object is computed only where
-    /// its content differs: what is compared needs no further proof that it came as it should.
+    /// its content differs: a comparison with the object is proof enough.
     pub(crate) fn trusting_content(self) -> Self {
         Self { trusts_content: true, ..self }
     }
 
-    /// The same, with the messages after a handshake given to this. Without it tickets are passed
-    /// over, and a KeyUpdate is an error.
+    /// The same, with `to` for the messages after a handshake. Without it tickets are ignored, and
+    /// a KeyUpdate is an error.
     pub(crate) fn with_post_handshake(self, to: Option<Box<dyn PostHandshake>>) -> Self {
         Self { post_handshake: to, ..self }
     }
@@ -185,13 +185,13 @@ impl Reception {
         self.has_peeked = false;
     }
 
-    /// The next record had begun when the response was asked for, so it holds none of it.
+    /// The next record had begun before the response was requested, so it is not part of it.
     pub(crate) fn has_early_bytes(&mut self) {
         self.is_early = true;
     }
 
-    /// Where the peer has asked for a KeyUpdate, appends it and gives `sealer` its new key, as must
-    /// be done before more data is sent (RFC 8446, section 4.6.3).
+    /// Where the peer has requested a KeyUpdate, appends one and gives `sealer` its new key. That
+    /// must happen before more data is sent (RFC 8446, section 4.6.3).
     pub(crate) fn answer_key_update(
         &mut self,
         sealer: &mut Sealer,
@@ -211,13 +211,13 @@ impl Reception {
         self.response.as_ref().map_or(0, Response::body)
     }
 
-    /// Those of [`Self::body`] that were opened or read.
+    /// The part of [`Self::body`] that was opened or read.
     pub(crate) fn opened(&self) -> u64 {
         self.body() - self.dropped
     }
 
-    /// Whether nothing of the response under way is dropped: it was asked for whole, or its end has
-    /// come with its first record.
+    /// Whether nothing of the response under way is dropped: it is to be opened whole, or it ends
+    /// in its first record.
     fn is_opened_whole(&self) -> bool {
         self.whole || (self.dropped == 0 && self.body_left() == Some(0))
     }
@@ -232,8 +232,8 @@ impl Reception {
         self.response.as_ref().and_then(Response::left)
     }
 
-    /// How many bytes an honest server still sends for sure, beside those in hand; 0 where no
-    /// length was promised.
+    /// How many bytes an honest server must still send, besides those in hand; 0 where no length
+    /// was promised.
     pub(crate) fn least_to_come(&self, in_hand: usize) -> u64 {
         let Some(body) = self.body_left() else { return 0 };
         let to_come = match &self.framing {
@@ -241,20 +241,20 @@ impl Reception {
             Framing::Tls { opener, step, .. } => {
                 let (lacking, held) = step.under_way(opener);
                 let held = held.saturating_sub(self.peeked);
-                // A peer may promise more than there can be.
+                // A peer may promise more than a u64 can count.
                 body.saturating_sub(held).saturating_add(lacking)
             }
         };
         to_come.saturating_sub(in_hand as u64)
     }
 
-    /// Whether the server's responses are known to be long and alike.
+    /// Whether the server's responses are known to be long and to have records of one length.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(&self.framing, Framing::Tls { lengths, .. } if lengths.heads.expected().is_some())
     }
 
-    /// How many bytes a response to this expectation has on the wire at least, if it is like those
-    /// before it.
+    /// The least number of bytes on the wire of a response like the earlier ones to this
+    /// expectation.
     pub(crate) fn total(&self, expectation: Expectation) -> Option<u64> {
         let (Framing::Tls { lengths, .. }, Expectation::Object(size)) =
             (&self.framing, expectation)
@@ -264,8 +264,8 @@ impl Reception {
         lengths.totals.expected(size)
     }
 
-    /// How many bytes a server like those before sends at least before its response to the only
-    /// request of a connection.
+    /// The least number of bytes that the server sends before its response to a connection's only
+    /// request, as far as earlier connections show.
     pub(crate) fn unasked(&self) -> u64 {
         match &self.framing {
             Framing::Plain => 0,
@@ -273,7 +273,7 @@ impl Reception {
         }
     }
 
-    /// From now on the next record is opened, which proves those before it.
+    /// Opens the next record whatever it holds, which proves those before it.
     pub(crate) fn ask_proof(&mut self) {
         if self.proof != Proof::NotAsked {
             return;
@@ -289,7 +289,7 @@ impl Reception {
         };
     }
 
-    /// Whether a record was opened since the proof was asked.
+    /// Whether a record was opened since a proof was asked for.
     pub(crate) fn is_proven(&self) -> bool {
         self.proof == Proof::Given
     }
@@ -348,8 +348,8 @@ impl Reception {
         }
     }
 
-    /// Takes bytes, at least as many as [`Want::Read`] asked for; says how many were used. What
-    /// is left over belongs to what comes next.
+    /// Takes bytes, at least as many as [`Want::Read`] asked for; returns how many were used. The
+    /// rest is to be given again.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
         let (used, given) = self.take(bytes).map_err(|failure| Failure {
             is_in_whole: self.is_opened_whole()
@@ -372,7 +372,7 @@ impl Reception {
                 let header = bytes
                     .first_chunk::<HEADER>()
                     .and_then(|bytes| Header::parse(*bytes))
-                    .ok_or_else(|| lost("bytes that are no record header"))?;
+                    .ok_or_else(|| lost("bytes that are not a record header"))?;
                 let next = self.after_header(header)?;
                 self.set_step(next);
                 Ok((HEADER, Given::More))
@@ -380,7 +380,7 @@ impl Reception {
             Step::Peek { header, length } => {
                 let plaintext = opener.peek(&bytes[..length]).unwrap_or_default();
                 let next = self.behind_head(header, length, &plaintext);
-                // What cannot be read so is opened, with the bytes that are in hand.
+                // A head that cannot be read this way is opened, with the bytes in hand.
                 self.set_step(next.unwrap_or(Step::Open(header)));
                 Ok((if next.is_some() { length } else { 0 }, Given::More))
             }
@@ -396,7 +396,7 @@ impl Reception {
                     .open_known(header, body, |content| {
                         response.is_some_and(|response| response.knows(content))
                     })
-                    .ok_or_else(|| lost("a record that is not authentic in its place"))?;
+                    .ok_or_else(|| lost("a record that is not authentic at its sequence number"))?;
                 if self.proof == Proof::Asked {
                     self.proof = Proof::Given;
                 }
@@ -423,7 +423,7 @@ impl Reception {
                 let tail = opener.tail();
                 let plaintext = opener
                     .plaintext_by_tail(length, &bytes[..tail])
-                    .ok_or_else(|| lost("a record whose padding is longer than itself"))?;
+                    .ok_or_else(|| lost("a record with more padding than it can hold"))?;
                 if plaintext > MOST_PLAINTEXT {
                     return Err(too_full());
                 }
@@ -436,9 +436,9 @@ impl Reception {
         }
     }
 
-    /// The response under way has failed: if records were dropped of which no header was read, the
-    /// reason may be that they had other lengths, so that is not assumed again. If its head was not
-    /// authenticated, the next ones are.
+    /// The response under way has failed. If records were dropped whose headers were not read, the
+    /// learned lengths may be wrong, so they are forgotten. If its head was not authenticated, the
+    /// next ones are.
     pub(crate) fn has_failed(&self) {
         let Framing::Tls { lengths, .. } = &self.framing else { return };
         if self.has_strided {
@@ -452,7 +452,7 @@ impl Reception {
     /// Takes the end of the stream. `Given::Complete` where the response ends with it.
     pub(crate) fn end(&mut self) -> Result<Given, Failure> {
         let Some(response) = &mut self.response else { return Ok(Given::Closed) };
-        // Without close_notify the end could be anybody's cut (RFC 8446, section 6.1).
+        // Without close_notify anyone could have cut the stream (RFC 8446, section 6.1).
         let authentic = self.is_closed || matches!(self.framing, Framing::Plain);
         response.end(authentic)?;
         self.complete_if_done()
@@ -464,7 +464,7 @@ impl Reception {
         }
     }
 
-    /// What to do with the record behind this header.
+    /// What to do with the record after this header.
     fn after_header(&mut self, header: Header) -> Result<Step, Failure> {
         let Framing::Tls { opener, lengths, .. } = &self.framing else { return Ok(Step::Header) };
         let Some(most) = opener.most_plaintext(header.length) else {
@@ -473,7 +473,7 @@ impl Reception {
             }
             return Err(lost("a record too short for its own authentication"));
         };
-        // With CBC it may be padding.
+        // With CBC the rest may be padding.
         if most > MOST_PLAINTEXT && opener.tail() == 0 {
             return Err(too_full());
         }
@@ -491,7 +491,7 @@ impl Reception {
         {
             return Ok(Step::Peek { header, length });
         }
-        // What may hold the last byte of the body is opened.
+        // A record that may hold the last byte of the body is opened.
         let left = self.body_left().unwrap_or(0);
         if most as u64 >= left {
             return Ok(Step::Open(header));
@@ -501,13 +501,13 @@ impl Reception {
         Ok(step.unwrap_or(Step::Open(header)))
     }
 
-    /// How to drop the record behind the head in its beginning, of which `length` bytes hold this
-    /// plaintext; `None` where it must be opened.
+    /// How to drop the rest of a record after the head at its beginning. The record's first
+    /// `length` bytes hold this plaintext. `None` where the record must be opened.
     fn behind_head(&mut self, header: Header, length: usize, plaintext: &[u8]) -> Option<Step> {
         let Framing::Tls { opener, lengths, .. } = &self.framing else { return None };
         let response = self.response.as_ref()?.peeked(plaintext)?;
         let (left, peeked) = (response.left()?, plaintext.len() as u64);
-        // What may hold the last byte of the body is opened.
+        // A record that may hold the last byte of the body is opened.
         let most = opener.most_plaintext(header.length)? as u64;
         if most.saturating_sub(peeked) >= left {
             return None;
@@ -516,7 +516,7 @@ impl Reception {
         self.has_strided |= matches!(step, Step::Pass(_));
         self.has_peeked = true;
         self.peeked = peeked;
-        // Body bytes behind the head are compared, but no more opened than what is dropped.
+        // Body bytes after the head are compared, but they count as dropped, not as opened.
         self.dropped = response.body();
         self.response = Some(response);
         Some(step)
@@ -548,14 +548,15 @@ impl Reception {
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
         response.take(content).map_err(|failure| match failure.kind {
-            // The sender's fault or a count that padding or a ticket put wrong: a walk cannot tell.
+            // Either the sender is wrong, or padding or a ticket made the count wrong. A walk
+            // cannot know which.
             ErrorKind::Content | ErrorKind::LongBody if is_counted => {
-                lost(&format!("behind {} dropped bytes: {}", self.dropped, failure.seen))
+                lost(&format!("after {} dropped bytes: {}", self.dropped, failure.seen))
             }
             _ => failure,
         })?;
         if let (true, Framing::Tls { lengths, .. }) = (is_first, &self.framing) {
-            // Of the record under way its header has been counted.
+            // The header of the current record has been counted already.
             lengths.unasked.learn(self.wire.saturating_sub(HEADER as u64));
             let goes_on = response.left().is_some_and(|left| left > 0);
             match response.head_length().filter(|_| goes_on) {
@@ -566,8 +567,8 @@ impl Reception {
         self.complete_if_done()
     }
 
-    /// Tickets are kept where somebody takes them; a HelloRequest is passed over, which RFC 5246
-    /// lets a client do.
+    /// Tickets go to `post_handshake`, where there is one. A HelloRequest is ignored, as RFC 5246
+    /// allows.
     fn post_handshake(&mut self, content: &[u8]) -> Result<Given, Failure> {
         let joined = if self.partial.is_empty() {
             None
@@ -600,7 +601,7 @@ impl Reception {
             _ => return Err(lost("a malformed KeyUpdate")),
         };
         if !is_last {
-            return Err(lost("more in a record than may be where keys change"));
+            return Err(lost("more data in a record after which the keys change"));
         }
         self.key_updates += 1;
         if self.key_updates > MOST_KEY_UPDATES {
@@ -609,7 +610,7 @@ impl Reception {
         let to = self.post_handshake.as_mut();
         let next = to.and_then(|to| to.next_protection(Side::Server));
         let (Framing::Tls { opener, .. }, Some(next)) = (&mut self.framing, next) else {
-            return Err(lost("a KeyUpdate, which is followed only where all is decrypted"));
+            return Err(lost("a KeyUpdate, which toll follows only with --receive decrypt"));
         };
         *opener = Opener::new(next, 0);
         self.owes_key_update |= is_requested;
@@ -647,7 +648,7 @@ fn alert(message: &[u8]) -> Result<Given, Failure> {
             ErrorKind::Alert,
             format!("alert {}", crate::handshake::alert_name(*description)),
         )),
-        _ => Err(lost("an alert that is none")),
+        _ => Err(lost("a malformed alert")),
     }
 }
 

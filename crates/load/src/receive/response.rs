@@ -4,10 +4,10 @@ use crate::failure::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
 
-/// The longest response head that is taken.
+/// The longest response head that is accepted.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// The most header fields in a head that is taken.
+/// The most header fields that are accepted.
 const MOST_FIELDS: usize = 96;
 
 /// What the body of a response must be.
@@ -66,16 +66,15 @@ impl Response {
         }
     }
 
-    /// The response as it stands behind this beginning, if that holds a whole head which promises
-    /// more than is in `content`.
+    /// The response after this beginning, if that holds a whole head and promises more than is in
+    /// `content`.
     pub(super) fn peeked(&self, content: &[u8]) -> Option<Self> {
         let mut peeked = Self::new(self.expectation);
         peeked.take(content).ok()?;
         (!self.begun && peeked.left().is_some_and(|left| left > 0)).then_some(peeked)
     }
 
-    /// Whether the body goes on with this, as is known of generated objects, and does not end with
-    /// it.
+    /// Whether the body of a generated object continues with `content` and does not end with it.
     pub(super) fn knows(&self, content: &[u8]) -> bool {
         matches!(self.expectation, Expectation::Object(_))
             && self.left().is_some_and(|left| left > content.len() as u64)
@@ -111,7 +110,7 @@ impl Response {
         })
     }
 
-    /// Body bytes passed unseen; at most as many as are left.
+    /// Counts dropped body bytes; at most as many as are left.
     pub(super) fn drop_body(&mut self, count: u64) {
         if let Phase::Length { left } = &mut self.phase {
             let count = count.min(*left);
@@ -123,7 +122,7 @@ impl Response {
         }
     }
 
-    /// What was sent next.
+    /// Takes the next content.
     pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
         self.begun = true;
         if !matches!(self.phase, Phase::Head) {
@@ -148,7 +147,7 @@ impl Response {
         Ok(())
     }
 
-    /// The stream ended; `authentic` where nobody but the server can have ended it.
+    /// The stream ended; `authentic` where only the server can have ended it.
     pub(super) fn end(&mut self, authentic: bool) -> Result<(), Failure> {
         match &self.phase {
             Phase::Done => Ok(()),
@@ -172,7 +171,7 @@ impl Response {
         }
     }
 
-    /// The length of the head, if `bytes` hold all of it; interim responses (1xx) are passed over.
+    /// The length of the head, if `bytes` hold all of it; interim responses (1xx) are skipped.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let mut start = 0;
         loop {
@@ -186,7 +185,7 @@ impl Response {
             let length = match parsed {
                 Ok(httparse::Status::Complete(length)) => length,
                 Ok(httparse::Status::Partial) => {
-                    // What was passed over need not be parsed again, but seldom is there any.
+                    // Skipped heads are parsed again with each piece, but they are rare.
                     return Ok(None);
                 }
                 Err(error) => return Err(status(&format!("no HTTP response: {error}"))),
@@ -199,7 +198,7 @@ impl Response {
             match code {
                 101 => return Err(status("101 Switching Protocols, unasked")),
                 100..=199 => continue,
-                // No request asks for a part of an object, or for none of it.
+                // toll requests neither ranges nor heads alone.
                 200 => {}
                 _ => return Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
             }
@@ -290,12 +289,12 @@ impl Response {
     /// Compares body bytes and counts them.
     fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
         if let Expectation::Object(size) = self.expectation {
-            // What comes first is told first, however the bytes are cut.
+            // The first difference is reported before the excess, wherever the bytes are cut.
             let left = usize::try_from(size - self.body).unwrap_or(usize::MAX);
             if !objects::matches(self.body, &content[..left.min(content.len())]) {
                 return Err(Failure::new(
                     ErrorKind::Content,
-                    format!("the object differs behind byte {}", self.body),
+                    format!("the object differs after byte {}", self.body),
                 ));
             }
             if content.len() > left {
@@ -306,8 +305,8 @@ impl Response {
         Ok(())
     }
 
-    /// The body has ended, and this comes behind it. A wrong end is told first, as it is where the
-    /// rest comes later.
+    /// The body has ended, and `rest` comes after it. A wrong end is reported first, as it would be
+    /// if the rest came later.
     fn finish_before(&mut self, rest: &[u8]) -> Result<(), Failure> {
         self.finish()?;
         if rest.is_empty() { Ok(()) } else { Err(too_long()) }
@@ -330,7 +329,7 @@ impl Response {
     }
 }
 
-/// Digits and nothing else (RFC 9110, section 8.6); the parser of numbers would take a sign too.
+/// Only digits (RFC 9110, section 8.6); `str::parse` would accept a sign too.
 fn content_length(value: &str) -> Option<u64> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
 }

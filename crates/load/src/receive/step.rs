@@ -1,22 +1,22 @@
-//! Where in a record a reception stands, and what it needs to go on.
+//! Where in a record a reception is, and what it needs next.
 
 use crate::record::{HEADER, Header, Opener};
 
 use super::stride::{Lengths, Stride};
 use super::{ONE_RECORD, READ_AHEAD, Want};
 
-/// Where in a record the reception stands.
+/// Where in a record the reception is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Header,
-    /// The record's beginning, so many bytes, is to be decrypted for the head in it.
+    /// The record's first bytes, this many, are to be decrypted for the head in them.
     Peek {
         header: Header,
         length: usize,
     },
     /// The record's body is to be read and opened.
     Open(Header),
-    /// So many bytes are to be dropped, then the tail of a record of this length read.
+    /// `left` bytes are to be dropped, then the tail of a record of this length read.
     Drop {
         left: usize,
         length: usize,
@@ -28,7 +28,7 @@ pub(super) enum Step {
     Pass(Stride),
 }
 
-/// What of a response is still to come.
+/// What is still to come of a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ahead {
     /// Whether all of it is opened.
@@ -39,8 +39,9 @@ pub(super) struct Ahead {
 
 impl Step {
     /// Drops what follows the first `used` bytes in the body of a record of this length, and the
-    /// records for which its header stands too. `None` where too little follows. `body` is what
-    /// is to come of the response's body, `peeked` how much of this record's plaintext is known.
+    /// records after it that are known to have the same length. `None` where too little follows.
+    /// `body` is what is to come of the response's body, `peeked` how much of this record's
+    /// plaintext is known.
     pub(super) fn dropping(
         opener: &Opener,
         lengths: &Lengths,
@@ -50,7 +51,7 @@ impl Step {
         peeked: u64,
     ) -> Option<Self> {
         if let Some(stride) = lengths.stride(length, body.saturating_add(peeked)) {
-            return Some(Self::Pass(stride.behind(used)));
+            return Some(Self::Pass(stride.after(used)));
         }
         match length.checked_sub(used + opener.tail())? {
             0 if opener.tail() > 0 => Some(Self::Tail { length }),
@@ -59,7 +60,7 @@ impl Step {
         }
     }
 
-    /// What the records under way lack, and the plaintext that they cannot exceed.
+    /// The bytes that the current records still lack, and the most plaintext that they can hold.
     pub(super) fn under_way(self, opener: &Opener) -> (u64, u64) {
         let holds = |length| opener.most_plaintext(length).unwrap_or(0) as u64;
         match self {
@@ -76,7 +77,7 @@ impl Step {
     /// What is needed next.
     pub(super) fn want(self, opener: &Opener, lengths: &Lengths, ahead: Ahead) -> Want {
         let dropping = !ahead.is_whole && ahead.body.is_some_and(|left| left > 0);
-        let (min, behind) = match self {
+        let (min, rest) = match self {
             Self::Header => (HEADER, 0),
             Self::Peek { length, .. } => return Want::Read { min: length, max: length },
             Self::Open(header) => (header.length, 0),
@@ -84,10 +85,10 @@ impl Step {
             Self::Tail { .. } => (opener.tail(), HEADER),
             Self::Pass(stride) => return Want::Skip(stride.left()),
         };
-        // Reading ahead is harmless where all that is read gets opened anyway.
+        // Reading ahead is harmless where everything is opened anyway.
         let max = match (dropping, ahead.is_whole) {
             (true, _) if ahead.body.is_some_and(|left| lengths.is_last(left)) => ONE_RECORD,
-            (true, _) => min + behind,
+            (true, _) => min + rest,
             (false, true) => READ_AHEAD,
             (false, false) => match peek_length(opener, lengths) {
                 Some(length) if ahead.body.is_none() => min + length,

@@ -1,9 +1,9 @@
 //! Records of equal length, passed several at a time.
 //!
-//! Reading each header costs a system call, and dropping what follows another. A server that sent
-//! the middle of its last responses in records of one length is taken to go on so: then a header
-//! stands for the records behind it too. Where that proves wrong, the response fails as unverifiable,
-//! and from then on the thread reads each header again.
+//! To read each header costs a system call, and to drop the rest of the record another. If a server
+//! sent the middle of its last responses in records of one length, it is assumed to continue so,
+//! and one header is read for several records. Where that proves wrong, the response fails as
+//! unverifiable, and from then on the thread reads each header again.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::totals::Totals;
 use super::unasked::Unasked;
 use crate::record::HEADER;
 
-/// How many responses in a row must have had records of one length.
+/// How many responses in a row must have had records of one length before it is assumed.
 pub(crate) const LEARNED_FROM: u32 = 16;
 
 /// A dropped record: the length of its protected body, and of the plaintext in it.
@@ -29,7 +29,7 @@ impl Dropped {
     }
 }
 
-/// What a thread knows of the lengths of its server's records; shared by its connections.
+/// What a thread knows about the lengths of its server's records; shared by its connections.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lengths {
     middle: Rc<Cell<Knowledge>>,
@@ -40,7 +40,7 @@ pub(crate) struct Lengths {
 
 #[derive(Debug, Clone, Copy)]
 enum Knowledge {
-    /// So many responses in a row had records like this one.
+    /// This many responses in a row had records like this one.
     Learning {
         last: Option<Dropped>,
         responses: u32,
@@ -74,7 +74,7 @@ impl Middle {
 }
 
 impl Lengths {
-    /// A response came to its end with these records dropped.
+    /// A response was completed with these records dropped.
     pub(super) fn learn(&self, middle: Middle) {
         let knowledge = match (self.middle.get(), middle) {
             (known, Middle::Empty) => known,
@@ -94,20 +94,20 @@ impl Lengths {
         self.middle.set(knowledge);
     }
 
-    /// The server's records are not what they were taken for.
+    /// The server's records are not as assumed.
     pub(super) fn forget(&self) {
         self.middle.set(Knowledge::Irregular);
     }
 
-    /// The records that a header with this length stands for, where `left` bytes of the body are to
-    /// come: none of them can hold the last byte.
+    /// The records that are dropped after one header with this length, where `left` bytes of the
+    /// body are to come. None of them can hold the last byte.
     pub(super) fn stride(&self, length: usize, left: u64) -> Option<Stride> {
         let Knowledge::Regular(record) = self.middle.get() else { return None };
         if record.length != length || record.plaintext == 0 {
             return None;
         }
         let records = left.saturating_sub(1) / record.plaintext;
-        // A peer may promise more than there can be.
+        // A peer may promise more than a u64 can count.
         let wire = records.checked_mul(record.on_the_wire())?.checked_sub(HEADER as u64)?;
         (records > 1).then_some(Stride { record, left: wire })
     }
@@ -118,7 +118,7 @@ impl Lengths {
     }
 }
 
-/// Records that are being passed; the header of the first has been read.
+/// Records that are being dropped; the header of the first has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stride {
     pub(super) record: Dropped,
@@ -131,17 +131,17 @@ impl Stride {
         self.left
     }
 
-    /// The same, behind the first `used` bytes of the first record's body, which it exceeds.
-    pub(super) fn behind(self, used: usize) -> Self {
+    /// The same, after the first `used` bytes of the first record's body, which is longer.
+    pub(super) fn after(self, used: usize) -> Self {
         Self { left: self.left.saturating_sub(used as u64).max(1), ..self }
     }
 
-    /// Records that have not passed whole.
+    /// Records that have not been dropped whole.
     pub(super) fn records(self) -> u64 {
         self.left.div_ceil(self.record.on_the_wire())
     }
 
-    /// Takes dropped bytes: how many records have passed with them, and what is left.
+    /// Takes dropped bytes; returns how many records are complete with them, and what is left.
     pub(super) fn pass(self, count: u64) -> (u64, Option<Self>) {
         let rest = Self { left: self.left.saturating_sub(count), ..self };
         (self.records() - rest.records(), (rest.left > 0).then_some(rest))

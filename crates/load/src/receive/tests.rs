@@ -25,7 +25,7 @@ fn response(layer: Layer) -> Vec<Vec<u8>> {
     records
 }
 
-/// What comes of these bytes and the end of the stream behind them, if it comes to that.
+/// The result of receiving these bytes and then the end of the stream.
 fn receive(
     layer: Layer,
     whole: bool,
@@ -44,7 +44,7 @@ fn receive(
     }
 }
 
-/// How the response with an object of [`SIZE`] ends after `edit`.
+/// The result of receiving the response with an object of [`SIZE`] after `edit`.
 fn edited(
     layer: Layer,
     whole: bool,
@@ -56,7 +56,7 @@ fn edited(
         .map_err(|failure| failure.kind)
 }
 
-/// How these plaintexts end, each in a record of its own.
+/// The result of receiving these plaintexts, each in its own record.
 fn sent(
     layer: Layer,
     whole: bool,

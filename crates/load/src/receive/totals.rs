@@ -1,15 +1,15 @@
-//! How many bytes on the wire a response has, records and head included: a connection that knows
-//! can sleep until the last of them has come.
+//! How many bytes on the wire a response has, records and head included, so that a connection can
+//! sleep until the last of them has come.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How many responses of one size must have been of one length.
+/// How many responses of one size must have had one length before it is expected.
 const LEARNED_FROM: u32 = 16;
 
-/// What a thread knows of the lengths of its server's responses; shared by its connections. It is
-/// the length of the shortest that have come for one object. A shorter one is awaited in vain until
-/// it is found to make no progress (200 ms), which happens at most as often as there are shorter ones yet.
+/// What a thread knows about the lengths of its server's responses; shared by its connections. It
+/// is the shortest length of a response for one object. A response that is shorter still is noticed
+/// only by its lack of progress (200 ms), and from then on its length is the shortest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Totals(Rc<Cell<Known>>);
 
@@ -19,13 +19,13 @@ struct Known {
     body: u64,
     /// On the wire, the shortest so far.
     wire: u64,
-    /// How many were that long.
+    /// How many responses had that length.
     responses: u32,
 }
 
 impl Totals {
-    /// A response with this body has come in so many bytes. Where objects differ in size, nothing
-    /// is learned.
+    /// A response with this body had `wire` bytes. Where objects differ in size, nothing is
+    /// learned.
     pub(super) fn learn(&self, body: u64, wire: u64) {
         let known = self.0.get();
         self.0.set(if (body, wire) == (known.body, known.wire) {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_counts_so_that_none_is_awaited_for_bytes_that_do_not_come() {
+    fn the_shortest_length_is_expected() {
         let totals = Totals::default();
         learned(&totals, 65_536, 65_900, LEARNED_FROM);
         // A ticket came before it.

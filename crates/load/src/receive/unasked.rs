@@ -1,14 +1,15 @@
 //! How many bytes a server sends before its response to a connection's only request: the tickets of
-//! TLS 1.3. A connection that knows sleeps through them, until the response's first byte.
+//! TLS 1.3. A connection that knows the number sleeps until the response's first byte.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How many responses must have been looked at.
+/// How many responses must have been seen first.
 const LEARNED_FROM: u32 = 16;
 
-/// What a thread knows of that: the fewest bytes so far. If more come the connection wakes early; if
-/// fewer come than ever, and the response does not make up for them, it is found to make no progress.
+/// What a thread knows about that: the fewest bytes so far. If more come, the connection wakes
+/// early. If fewer come than ever, and the response does not make up for them, the connection is
+/// noticed by its lack of progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unasked(Rc<Cell<Known>>);
 
@@ -19,7 +20,7 @@ struct Known {
 }
 
 impl Unasked {
-    /// A response began behind so many bytes.
+    /// A response began after this many bytes.
     pub(super) fn learn(&self, bytes: u64) {
         let Known { fewest, responses } = self.0.get();
         let fewest = if responses == 0 { bytes } else { fewest.min(bytes) };

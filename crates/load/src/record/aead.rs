@@ -12,23 +12,24 @@ const TAG: usize = 16;
 
 /// An AEAD key with the static part of its nonces.
 pub(crate) struct AeadKey {
-    /// Half a KiB; in a place of its own, for keys change hands often until their connection stands.
+    /// Boxed, because it has half a KiB and is moved often until the connection is established.
     key: Box<LessSafeKey>,
     iv: [u8; 12],
     beginnings: Beginnings,
 }
 
-/// What decrypts the beginnings of records; most connections of short responses never need it.
+/// Decrypts the beginnings of records. It is made when it is needed first: most connections with
+/// short responses never need it.
 enum Beginnings {
-    /// The cipher has no blocks.
+    /// The cipher is not a block cipher.
     Closed,
-    /// The key, of so many bytes, and what it is for.
+    /// The cipher, its key and the key's length.
     Unused(Cipher, [u8; 32], usize),
     Used(Box<BlockCipher>),
 }
 
 impl AeadKey {
-    /// `None` where the cipher is no AEAD or a length is not its own.
+    /// `None` where the cipher is no AEAD or a length does not fit it.
     pub(crate) fn new(cipher: Cipher, key: &[u8], iv: &[u8; 12]) -> Option<Self> {
         let algorithm = match cipher {
             Cipher::Aes128Gcm => &AES_128_GCM,
@@ -60,8 +61,8 @@ impl AeadKey {
         !matches!(self.beginnings, Beginnings::Closed)
     }
 
-    /// The plaintext of a record's beginning, unauthenticated; `None` where the cipher has no
-    /// blocks.
+    /// The plaintext of a record's beginning, unauthenticated; `None` where the cipher is not a
+    /// block cipher.
     pub(super) fn peek(&mut self, nonce: [u8; 12], sealed: &[u8]) -> Option<Vec<u8>> {
         if let Beginnings::Unused(cipher, key, length) = &self.beginnings {
             let cipher = BlockCipher::new(*cipher, &key[..*length])?;
@@ -89,7 +90,7 @@ impl AeadKey {
         nonce
     }
 
-    /// Opens `body[from..]` and says where in `body` its plaintext now stands.
+    /// Opens `body[from..]` and returns where its plaintext is in `body`.
     pub(super) fn open_in_place(
         &self,
         nonce: [u8; 12],

@@ -5,7 +5,7 @@ use tls::Cipher;
 /// AES's block.
 pub(super) const BLOCK: usize = 16;
 
-/// Blocks that the cipher computes side by side.
+/// How many blocks the cipher computes in parallel.
 const AT_ONCE: usize = 8;
 
 /// AES with a key, block by block.
@@ -36,8 +36,8 @@ impl BlockCipher {
         }
     }
 
-    /// The beginning of a record of GCM, unauthenticated: counter mode from counter 2 on, as its
-    /// counter 1 makes the tag (NIST SP 800-38D, section 7.1).
+    /// The beginning of a record of GCM, unauthenticated: counter mode from counter 2 on, since
+    /// counter 1 is for the tag (NIST SP 800-38D, section 7.1).
     pub(super) fn peek_gcm(&self, nonce: [u8; 12], sealed: &[u8]) -> Vec<u8> {
         let mut opened = sealed.to_vec();
         let mut counter = 2u32;

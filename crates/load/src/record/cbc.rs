@@ -1,8 +1,8 @@
 //! CBC suites of TLS 1.2 (RFC 5246, section 6.2.3.2) and encrypt-then-MAC (RFC 7366).
 //!
-//! Unlike a client that guards secrets, this one may take a time that depends on the padding: it
-//! reads objects that toll generated itself, and ends the connection at the first record that does
-//! not open, so there is nothing to learn and no second question to ask.
+//! Unlike a client that protects secrets, this one may take a time that depends on the padding. It
+//! reads objects that toll generated itself, and it ends the connection at the first record that
+//! does not open, so a padding oracle learns nothing.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ enum MacKey {
 }
 
 impl CbcKeys {
-    /// `None` where the suite is no CBC suite or a length is not its own.
+    /// `None` where the suite is no CBC suite or a length does not fit it.
     pub(super) fn new(
         cipher: Cipher,
         key: &[u8],
@@ -81,14 +81,15 @@ impl CbcKeys {
         !self.encrypt_then_mac
     }
 
-    /// Decrypts a record in place and says where its content is, which is not authentic yet.
+    /// Decrypts a record in place and returns where its content is, which is not authenticated yet.
     pub(super) fn decrypt_content(&self, body: &mut [u8]) -> Option<Range<usize>> {
         let end = BLOCK + self.decrypt(body)?;
         let content = end.checked_sub(self.mac.length()).filter(|end| *end >= BLOCK)?;
         Some(BLOCK..content)
     }
 
-    /// Whether what [`Self::decrypt_content`] left in `body` has the MAC of this sequence number.
+    /// Whether the output of [`Self::decrypt_content`] in `body` has the right MAC for this
+    /// sequence number.
     pub(super) fn is_authentic(
         &self,
         sequence: u64,

@@ -13,7 +13,8 @@ pub(crate) struct Tls12Keys {
     pub(crate) server: Protection,
 }
 
-/// The keys of both sides; `None` where a library refuses one, as it does for none of its own length.
+/// The keys of both sides; `None` where a library refuses one, which cannot happen with keys of the
+/// right length.
 pub(crate) fn tls12_keys(
     suite: &Suite,
     encrypt_then_mac: bool,
@@ -40,7 +41,7 @@ pub(crate) fn tls12_keys(
 
     let (mac_keys, rest) = block.split_at(2 * mac_length);
     let (keys, ivs) = rest.split_at(2 * key_length);
-    // Of each pair the client's comes first.
+    // In each pair the client's part comes first.
     let (client_mac, server_mac) = mac_keys.split_at(mac_length);
     let (client_key, server_key) = keys.split_at(key_length);
     let (client_iv, server_iv) = ivs.split_at(iv_length);

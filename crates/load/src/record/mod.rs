@@ -18,7 +18,7 @@ pub(crate) const HEADER: usize = 5;
 /// The most plaintext that a record holds, 2^14 bytes.
 pub(crate) const MOST_PLAINTEXT: usize = 1 << 14;
 
-/// Content types that toll meets, of RFC 8446 section 5.1.
+/// Content types of RFC 8446, section 5.1.
 pub(crate) mod content_type {
     pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
     pub(crate) const ALERT: u8 = 21;
@@ -39,7 +39,7 @@ impl Header {
     pub(crate) fn parse(bytes: [u8; HEADER]) -> Option<Self> {
         let [content_type, 3, 3, high, low] = bytes else { return None };
         let length = usize::from(u16::from_be_bytes([high, low]));
-        // RFC 5246 allows 2048 bytes of expansion, the most of any version.
+        // RFC 5246 allows an expansion of 2048 bytes, the most of any version.
         let known = matches!(content_type, 20..=23) && length <= MOST_PLAINTEXT + 2048;
         known.then_some(Self { content_type, length })
     }
@@ -66,7 +66,7 @@ pub(crate) enum Protection {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Opened {
     pub(crate) content_type: u8,
-    /// Where in the record's body the plaintext now stands.
+    /// Where the plaintext is in the record's body.
     pub(crate) plaintext: Range<usize>,
 }
 
@@ -115,8 +115,8 @@ impl Opener {
         }
     }
 
-    /// The same, but where `is_known` says that the plaintext is what it has to be, a MAC over it is
-    /// not computed, if the suite allows to tell before.
+    /// The same, but the MAC is not computed where `is_known` accepts the plaintext, if the suite
+    /// decrypts before it authenticates.
     pub(crate) fn open_known(
         &mut self,
         header: Header,
@@ -135,8 +135,8 @@ impl Opener {
         }
     }
 
-    /// How many bytes of a record's body stand before its plaintext, where its beginning can be
-    /// decrypted by itself; `None` where it cannot.
+    /// How many bytes of a record's body come before its plaintext; `None` where the beginning
+    /// cannot be decrypted without the rest.
     pub(crate) fn before_plaintext(&self) -> Option<usize> {
         match &self.protection {
             Protection::Tls13(key) => key.can_peek().then_some(0),
@@ -146,8 +146,8 @@ impl Opener {
         }
     }
 
-    /// Decrypts the beginning of the body of the record that comes next, without authenticating
-    /// it: [`Self::before_plaintext`] bytes, and whole blocks of 16 behind them.
+    /// Decrypts the beginning of the next record's body without authenticating it:
+    /// [`Self::before_plaintext`] bytes and then whole blocks of 16.
     pub(crate) fn peek(&mut self, beginning: &[u8]) -> Option<Vec<u8>> {
         let sequence = self.sequence;
         match &mut self.protection {
@@ -177,8 +177,8 @@ impl Opener {
         }
     }
 
-    /// How many bytes at a record's end tell how much plaintext it holds, where its length alone
-    /// does not (CBC's padding).
+    /// How many bytes at a record's end are needed to know its length of plaintext, where the
+    /// record's length is not enough (CBC's padding).
     pub(crate) fn tail(&self) -> usize {
         match &self.protection {
             Protection::Tls12Cbc(keys) => keys.tail(),
@@ -186,8 +186,8 @@ impl Opener {
         }
     }
 
-    /// The plaintext of a record of this length, unauthenticated, from its last [`Self::tail`]
-    /// bytes; `None` where its padding cannot be.
+    /// The length of the plaintext of a record of this length, unauthenticated, from its last
+    /// [`Self::tail`] bytes; `None` where its padding is impossible.
     pub(crate) fn plaintext_by_tail(&self, length: usize, tail: &[u8]) -> Option<usize> {
         match &self.protection {
             Protection::Tls12Cbc(keys) => keys.plaintext_by_tail(length, tail),
@@ -214,7 +214,7 @@ impl Sealer {
     }
 
     /// Appends `content`, which fits into one record, as a record to `out`; `None` where the
-    /// library refuses, as it does for no length that fits.
+    /// library refuses, which cannot happen with a content that fits.
     pub(crate) fn seal(
         &mut self,
         content_type: u8,
@@ -258,8 +258,8 @@ impl Sealer {
     }
 }
 
-/// The additional data of TLS 1.2: sequence number, type, version, length of the plaintext
-/// (RFC 5246, section 6.2.3.3); also what CBC's MAC covers before the plaintext.
+/// The additional data of TLS 1.2: sequence number, type, version, length of the plaintext (RFC
+/// 5246, section 6.2.3.3); CBC's MAC covers the same before the plaintext.
 fn tls12_aad(sequence: u64, header: Header, plaintext: usize) -> [u8; 13] {
     let mut aad = [0; 13];
     aad[..8].copy_from_slice(&sequence.to_be_bytes());
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_record_is_decrypted_without_the_rest() {
+    fn the_beginning_of_a_record_can_be_decrypted_alone() {
         each_suite(|suite, etm| {
             let (mut sealer, mut opener) = pair(suite, etm);
             let content: Vec<u8> = (0..1000).map(|i| i as u8).collect();
@@ -374,7 +374,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_of_a_peer_make_the_opener_panic(
+        fn the_opener_never_panics(
             which in 0..SUITES.len(),
             etm: bool,
             mut body in proptest::collection::vec(any::<u8>(), 0..200),

@@ -9,7 +9,7 @@ use super::Due;
 pub(crate) struct Closed {
     /// In ns; 0 is none.
     think: u64,
-    /// When which slot starts again.
+    /// When each slot starts again.
     thinking: BinaryHeap<Reverse<(u64, usize)>>,
     /// Which slots have been free before.
     has_joined: Vec<bool>,
@@ -26,7 +26,7 @@ impl Closed {
         }
         let think = match std::mem::replace(&mut self.has_joined[slot], true) {
             true => self.think,
-            // Users that began together would go on together.
+            // Users that began together would stay in step.
             false => {
                 let share = u128::from(self.think) * slot as u128 / self.has_joined.len() as u128;
                 share as u64

@@ -1,9 +1,9 @@
 //! When the operations of one load thread start: a state machine without a clock.
 //!
-//! It knows its connections as numbered slots. It is told when a slot is free and what time it is,
-//! in ns since the load's start, and says which slot begins an operation and when that was meant
-//! to start. What was meant to start is never forgotten: where all slots are busy, or time jumps,
-//! it begins late, with its intended start kept.
+//! Connections are numbered slots. The caller passes which slot is free and the time in ns since
+//! the load's start. The schedule returns which slot begins an operation, and the intended start.
+//! No intended start is lost: where all slots are busy, or time jumps, the operation begins late
+//! and keeps its intended start.
 
 mod closed;
 mod open;
@@ -25,29 +25,29 @@ pub(crate) enum Schedule {
     Paced(Paced),
 }
 
-/// Which part of a load a thread has.
+/// A thread's part of a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
-    /// Which of the load's threads it is, of how many.
+    /// The thread's number, below the number of threads.
     pub(crate) thread: usize,
     pub(crate) threads: usize,
-    /// How many of the load's connections are this thread's.
+    /// The number of this thread's connections.
     pub(crate) slots: usize,
     pub(crate) connections: usize,
     /// When the warm-up ends.
     pub(crate) window_start: u64,
-    /// The load's; equal seeds give equal arrivals.
+    /// The load's seed; equal seeds give equal arrivals.
     pub(crate) seed: u64,
     pub(crate) ramp: Ramp,
 }
 
 impl Part {
-    /// When a slot comes into the load: those of all threads take turns.
+    /// When a slot joins the load; the slots of all threads take turns.
     pub(crate) fn joins(&self, slot: usize) -> u64 {
         self.ramp.joins(self.number(slot), self.connections)
     }
 
-    /// When a slot goes out of the load, if before its end.
+    /// When a slot leaves the load, if before the load's end.
     pub(crate) fn leaves(&self, slot: usize) -> Option<u64> {
         self.ramp.leaves(self.number(slot), self.connections)
     }
@@ -77,8 +77,8 @@ impl Schedule {
         }
     }
 
-    /// A slot can begin an operation: for the first time, or after its last one. `Some` the
-    /// intended start of one that it begins at once; otherwise it is given one by [`Self::next`].
+    /// A slot can begin an operation, its first or another. `Some` is the intended start of one
+    /// that it begins at once; otherwise [`Self::next`] gives it one later.
     pub(crate) fn freed(&mut self, slot: usize, now: u64) -> Option<u64> {
         match self {
             Self::Closed(closed) => closed.freed(slot, now),
@@ -87,7 +87,7 @@ impl Schedule {
         }
     }
 
-    /// An operation whose time has come and for which a slot is free; the slot is busy from now on.
+    /// An operation that is due and for which a slot is free; the slot is busy from now on.
     pub(crate) fn next(&mut self, now: u64) -> Option<Due> {
         match self {
             Self::Closed(closed) => closed.next(now),
@@ -105,16 +105,16 @@ impl Schedule {
         }
     }
 
-    /// Whether slots go out of the load one by one as it shrinks; in an open loop fewer operations
+    /// Whether slots leave the load one by one in the ramp down; in an open loop fewer operations
     /// come instead.
     pub(crate) fn shrinks_by_slot(&self) -> bool {
         !matches!(self, Self::Open(_))
     }
 
-    /// Takes out the intended starts before `end` that were not begun.
+    /// Removes the intended starts before `end` that were not begun.
     pub(crate) fn leave(&mut self, end: u64, each: impl FnMut(u64)) {
         match self {
-            // Nothing is meant to start before it can.
+            // In a closed loop no operation waits for a slot.
             Self::Closed(_) => {}
             Self::Open(open) => open.leave(end, each),
             Self::Paced(paced) => paced.leave(end, each),

@@ -1,4 +1,4 @@
-//! An open loop: starts come at a rate, whoever is free takes the next.
+//! An open loop: operations start at a rate, and a free slot takes the next one.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use random::Random;
 use super::{Due, Part, Ramp};
 use crate::{Distribution, Rate};
 
-/// The queue of arrivals that wait is the part of the sequence of starts that has come and was not
-/// taken: it needs no memory, and a thread that was held up loses none.
+/// Waiting arrivals need no queue: they are the starts in the computed sequence that have passed
+/// and were not taken. So they take no memory, and a thread that was held up loses none.
 #[derive(Debug)]
 pub(crate) struct Open {
     starts: Starts,
     ramp: Ramp,
-    /// Slots without an operation, the one that has been free for longest first: so all
-    /// connections are used alike, and none idles into the server's time limit.
+    /// Slots without an operation, the one that has been free for longest first. So all connections
+    /// are used equally, and none reaches the server's idle limit.
     free: VecDeque<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Open {
     fn first(&self) -> u64 {
         match self.ramp.is_none() {
             true => self.starts.first(),
-            // Beyond the ramp down no more comes.
+            // No more operations start after the ramp down.
             false => self.ramp.at(self.starts.first() as f64).map_or(u64::MAX, |at| at as u64),
         }
     }
@@ -66,14 +66,13 @@ impl Open {
     }
 }
 
-/// One thread's part of the starts of a load, in order, in ns since the load's start, at the full
-/// rate from there on.
+/// One thread's part of a load's starts, in order, in ns since the load's start, at the full rate.
 #[derive(Debug)]
 enum Starts {
-    /// Of the load's starts at equal distances, every `step`th. The time follows from the number,
-    /// so that no rounding adds up.
+    /// Every `step`th of the load's starts at equal intervals. The time is computed from the
+    /// number, so that rounding errors do not add up.
     Uniform { rate: Rate, number: u64, step: u64 },
-    /// Poisson processes, one a thread, are together one with the sum of their rates.
+    /// The Poisson processes of all threads together are one with the sum of their rates.
     Poisson { mean_gap: f64, at: f64, random: Random },
 }
 

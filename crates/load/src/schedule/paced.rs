@@ -1,4 +1,4 @@
-//! Paced connections: each slot has ticks of its own, at a fixed distance.
+//! Paced connections: each slot has its own ticks at a fixed interval.
 
 use super::{Due, Part};
 
@@ -10,14 +10,14 @@ pub(crate) struct Paced {
     every: u64,
     part: Part,
     slots: Vec<Slot>,
-    /// The tick up to which time has been followed.
+    /// The next tick that the schedule has not processed.
     cursor: Tick,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     state: State,
-    /// The number of its first tick that has not begun.
+    /// The number of its first tick whose operation has not begun.
     next: u64,
 }
 
@@ -43,7 +43,7 @@ impl Paced {
             slots: vec![Slot { state: State::Absent, next: 0 }; part.slots],
             cursor: Tick { slot: 0, number: 0 },
         };
-        // The ticks of the window are meant to be begun, whenever the connection comes.
+        // All ticks of the window are meant to start, even if the connection is opened later.
         for slot in 0..part.slots {
             paced.slots[slot].next = paced.first_tick(slot, part.window_start);
         }
@@ -52,7 +52,7 @@ impl Paced {
 
     pub(super) fn freed(&mut self, slot: usize, now: u64) -> Option<u64> {
         if self.slots[slot].state == State::Absent && now < self.part.window_start {
-            // In the warm-up, a connection that is not there has nothing to catch up with.
+            // In the warm-up, a connection that is not open yet has nothing to catch up with.
             self.slots[slot].next = self.first_tick(slot, now);
         }
         let tick = Tick { slot, number: self.slots[slot].next };

@@ -1,6 +1,6 @@
-//! How a load grows before its warm-up and shrinks behind its window.
+//! How a load grows before its warm-up and shrinks after its window.
 
-/// Equal ramps up and down; a length of 0 is none. Times are in ns since the load's start.
+/// Equal ramps up and down; a length of 0 means none. Times are in ns since the load's start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ramp {
     length: u64,
@@ -9,7 +9,7 @@ pub(crate) struct Ramp {
 }
 
 impl Ramp {
-    /// All is there at once, and stays.
+    /// No ramp: the whole load from start to end.
     #[cfg(test)]
     pub(crate) const NONE: Self = Self { length: 0, down: None };
 
@@ -21,19 +21,19 @@ impl Ramp {
         self.length == 0
     }
 
-    /// When connection `number` of `all` comes into the load.
+    /// When connection `number` of `all` joins the load.
     pub(super) fn joins(&self, number: usize, all: usize) -> u64 {
         (u128::from(self.length) * number as u128 / all as u128) as u64
     }
 
-    /// When it goes out again, the first first; `None` where it stays until the end.
+    /// When it leaves the load, in the same order; `None` where it stays until the end.
     pub(super) fn leaves(&self, number: usize, all: usize) -> Option<u64> {
         let down = self.down.filter(|_| !self.is_none())?;
         Some(down.saturating_add(self.joins(number, all)))
     }
 
-    /// When as much of an open loop has come as comes in `full` ns at its full rate, the rate
-    /// growing and shrinking in a straight line; `None` where the load ends before.
+    /// When as many operations of an open loop have come as come in `full` ns at its full rate, if
+    /// the rate grows and shrinks linearly; `None` where the load ends before.
     ///
     /// Until t within the ramp up, t²/2L has come; the ramp down is its mirror image.
     pub(super) fn at(&self, full: f64) -> Option<f64> {
@@ -73,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn half_as_much_comes_within_a_ramp() {
+    fn a_ramp_has_half_the_operations_of_the_full_rate() {
         let ramp = Ramp::new(2 * SECOND, Some(10 * SECOND));
         let second = SECOND as f64;
         let near = |at: Option<f64>, expected: f64| (at.unwrap() - expected * second).abs() < 10.0;
         assert!(near(ramp.at(0.0), 0.0));
-        // A quarter of what the ramp brings has come by the middle of it.
+        // By the middle of a ramp, a quarter of its operations have come.
         assert!(near(ramp.at(0.25 * second), 1.0));
         assert!(near(ramp.at(second), 2.0));
         assert!(near(ramp.at(5.0 * second), 6.0));
@@ -108,7 +108,7 @@ mod tests {
             let end = (2 * length + hold) as f64;
             if length > 0 {
                 prop_assert!(ats.iter().flatten().all(|at| (0.0..=end).contains(at)));
-                // In all, one length and the hold are worth of full rate.
+                // Both ramps together are worth one ramp's length at the full rate.
                 let all = (length + hold) as f64;
                 prop_assert_eq!(ats.iter().filter(|at| at.is_none()).count(),
                     fulls.iter().filter(|full| **full as f64 >= all).count());

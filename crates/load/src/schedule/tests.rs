@@ -38,8 +38,8 @@ struct Begun {
     at: u64,
 }
 
-/// A thread that looks at the time at these moments only; an operation that begins at `t` is
-/// over at the first look at or after `t + service(operation's number)`.
+/// A thread that wakes at these moments only; an operation that begins at `t` is over at the first
+/// wake-up at or after `t + service(operation's number)`.
 fn simulate(
     schedule: &mut Schedule,
     slots: usize,
@@ -108,7 +108,7 @@ fn scheduled() -> impl Strategy<Value = Arrival> {
     ]
 }
 
-/// Moments that a thread looks at the time: mostly often, sometimes after seconds.
+/// Moments at which a thread wakes: mostly often, sometimes after seconds.
 fn looks() -> impl Strategy<Value = Vec<u64>> {
     let step = prop_oneof![
         20 => 1u64..2_000_000,
@@ -125,8 +125,8 @@ fn looks() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    /// Whatever the service times and however late the thread looks: each intended start is begun
-    /// once or left, none is lost, moved or invented.
+    /// Whatever the service times and however late the thread wakes: each intended start is begun
+    /// once or left over; none is lost, moved or invented.
     #[test]
     fn no_intended_start_is_lost(
         arrival in scheduled(),
@@ -137,18 +137,18 @@ proptest! {
         let end = looks.last().unwrap() + 1;
         let mut schedule = Schedule::new(arrival, part(slots));
         let begun = simulate(&mut schedule, slots, looks, |i| services[i % services.len()]);
-        let mut told = intended(&begun);
-        schedule.leave(end, |at| told.push(at));
-        told.sort_unstable();
-        prop_assert_eq!(told, all_starts(arrival, part(slots), end));
-        // What was left is left no second time.
+                let mut seen = intended(&begun);
+                schedule.leave(end, |at| seen.push(at));
+                seen.sort_unstable();
+                prop_assert_eq!(seen, all_starts(arrival, part(slots), end));
+        // Each is left over only once.
         schedule.leave(end, |at| panic!("{at} is left twice"));
     }
 
     /// A thread that is woken when the schedule says begins each start at its time, to the
     /// nanosecond, as long as a slot is free.
     #[test]
-    fn waking_as_told_begins_in_time(arrival in scheduled(), slots in 1usize..20) {
+    fn waking_as_scheduled_begins_in_time(arrival in scheduled(), slots in 1usize..20) {
         let mut schedule = Schedule::new(arrival, part(slots));
         for slot in 0..slots {
             while let Some(intended) = schedule.freed(slot, 0) {
@@ -169,7 +169,8 @@ proptest! {
         }
     }
 
-    /// The threads of a uniform load together make its starts: the n-th at n / rate, for ever.
+    /// The threads of a uniform load together make its starts: the n-th at n / rate, however long
+    /// the load runs.
     #[test]
     fn uniform_starts_do_not_drift(
         thousandths in 1u64..10_000_000,
@@ -188,7 +189,7 @@ proptest! {
         prop_assert!((50..=51).contains(&starts.len()), "{}", starts.len());
     }
 
-    /// The number of starts in a span is right to one, hours later as well.
+    /// The number of starts in a span is exact to one, even hours later.
     #[test]
     fn uniform_starts_keep_their_rate(
         thousandths in 1u64..10_000,
@@ -202,8 +203,8 @@ proptest! {
         prop_assert!((within - length as f64 * rate.per_second()).abs() <= 1.0, "{within}");
     }
 
-    /// Each connection of a paced load asks at its phase and every T from there; all threads'
-    /// phases together are spread evenly.
+    /// Each connection of a paced load starts at its phase and every T after it; the phases of all
+    /// threads together are spread evenly.
     #[test]
     fn paced_phases_are_spread_and_stay(
         every in 1_000_000u64..10 * SECOND,
@@ -224,7 +225,7 @@ proptest! {
                 phases.insert(own[0]);
             }
         }
-        // Of all threads, each connection has its own place in the period.
+        // Each connection of all threads has its own place in the period.
         prop_assert_eq!(phases.len(), connections);
         let gap = every as f64 / connections as f64;
         for (i, phase) in phases.iter().enumerate() {
@@ -262,7 +263,7 @@ proptest! {
 }
 
 #[test]
-fn a_stop_of_the_thread_makes_starts_late_but_keeps_them() {
+fn starts_are_late_but_kept_when_the_thread_stalls() {
     let mut schedule = Schedule::new(open(1000, Distribution::Uniform), part(10));
     let millisecond = SECOND / 1000;
     // Every millisecond, but for the fourth second.
@@ -281,7 +282,7 @@ fn a_stop_of_the_thread_makes_starts_late_but_keeps_them() {
 fn connections_of_an_open_loop_take_turns_and_arrivals_wait_for_them() {
     let mut schedule = Schedule::new(open(1000, Distribution::Uniform), part(3));
     let millisecond = SECOND / 1000;
-    assert_eq!(schedule.wake_at(), None, "nobody is there to begin anything");
+    assert_eq!(schedule.wake_at(), None, "no slot is free");
     assert_eq!(schedule.freed(2, 0), Some(0));
     for slot in [0, 1] {
         assert_eq!(schedule.freed(slot, 0), None);
@@ -325,14 +326,14 @@ fn a_connection_that_opens_in_the_warm_up_has_nothing_to_catch_up_with() {
     assert_eq!(schedule.freed(0, 730), None);
     assert_eq!(schedule.next(799), None);
     assert_eq!(schedule.next(800), Some(Due { slot: 0, intended: 800 }));
-    // One that opens in the window has to do what the window asks for.
+    // A connection that opens in the window has to catch up with the window's ticks.
     assert_eq!(schedule.freed(1, 1210), Some(1050));
     assert_eq!(schedule.freed(1, 1211), Some(1150));
     assert_eq!(schedule.freed(1, 1212), None);
 }
 
 #[test]
-fn users_think_and_do_not_go_in_step() {
+fn users_think_and_do_not_start_in_step() {
     let think = Arrival::Closed { think: Nanos(1000) };
     let mut schedule = Schedule::new(think, part(4));
     for slot in 0..4 {
@@ -359,10 +360,10 @@ fn without_think_time_a_free_slot_begins_at_once() {
 }
 
 proptest! {
-    /// As a load grows and shrinks, each thread's starts stay in order and within the load, and all
-    /// together bring what the hold and one ramp bring at the full rate.
+    /// In a load with ramps, each thread's starts are in order and within the load, and their
+    /// number is that of the hold and one ramp at the full rate.
     #[test]
-    fn an_open_loop_with_a_ramp_brings_what_its_area_is(
+    fn an_open_loop_with_ramps_has_as_many_starts_as_its_area(
         rate in 100u64..5_000,
         distribution in distribution(),
         length in 0u64..5 * SECOND,

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{Close, ErrorKind, Operation, Plan, Stop};
+use load::{Close, ErrorKind, Job, Operation, Plan};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
 use crate::{assert_fails, http, https, kinds, run};
 
-/// What servers saw of their connections' ends.
+/// How the server's connections ended.
 #[derive(Default)]
 struct Seen {
     ends: AtomicU64,
@@ -32,13 +32,13 @@ impl Seen {
         Ok(())
     }
 
-    /// Waits until so many connections have ended, and says how many did so by FIN and by RST.
-    fn told(&self, connections: u64) -> (u64, u64) {
+    /// Waits until this many connections have ended; returns how many did so by FIN and by RST.
+    fn counts(&self, connections: u64) -> (u64, u64) {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let told = (self.ends.load(SeqCst), self.resets.load(SeqCst));
-            if told.0 + told.1 >= connections || Instant::now() > deadline {
-                return told;
+            let counts = (self.ends.load(SeqCst), self.resets.load(SeqCst));
+            if counts.0 + counts.1 >= connections || Instant::now() > deadline {
+                return counts;
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -62,17 +62,17 @@ struct Ended {
 impl Ended {
     /// All connections of three operations end by FIN, or all by RST.
     #[track_caller]
-    fn assert_all_end(&self, plan: Plan, close: Close) {
+    fn assert_all_end(&self, job: Job, close: Close) {
         let before = self.server.connections();
-        let told = self.seen.told(before);
-        let outcome = run(Plan { close, ..plan });
+        let earlier = self.seen.counts(before);
+        let outcome = run(Job { plan: Plan { close, ..job.plan }, ..job });
         assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{close}");
         let connections = self.server.connections();
         assert!(connections - before >= 3);
-        let (ends, resets) = self.seen.told(connections);
-        let (ends, resets) = (ends - told.0, resets - told.1);
+        let (ends, resets) = self.seen.counts(connections);
+        let (ends, resets) = (ends - earlier.0, resets - earlier.1);
         match close {
-            // A connection that was begun and not finished when the load ended may end anyhow.
+            // A connection that was unfinished when the load ended may end either way.
             Close::Fin => assert!(ends >= 3 && resets <= 1, "{ends} ends, {resets} resets"),
             Close::Rst => assert!(resets >= 3 && ends == 0, "{ends} ends, {resets} resets"),
         }
@@ -88,13 +88,16 @@ fn handshakes_end_as_asked() {
         assert!(https.request().is_err());
         let last = https.close_notify()?;
         io::Write::write_all(https.stream(), &last)?;
-        // A reset may be there by now: close_notify is answer enough.
+        // A reset may have come by now: close_notify is enough of an answer.
         let _ = https.stream().shutdown(std::net::Shutdown::Write);
         seen.end(https.stream())
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = https(ended.server.address(), "/");
-        ended.assert_all_end(Plan { operation: Operation::Handshakes, ..plan }, close);
+        let job = https(ended.server.address(), "/");
+        ended.assert_all_end(
+            Job { plan: Plan { operation: Operation::Handshakes, ..job.plan }, ..job },
+            close,
+        );
     }
 }
 
@@ -107,9 +110,9 @@ fn a_handshake_that_the_server_does_not_answer_counts_with_neither() {
         crate::scripted_server::reset(&stream)
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = https(server.address(), "/");
-        let plan = Plan { operation: Operation::Handshakes, close, ..plan };
-        assert_fails(plan, ErrorKind::Reset);
+        let job = https(server.address(), "/");
+        let job = Job { plan: Plan { operation: Operation::Handshakes, close, ..job.plan }, ..job };
+        assert_fails(job, ErrorKind::Reset);
     }
 }
 
@@ -134,15 +137,16 @@ fn connections_of_one_request_end_as_asked() {
     let config = config();
     let secure = server(move |stream, seen| answer(&mut Secure::accept(stream, &config)?, seen));
     let plain = server(|stream, seen| answer(&mut Plain(stream), seen));
-    for (ended, plan) in [
+    for (ended, job) in [
         (&secure, https(secure.server.address(), "/")),
         (&plain, http(plain.server.address(), "/")),
     ] {
-        let plan = Plan { operation: Operation::OneRequestPerConnection, ..plan };
+        let job =
+            Job { plan: Plan { operation: Operation::OneRequestPerConnection, ..job.plan }, ..job };
         for close in [Close::Fin, Close::Rst] {
             ended.seen.requests.lock().unwrap().clear();
-            ended.assert_all_end(plan.clone(), close);
-            // Only a server that is waited for is asked to close.
+            ended.assert_all_end(job.clone(), close);
+            // The server is asked to close only where its close is awaited.
             let requests = ended.seen.requests.lock().unwrap();
             let asked = requests.iter().filter(|text| text.contains("Connection: close")).count();
             assert_eq!(asked, if close == Close::Fin { requests.len() } else { 0 });
@@ -151,7 +155,7 @@ fn connections_of_one_request_end_as_asked() {
 }
 
 #[test]
-fn bytes_behind_the_only_response_are_too_much_with_either() {
+fn bytes_after_the_only_response_are_too_much_with_either() {
     let plain = server(|stream, seen| {
         let mut http = Plain(stream);
         http.request()?;
@@ -159,14 +163,17 @@ fn bytes_behind_the_only_response_are_too_much_with_either() {
         seen.end(http.stream())
     });
     for close in [Close::Fin, Close::Rst] {
-        let plan = http(plain.server.address(), "/");
-        let plan = Plan { operation: Operation::OneRequestPerConnection, close, ..plan };
-        assert_fails(plan, ErrorKind::LongBody);
+        let job = http(plain.server.address(), "/");
+        let job = Job {
+            plan: Plan { operation: Operation::OneRequestPerConnection, close, ..job.plan },
+            ..job
+        };
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
-/// Sockets are given addresses in turn, so that two connections in a row which come from one address
-/// are of one socket.
+/// Sockets get addresses in turn, so two consecutive connections from one address have the same
+/// socket.
 #[test]
 fn a_socket_has_one_connection_after_another_where_both_sides_end() {
     let peers = Arc::new(Mutex::new(Vec::new()));
@@ -179,9 +186,10 @@ fn a_socket_has_one_connection_after_another_where_both_sides_end() {
     });
     for close in [Close::Fin, Close::Rst] {
         peers.lock().unwrap().clear();
-        let plan = http(plain.server.address(), "/");
+        let job = http(plain.server.address(), "/");
         let operation = Operation::OneRequestPerConnection;
-        let outcome = run(Plan { operation, close, stop: Stop::Operations(200), ..plan });
+        let outcome =
+            run(Job { operations: Some(200), plan: Plan { operation, close, ..job.plan }, ..job });
         assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]), "{close}");
         let peers = peers.lock().unwrap();
         let again = peers.windows(2).filter(|two| two[0].ip() == two[1].ip());

@@ -1,22 +1,22 @@
-//! Servers that answer before they are asked: with their Finished, in one write.
+//! Servers that answer before a request, in one write with their Finished.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use load::{ErrorKind, KeyExchangeMode, Operation, Plan, Stop};
+use load::{ErrorKind, Job, KeyExchangeMode, Operation};
 use openssl::ssl::{Ssl, SslContext, SslStream};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, ServerConnection};
-use tls::Suite;
+use tls::{OrPlain, Suite};
 
 use crate::scripted_server::{Server, config_of, legacy_acceptor, rsa, silence};
-use crate::{assert_fails, https, kinds, run, told};
+use crate::{assert_fails, https, kinds, run, summary};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly";
 
-/// A stream whose last bytes are held back until something is read again: what a server says in one
-/// flight goes out in one write.
+/// A stream that holds written bytes back until the next read, so that a flight goes out in one
+/// write.
 struct Flight {
     stream: TcpStream,
     held: Vec<u8>,
@@ -57,12 +57,12 @@ impl Write for Flight {
     }
 }
 
-/// The server's handshake ends with an answer to nothing, through rustls.
+/// A rustls server that sends an answer with the end of its handshake.
 fn through_rustls(config: &Arc<ServerConfig>, stream: TcpStream, late: usize) -> io::Result<()> {
     let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
     let mut flight = Flight::new(stream);
     connection.writer().write_all(ANSWER)?;
-    // In TLS 1.3 the server has its say before the client's Finished, in TLS 1.2 behind it.
+    // In TLS 1.3 the server sends its flight before the client's Finished, in TLS 1.2 after it.
     let is_over = |connection: &ServerConnection, flight: &Flight| {
         let has_spoken = !connection.wants_write() && !flight.held.is_empty();
         let version = connection.protocol_version();
@@ -90,9 +90,9 @@ fn through_openssl(context: &SslContext, stream: TcpStream, late: usize) -> io::
     Flight { stream: flight.stream.try_clone()?, held }.release(late)
 }
 
-/// A server and a client for every path through which a handshake can go; the last `late` bytes of
-/// the answer come behind the request.
-fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
+/// A server and a client for each kind of handshake; the last `late` bytes of the answer come after
+/// the request.
+fn paths(late: usize) -> Vec<(&'static str, Server, Job)> {
     let mut paths = Vec::new();
     for (name, version, key_exchange) in [
         ("own TLS 1.3", &TLS13, KeyExchangeMode::Fixed),
@@ -104,55 +104,55 @@ fn paths(late: usize) -> Vec<(&'static str, Server, Plan)> {
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
         let server = Server::start(move |stream| through_rustls(&config, stream, late));
-        let mut plan = https(server.address(), "/");
-        plan.tls.version = Some(match version.version {
+        let mut job = https(server.address(), "/");
+        job.plan.tls = Some(OrPlain::Tls(match version.version {
             rustls::ProtocolVersion::TLSv1_3 => tls::Version::Tls13,
             _ => tls::Version::Tls12,
-        });
-        plan.tls.key_exchange = Some(key_exchange);
-        paths.push((name, server, plan));
+        }));
+        job.plan.key_exchange = Some(key_exchange);
+        paths.push((name, server, job));
     }
     for (name, suite) in [("own static RSA", "AES128-SHA"), ("OpenSSL", "ECDHE-RSA-AES128-SHA")] {
         let suite = Suite::parse(suite).unwrap();
         let context = legacy_acceptor(rsa(), suite);
         let server = Server::start(move |stream| through_openssl(&context, stream, late));
-        let mut plan = https(server.address(), "/");
-        plan.tls.suite = Some(suite);
-        paths.push((name, server, plan));
+        let mut job = https(server.address(), "/");
+        job.plan.suite = Some(OrPlain::Tls(suite));
+        paths.push((name, server, job));
     }
     paths
 }
 
 #[test]
-fn an_answer_that_comes_before_its_request_is_no_success() {
+fn an_answer_before_its_request_fails() {
     for late in [0, 1, 30] {
-        for (name, _server, mut plan) in paths(late) {
+        for (name, _server, mut job) in paths(late) {
             for operation in [Operation::Requests, Operation::OneRequestPerConnection] {
-                plan.operation = operation;
-                let outcome = run(plan.clone());
+                job.plan.operation = operation;
+                let outcome = run(job.clone());
                 let expected = (0, vec![(ErrorKind::LongBody, 3)]);
                 let seen = (outcome.completed, kinds(&outcome));
-                assert_eq!(seen, expected, "{name} {operation} {late}: {}", told(&outcome));
+                assert_eq!(seen, expected, "{name} {operation} {late}: {}", summary(&outcome));
             }
         }
     }
 }
 
 #[test]
-fn a_handshake_with_an_answer_to_nothing_is_no_success() {
-    for (_, _server, mut plan) in paths(0) {
-        plan.operation = Operation::Handshakes;
-        assert_fails(plan, ErrorKind::LongBody);
+fn a_handshake_with_an_unrequested_answer_fails() {
+    for (_, _server, mut job) in paths(0) {
+        job.plan.operation = Operation::Handshakes;
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
 #[test]
 fn connections_that_are_opened_ahead_fail_too() {
-    for (name, _server, mut plan) in paths(0) {
-        plan.arrival = "closed, think 1ms".parse().unwrap();
-        plan.stop = Stop::Operations(3);
-        let outcome = run(plan);
-        assert_eq!(outcome.completed, 0, "{name}: {}", told(&outcome));
+    for (name, _server, mut job) in paths(0) {
+        job.plan.arrival = "closed, think 1ms".parse().unwrap();
+        job.operations = Some(3);
+        let outcome = run(job);
+        assert_eq!(outcome.completed, 0, "{name}: {}", summary(&outcome));
         assert_eq!(outcome.failures.count(ErrorKind::LongBody), outcome.failures.total());
     }
 }

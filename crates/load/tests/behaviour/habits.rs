@@ -1,18 +1,18 @@
 //! Servers whose responses have been alike for a while, so that little of them is read, and then
-//! are not what they should be.
+//! are wrong.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Outcome, Plan, Stop};
-use tls::Suite;
+use load::{ErrorKind, Job, Outcome};
+use tls::{OrPlain, Suite};
 use units::Nanos;
 
 use crate::scripted_server::{Accept, Server, Session, finish, silence, stacks};
-use crate::{MILLISECOND, OBJECT, OBJECT_PATH, https, kinds, one_in, run, told};
+use crate::{MILLISECOND, OBJECT, OBJECT_PATH, https, kinds, one_in, run, summary};
 
-/// Honest responses before the one that is not: more than it takes to learn their form.
+/// Honest responses before the wrong one: more than it takes to learn their form.
 const HONEST: u64 = 20;
 
 const LOST: ErrorKind = ErrorKind::UnverifiableRecord;
@@ -22,7 +22,7 @@ fn text() -> Vec<u8> {
     [head.as_bytes(), &objects::slice(0)[..OBJECT as usize]].concat()
 }
 
-/// The response in full records, as nginx sends it: 0 to 15, and 16 with what the head displaced.
+/// The response in full records, as nginx sends it: 0 to 15, and 16 with the last bytes.
 fn records(session: &mut dyn Session) -> io::Result<Vec<Vec<u8>>> {
     let mut records = Vec::new();
     for piece in text().chunks(1 << 14) {
@@ -32,7 +32,7 @@ fn records(session: &mut dyn Session) -> io::Result<Vec<Vec<u8>>> {
     Ok(records)
 }
 
-/// A server that sends the object honestly so often, and then what `last` sends.
+/// A server that sends the object [`HONEST`] times, and then what `last` sends.
 fn server(
     accept: Accept,
     last: impl Fn(&mut dyn Session) -> io::Result<()> + Send + Sync + 'static,
@@ -51,14 +51,14 @@ fn server(
     })
 }
 
-fn plan(server: &Server, suite: Option<&'static Suite>) -> Plan {
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.tls.suite = suite;
-    plan.stop = Stop::Operations(HONEST + 1);
-    plan
+fn plan(server: &Server, suite: Option<&'static Suite>) -> Job {
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.suite = suite.map(OrPlain::Tls);
+    job.operations = Some(HONEST + 1);
+    job
 }
 
-/// What comes of a last response with this damage, over each stack.
+/// The results of a last response with this damage, over each stack.
 #[track_caller]
 fn assert_damage(edit: fn(&mut Vec<Vec<u8>>), kind: Option<ErrorKind>) {
     for (accept, suite) in stacks() {
@@ -70,26 +70,26 @@ fn assert_damage(edit: fn(&mut Vec<Vec<u8>>), kind: Option<ErrorKind>) {
         });
         assert_last(&run(plan(&server, suite)), kind);
         let mut whole = plan(&server, suite);
-        (whole.stop, whole.verify) = (Stop::Operations(1), one_in(1));
+        (whole.operations, whole.plan.verify) = (Some(1), Some(one_in(1)));
         let outcome = run(whole);
-        assert_eq!(outcome.completed, 0, "opened whole, {suite:?}: {}", told(&outcome));
+        assert_eq!(outcome.completed, 0, "opened whole, {suite:?}: {}", summary(&outcome));
     }
 }
 
-/// All responses but the last counted, and that one as said.
+/// Checks that all responses but the last counted, and that the last has the expected result.
 #[track_caller]
 fn assert_last(outcome: &Outcome, kind: Option<ErrorKind>) {
     let (completed, failed) = match kind {
         None => (HONEST + 1, vec![]),
         Some(kind) => (HONEST, vec![(kind, 1)]),
     };
-    assert_eq!((outcome.completed, kinds(outcome)), (completed, failed), "{}", told(outcome));
-    assert_eq!(outcome.bytes.body, completed * OBJECT, "{}", told(outcome));
+    assert_eq!((outcome.completed, kinds(outcome)), (completed, failed), "{}", summary(outcome));
+    assert_eq!(outcome.bytes.body, completed * OBJECT, "{}", summary(outcome));
 }
 
 #[test]
 fn a_corrupted_head() {
-    // The status line, wherever the suite has its IV.
+    // The status line, before which the suite may have an IV.
     assert_damage(|records| (0..40).for_each(|at| records[0][5 + at] ^= 1), Some(LOST));
 }
 
@@ -112,7 +112,7 @@ fn a_record_repeated() {
 
 #[test]
 fn a_middle_record_missing() {
-    // The walk waits for what is missing, and the end of the stream comes.
+    // The walk waits for the missing record until the end of the stream.
     assert_damage(|records| drop(records.remove(7)), Some(ErrorKind::ShortBody));
 }
 
@@ -121,9 +121,9 @@ fn the_first_record_missing() {
     assert_damage(|records| drop(records.remove(0)), Some(LOST));
 }
 
-/// What a walk takes for right by design; opened whole, it is seen.
+/// A walk accepts this by design; opened whole, it is noticed.
 #[test]
-fn damage_behind_the_head_that_a_walk_does_not_see() {
+fn damage_after_the_head_that_a_walk_does_not_notice() {
     assert_damage(|records| records[0][5000] ^= 1, None);
     assert_damage(|records| records[7][5000] ^= 1, None);
     assert_damage(|records| records.swap(5, 6), None);
@@ -150,10 +150,11 @@ fn a_missing_record_and_silence() {
             session.stream().write_all(&records.concat())?;
             silence(session.stream())
         });
-        let plan = Plan { timeout: Nanos(700 * MILLISECOND), ..plan(&server, suite) };
-        let outcome = run(plan);
+        let mut job = plan(&server, suite);
+        job.plan.timeout = Nanos(700 * MILLISECOND);
+        let outcome = run(job);
         assert_last(&outcome, Some(ErrorKind::Stall));
-        assert!(outcome.bytes.unproven > 0, "{}", told(&outcome));
+        assert!(outcome.bytes.unproven > 0, "{}", summary(&outcome));
     }
 }
 
@@ -172,14 +173,14 @@ fn a_pause_within_the_object() {
     }
 }
 
-/// Where a response is awaited whole, nothing is told of its first byte.
+/// Where a response is awaited whole, its first byte is not timed.
 #[test]
-fn of_responses_that_are_awaited_whole_one_in_eight_tells_its_first_byte() {
+fn one_in_sixteen_responses_awaited_whole_times_its_first_byte() {
     let (accept, suite) = stacks().into_iter().next().unwrap();
     let server = server(accept, |session| finish(session.stream()));
-    let outcome = run(Plan { stop: Stop::Operations(HONEST), ..plan(&server, suite) });
-    assert_eq!((outcome.completed, kinds(&outcome)), (HONEST, vec![]), "{}", told(&outcome));
-    // The 16 from which the form is learned, and the first of the 4 behind them.
+    let outcome = run(Job { operations: Some(HONEST), ..plan(&server, suite) });
+    assert_eq!((outcome.completed, kinds(&outcome)), (HONEST, vec![]), "{}", summary(&outcome));
+    // The 16 from which the form is learned, and the first of the 4 after them.
     assert_eq!(outcome.latencies.first_byte.len(), 17);
     assert_eq!(outcome.latencies.whole.len(), HONEST);
 }

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::{ErrorKind, KeyExchangeMode, Operation, Plan, TlsPlan, Trust};
+use load::{ErrorKind, Job, KeyExchangeMode, Operation, Plan, Trust};
 use rustls::version::{TLS12, TLS13};
-use tls::{Group, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
@@ -18,9 +18,9 @@ use crate::{MILLISECOND, assert_completes, assert_fails, https, kinds, one_in, r
 /// Both client libraries: rustls, and OpenSSL for a CBC suite.
 const SUITES: [&str; 2] = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA"];
 
-fn with_suite(plan: Plan, suite: &str) -> Plan {
-    let suite = Some(Suite::parse(suite).unwrap());
-    Plan { tls: TlsPlan { suite, ..plan.tls }, ..plan }
+fn with_suite(job: Job, suite: &str) -> Job {
+    let suite = suite.parse().ok();
+    Job { plan: Plan { suite, ..job.plan }, ..job }
 }
 
 /// Answers a ClientHello with these bytes, then closes.
@@ -33,7 +33,7 @@ fn answering(bytes: impl Into<Vec<u8>>) -> Server {
     })
 }
 
-/// A ServerHello of TLS 1.2 in a record of its own.
+/// A ServerHello of TLS 1.2 in its own record.
 fn server_hello(suite: u16, session: &[u8], extensions: &[u8]) -> Vec<u8> {
     let body = [
         &[3, 3][..],
@@ -72,16 +72,16 @@ fn something_else_than_tls() {
 
 #[test]
 fn tls_against_its_rules_is_tls() {
-    // Longer than rustls takes.
+    // Longer than rustls accepts.
     for (version, asked) in [(&TLS13, Version::Tls13), (&TLS12, Version::Tls12)] {
         let config = long_chain(version, 200);
         let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
-        let mut plan = https(server.address(), "/");
-        plan.tls.version = Some(asked);
-        plan.tls.key_exchange = Some(KeyExchangeMode::Fresh);
-        assert_fails(plan, ErrorKind::Handshake);
+        let mut job = https(server.address(), "/");
+        job.plan.tls = Some(OrPlain::Tls(asked));
+        job.plan.key_exchange = Some(KeyExchangeMode::Fresh);
+        assert_fails(job, ErrorKind::Handshake);
     }
-    // Behind a record comes what is none, through rustls, OpenSSL and toll's own static RSA.
+    // After a record come bytes that are none, with rustls, OpenSSL and toll's own static RSA.
     for (suite, name) in [(0xc02f, SUITES[0]), (0xc013, SUITES[1]), (0x002f, "AES128-SHA")] {
         let hello = server_hello(suite, &[], &[0xff, 1, 0, 1, 0]);
         let server = answering([&hello[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"].concat());
@@ -142,24 +142,24 @@ fn encrypt_then_mac_unasked() {
 #[test]
 fn a_version_that_was_not_offered() {
     let server = answering(server_hello(0xc02f, &[], &[]));
-    let mut plan = https(server.address(), "/");
-    plan.tls.version = Some(Version::Tls13);
-    assert_fails(plan, ErrorKind::Handshake);
+    let mut job = https(server.address(), "/");
+    job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+    assert_fails(job, ErrorKind::Handshake);
 }
 
 #[test]
 fn a_server_that_lacks_what_is_asked() {
     let tls12 = Arc::new(config_of(rsa(), &[&TLS12]));
     let server = Server::start(move |stream| Secure::accept(stream, &tls12).map(drop));
-    let asks: [fn(&mut TlsPlan); 3] = [
-        |tls| tls.version = Some(Version::Tls13),
-        |tls| tls.suite = Some(Suite::parse("ECDHE-ECDSA-AES128-GCM-SHA256").unwrap()),
-        |tls| tls.suite = Some(Suite::parse("ECDHE-RSA-AES128-SHA").unwrap()),
+    let asks: [fn(&mut Plan); 3] = [
+        |plan| plan.tls = Some(OrPlain::Tls(Version::Tls13)),
+        |plan| plan.suite = "ECDHE-ECDSA-AES128-GCM-SHA256".parse().ok(),
+        |plan| plan.suite = "ECDHE-RSA-AES128-SHA".parse().ok(),
     ];
     for ask in asks {
-        let mut plan = https(server.address(), "/");
-        ask(&mut plan.tls);
-        assert_fails(plan, ErrorKind::Alert);
+        let mut job = https(server.address(), "/");
+        ask(&mut job.plan);
+        assert_fails(job, ErrorKind::Alert);
     }
 
     let mut config = config_of(ecdsa(), &[&TLS13]);
@@ -172,9 +172,9 @@ fn a_server_that_lacks_what_is_asked() {
         .with_cert_resolver(config.cert_resolver.clone());
     let config = Arc::new(config);
     let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
-    let mut plan = https(server.address(), "/");
-    plan.tls.group = Some(Group::Secp384r1);
-    assert_fails(plan, ErrorKind::Alert);
+    let mut job = https(server.address(), "/");
+    job.plan.group = Some(Group::Secp384r1);
+    assert_fails(job, ErrorKind::Alert);
 }
 
 #[test]
@@ -188,17 +188,17 @@ fn certificates_of_somebody_else() {
     for version in [&TLS13, &TLS12] {
         let config = Arc::new(config_of(ecdsa(), &[version]));
         let server = Server::start(move |stream| Secure::accept(stream, &config).map(drop));
-        let mut plan = https(server.address(), "/");
-        plan.tls.trust = trust.clone();
-        assert_fails(plan, ErrorKind::Authentication);
+        let mut job = https(server.address(), "/");
+        job.trust = trust.clone();
+        assert_fails(job, ErrorKind::Authentication);
     }
 
     for name in ["AES128-SHA", "ECDHE-RSA-AES128-SHA", "AES128-GCM-SHA256"] {
         let acceptor = legacy_acceptor(rsa(), Suite::parse(name).unwrap());
         let server = Server::start(move |stream| Legacy::accept(stream, &acceptor).map(drop));
-        let mut plan = with_suite(https(server.address(), "/"), name);
-        plan.tls.trust = trust.clone();
-        assert_fails(plan, ErrorKind::Authentication);
+        let mut job = with_suite(https(server.address(), "/"), name);
+        job.trust = trust.clone();
+        assert_fails(job, ErrorKind::Authentication);
     }
 }
 
@@ -211,15 +211,15 @@ fn signatures_over_something_else() {
             let _ = https.request();
             https.finish()
         });
-        let mut plan = https(server.address(), "/");
-        plan.operation = Operation::Handshakes;
-        plan.verify = one_in(1);
-        assert_fails(plan.clone(), ErrorKind::Authentication);
+        let mut job = https(server.address(), "/");
+        job.plan.operation = Operation::Handshakes;
+        job.plan.verify = Some(one_in(1));
+        assert_fails(job.clone(), ErrorKind::Authentication);
 
-        // What sampling does not see by design: of four, the first and the third are verified.
-        plan.verify = one_in(2);
-        plan.stop = load::Stop::Operations(4);
-        let outcome = run(plan);
+        // By design sampling misses some: of four, the first and the third are verified.
+        job.plan.verify = Some(one_in(2));
+        job.operations = Some(4);
+        let outcome = run(job);
         assert_eq!(kinds(&outcome), [(ErrorKind::Authentication, 2)]);
         assert_eq!((outcome.completed, outcome.verified.signatures), (2, 0));
         assert_eq!(outcome.verified.unauthentic, 2);
@@ -244,9 +244,9 @@ fn a_handshake_and_then_nothing() {
         let config = config();
         move |stream| silence(Secure::accept(stream, &config)?.stream())
     });
-    let mut plan = https(silent.address(), "/");
-    plan.timeout = Nanos(400 * MILLISECOND);
-    assert_fails(plan, ErrorKind::Stall);
+    let mut job = https(silent.address(), "/");
+    job.plan.timeout = Nanos(400 * MILLISECOND);
+    assert_fails(job, ErrorKind::Stall);
 }
 
 #[test]
@@ -259,22 +259,22 @@ fn a_close_that_is_not_answered() {
             Ok(())
         }
     });
-    let mut plan = https(server.address(), "/");
-    plan.operation = Operation::Handshakes;
-    plan.timeout = Nanos(400 * MILLISECOND);
-    assert_fails(plan, ErrorKind::Stall);
+    let mut job = https(server.address(), "/");
+    job.plan.operation = Operation::Handshakes;
+    job.plan.timeout = Nanos(400 * MILLISECOND);
+    assert_fails(job, ErrorKind::Stall);
 }
 
 #[test]
 fn a_close_without_close_notify_ends_a_handshake() {
-    // nginx closes so, with TLS 1.2 and 1.3.
+    // nginx closes like this, with TLS 1.2 and 1.3.
     for version in [&TLS13, &TLS12] {
         let config = Arc::new(config_of(ecdsa(), &[version]));
         let server =
             Server::start(move |stream| silence(Secure::accept(stream, &config)?.stream()));
-        let mut plan = https(server.address(), "/");
-        plan.operation = Operation::Handshakes;
-        assert_completes(plan, 0);
+        let mut job = https(server.address(), "/");
+        job.plan.operation = Operation::Handshakes;
+        assert_completes(job, 0);
     }
 }
 
@@ -283,8 +283,8 @@ fn a_server_that_never_reads_the_clients_finished() {
     for (version, expected) in [
         // The server's Finished is missing.
         (&TLS12, (0, vec![(ErrorKind::EarlyClose, 3)])),
-        // By design this counts: only the close tells that the server got the client's Finished,
-        // and this one closes as nginx does.
+        // By design this counts: only the close shows that the server received the client's
+        // Finished, and this server closes as nginx does.
         (&TLS13, (3, vec![])),
     ] {
         let config = Arc::new(config_of(ecdsa(), &[version]));
@@ -297,9 +297,9 @@ fn a_server_that_never_reads_the_clients_finished() {
             }
             finish(&mut stream)
         });
-        let mut plan = https(server.address(), "/");
-        plan.operation = Operation::Handshakes;
-        let outcome = run(plan);
+        let mut job = https(server.address(), "/");
+        job.plan.operation = Operation::Handshakes;
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), expected);
     }
 }

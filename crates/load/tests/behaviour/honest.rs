@@ -1,4 +1,4 @@
-//! Honest servers: every suite, group and kind of key exchange, and counts that are the server's.
+//! Honest servers: every suite, group and kind of key exchange, and counts that equal the server's.
 
 use std::io;
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use cpus::CpuList;
-use load::{KeyExchangeMode, Operation, Plan, Stop, Trust, probe};
+use load::{Job, KeyExchangeMode, Operation, Plan, Trust, probe};
 use rustls::version::{TLS12, TLS13};
-use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, SUITES, Suite, Version};
+use tls::{CertificateKey, Group, Identity, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 
 use crate::scripted_server::{
     Legacy, Plain, Secure, Server, Session, config, config_of, ecdsa, finish, legacy_acceptor, rsa,
     silence,
 };
-use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, told};
+use crate::{OBJECT, OBJECT_PATH, http, https, kinds, one_in, run, summary};
 
 /// Serves the object until the client closes, or asks for a close.
 fn serve(session: &mut dyn Session) -> io::Result<()> {
@@ -48,7 +48,7 @@ fn server_of(suite: &'static Suite) -> Server {
 }
 
 #[test]
-fn every_suite_is_walked_opened_and_told() {
+fn every_suite_is_walked_opened_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (identity, name) in [(rsa(), "rsa"), (ecdsa(), "ecdsa")] {
         let (file, key) = (folder.path().join(name), folder.path().join(format!("{name}.key")));
@@ -64,16 +64,16 @@ fn every_suite_is_walked_opened_and_told() {
             if suite.mac == Mac::Aead && encrypt_then_mac.is_some() {
                 continue;
             }
-            let mut plan = https(server.address(), OBJECT_PATH);
-            plan.tls.suite = Some(suite);
-            plan.tls.encrypt_then_mac = encrypt_then_mac;
-            plan.tls.trust = Trust::File(folder.path().join(name));
-            let outcome = run(plan);
+            let mut job = https(server.address(), OBJECT_PATH);
+            job.plan.suite = Some(OrPlain::Tls(suite));
+            job.plan.encrypt_then_mac = encrypt_then_mac;
+            job.trust = Trust::File(folder.path().join(name));
+            let outcome = run(job);
             assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{suite}");
             assert_eq!((outcome.verified.opened, outcome.verified.walked), (1, 2), "{suite}");
             assert_eq!(outcome.verified.compared, 1);
             assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * OBJECT, 0));
-            // One whole, and of the others the last record.
+            // One response whole, and the last record of the others.
             assert!((OBJECT..2 * OBJECT).contains(&outcome.bytes.opened), "{suite}");
             let [(negotiated, 1)] = outcome.negotiated[..] else {
                 panic!("{:?}", outcome.negotiated)
@@ -97,36 +97,32 @@ fn every_group_with_either_kind_of_key_exchange() {
         let groups = Group::ALL.into_iter();
         for group in groups.filter(|group| version == Version::Tls13 || !group.is_of_tls13_only()) {
             for mode in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
-                let mut plan = https(server.address(), OBJECT_PATH);
-                plan.tls.version = Some(version);
-                plan.tls.group = Some(group);
-                plan.tls.key_exchange = Some(mode);
-                plan.operation = Operation::OneRequestPerConnection;
-                let outcome = run(plan.clone());
+                let mut job = https(server.address(), OBJECT_PATH);
+                job.plan.tls = Some(OrPlain::Tls(version));
+                job.plan.group = Some(group);
+                job.plan.key_exchange = Some(mode);
+                job.plan.operation = Operation::OneRequestPerConnection;
+                let outcome = run(job.clone());
                 assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group} {mode}");
                 let [(negotiated, count)] = outcome.negotiated[..] else {
                     panic!("{:?}", outcome.negotiated)
                 };
                 assert_eq!((negotiated.version, negotiated.group), (version, Some(group)));
                 assert!(count >= 3);
-                assert_eq!(probe(&plan).unwrap(), Some(negotiated));
+                assert_eq!(probe(&job).unwrap(), Some(negotiated));
             }
         }
     }
 }
 
-/// A load on all CPUs that there are.
-fn wide(plan: Plan, operations: u64) -> Plan {
-    Plan {
-        cpus: CpuList::allowed().unwrap(),
-        connections: 6,
-        stop: Stop::Operations(operations),
-        ..plan
-    }
+/// A load on all CPUs of the machine.
+fn wide(job: Job, operations: u64) -> Job {
+    let plan = Plan { cpus: CpuList::allowed().unwrap(), connections: 6, ..job.plan };
+    Job { plan, operations: Some(operations), ..job }
 }
 
 #[test]
-fn handshakes_are_as_many_as_the_server_finished() {
+fn the_number_of_handshakes_is_the_servers() {
     let finished = Arc::new(AtomicU64::new(0));
     let server = Server::start({
         let (finished, config) = (finished.clone(), config());
@@ -137,10 +133,10 @@ fn handshakes_are_as_many_as_the_server_finished() {
             https.finish()
         }
     });
-    let mut plan = wide(https(server.address(), "/"), 100);
-    plan.operation = Operation::Handshakes;
-    plan.verify = one_in(1);
-    let outcome = run(plan);
+    let mut job = wide(https(server.address(), "/"), 100);
+    job.plan.operation = Operation::Handshakes;
+    job.plan.verify = Some(one_in(1));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (100, vec![]));
     assert!((100..=106).contains(&finished.load(SeqCst)), "{finished:?}");
     assert!((100..=106).contains(&outcome.verified.signatures));
@@ -161,11 +157,11 @@ fn requests_share_connections_or_have_their_own() {
         };
         let server =
             Server::start(count(|stream, requests| serve(&mut Counting(Plain(stream), requests))));
-        let mut plan = wide(http(server.address(), OBJECT_PATH), 40);
-        plan.operation = operation;
-        let outcome = run(plan);
+        let mut job = wide(http(server.address(), OBJECT_PATH), 40);
+        job.plan.operation = operation;
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{operation}");
-        // Under way at the end were at most six more.
+        // At most six more were under way at the end.
         assert!((40..=46).contains(&requests.load(SeqCst)), "{operation}: {requests:?}");
         assert!(server.connections() <= most_connections, "{operation}");
         assert!(operation == Operation::Requests || server.connections() >= 40);
@@ -204,7 +200,7 @@ fn the_number_of_operations_is_exact_on_all_cpus() {
         let outcome = run(wide(https(server.address(), OBJECT_PATH), operations));
         assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]));
         // Bodies under way at the end count as far as they are proven, so there may be more.
-        assert!(outcome.bytes.body >= operations * OBJECT, "{}", told(&outcome));
+        assert!(outcome.bytes.body >= operations * OBJECT, "{}", summary(&outcome));
         assert!(!outcome.interrupted);
     }
 }
@@ -221,7 +217,8 @@ fn a_server_that_closes_after_each_response_is_no_failure() {
     assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]));
     assert!((3..=4).contains(&server.connections()));
 
-    // Nor is one that announces a close and does not keep its word, once the response is there.
+    // Nor is it a failure if a server announces a close and does not close, once the response is
+    // there.
     let server = Server::start(|stream| {
         let mut http = Plain(stream);
         http.request()?;

@@ -1,5 +1,5 @@
-//! The load engine against servers of every behaviour, through its public calls: what is honest
-//! counts, what is not ends as its kind of error, and all of it ends.
+//! The load engine against good and bad servers, through its public functions: honest responses
+//! count, others fail with the right kind of error, and every load ends.
 
 mod closing;
 mod early;
@@ -22,13 +22,10 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{
-    Arrival, Close, Engine, ErrorKind, OneIn, Operation, Outcome, Plan, Receive, Stop, TlsPlan,
-    Trust, Url,
-};
+use load::{Engine, ErrorKind, Job, OneIn, Outcome, Plan, Url};
 use units::Nanos;
 
-/// No load of a test runs longer.
+/// The most time that a load of a test may take.
 const WATCHDOG: Duration = Duration::from_secs(20);
 
 const MILLISECOND: u64 = 1_000_000;
@@ -39,33 +36,30 @@ const OBJECT_PATH: &str = "/bytes/256KiB";
 
 /// Three operations over TLS on one connection; the first response is opened whole, the others are
 /// walked.
-fn https(address: SocketAddr, path: &str) -> Plan {
-    plan(Url::at(true, address, path), address)
+fn https(address: SocketAddr, path: &str) -> Job {
+    job(Url::at(true, address, path), address)
 }
 
 /// The same over plain HTTP.
-fn http(address: SocketAddr, path: &str) -> Plan {
-    plan(Url::at(false, address, path), address)
+fn http(address: SocketAddr, path: &str) -> Job {
+    job(Url::at(false, address, path), address)
 }
 
-fn plan(url: Url, address: SocketAddr) -> Plan {
-    Plan {
-        objects: None,
-        url,
-        address,
-        tls: TlsPlan { trust: Trust::Anyone, ..TlsPlan::any() },
-        operation: Operation::Requests,
-        arrival: Arrival::CLOSED,
+fn job(url: Url, address: SocketAddr) -> Job {
+    let plan = Plan {
         connections: 1,
         cpus: first_cpu(),
-        stop: Stop::Operations(3),
-        receive: Receive::Walk,
-        verify: one_in(1000),
+        verify: Some(one_in(1000)),
         timeout: Nanos(8000 * MILLISECOND),
-        ramp: Nanos(0),
-        close: Close::Fin,
-        seed: 0,
-    }
+        insecure: true,
+        ..Plan::default()
+    };
+    Job { operations: Some(3), ..Job::new(plan, url, address) }
+}
+
+/// Makes a load end after a time.
+fn lasts(job: &mut Job, warmup: Nanos, duration: Nanos) {
+    (job.operations, job.plan.warmup, job.plan.duration) = (None, Some(warmup), duration);
 }
 
 fn first_cpu() -> CpuList {
@@ -77,13 +71,13 @@ fn one_in(k: u32) -> OneIn {
 }
 
 /// Runs a load to its end, which must come.
-fn run(plan: Plan) -> Outcome {
-    let engine = Engine::start(plan).unwrap();
+fn run(job: Job) -> Outcome {
+    let engine = Engine::start(job).unwrap();
     let deadline = Instant::now() + WATCHDOG;
     while !engine.is_finished() {
         if Instant::now() > deadline {
             engine.stop();
-            panic!("no end after {WATCHDOG:?}: {}", told(&engine.join()));
+            panic!("no end after {WATCHDOG:?}: {}", summary(&engine.join()));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -96,7 +90,7 @@ fn kinds(outcome: &Outcome) -> Vec<(ErrorKind, u64)> {
 }
 
 /// The outcome without its histograms.
-fn told(outcome: &Outcome) -> String {
+fn summary(outcome: &Outcome) -> String {
     let Outcome { completed, in_flight, failures, bytes, negotiated, verified, .. } = outcome;
     format!(
         "{completed} completed, {in_flight} in flight, {failures:?} {bytes:?} {negotiated:?} {verified:?}"
@@ -105,16 +99,16 @@ fn told(outcome: &Outcome) -> String {
 
 /// All three operations of a plan fail in this way.
 #[track_caller]
-fn assert_fails(plan: Plan, kind: ErrorKind) {
-    let outcome = run(plan);
-    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(kind, 3)]), "{}", told(&outcome));
+fn assert_fails(job: Job, kind: ErrorKind) {
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(kind, 3)]), "{}", summary(&outcome));
     assert_eq!(outcome.bytes.body, 0, "bytes of failed operations were counted");
 }
 
 /// All three operations of a plan complete, with bodies of this length.
 #[track_caller]
-fn assert_completes(plan: Plan, body: u64) {
-    let outcome = run(plan);
-    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", told(&outcome));
+fn assert_completes(job: Job, body: u64) {
+    let outcome = run(job);
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
     assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (3 * body, 0));
 }

@@ -1,7 +1,8 @@
-//! Patterns of load: what is meant to start starts, waits or is told; and latencies are true.
+//! Patterns of load: each intended operation starts or is counted as waiting, and latencies are
+//! right.
 //!
-//! Counts that follow from the plan are compared exactly. Where the machine's speed has a part, the
-//! servers' delays are so long that only their effect can be meant.
+//! Counts that follow from the job are compared exactly. Where the machine's speed matters, the
+//! servers' delays are so long that no other effect reaches the limits.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use hdrhistogram::Histogram;
-use load::{ArrivalCounts, ErrorKind, Latencies, Operation, Outcome, Plan, Stop};
+use load::{ArrivalCounts, ErrorKind, Job, Latencies, Operation, Outcome, Plan};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, silence};
-use crate::{MILLISECOND, http, https, kinds, run, told};
+use crate::{MILLISECOND, http, https, kinds, lasts, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Answers every request, after the delay that `delay` says for it; requests are numbered over all
-/// connections, and over this one.
+/// Answers every request after its `delay`; requests are numbered over all connections, and over
+/// this one.
 fn answer(
     session: &mut dyn Session,
     all: &AtomicU64,
@@ -62,7 +63,7 @@ fn at_once(_: u64, _: u64) -> Duration {
     Duration::ZERO
 }
 
-/// A server that stops for a second, on all connections, with its `first`-th request.
+/// A server that stalls for a second, on all connections, at its `first`-th request.
 fn stopping(first: u64) -> impl Fn(u64, u64) -> Duration + Send + Sync + 'static {
     let end: Mutex<Option<Instant>> = Mutex::new(None);
     move |number, _| {
@@ -74,8 +75,19 @@ fn stopping(first: u64) -> impl Fn(u64, u64) -> Duration + Send + Sync + 'static
     }
 }
 
-fn with(plan: Plan, arrival: &str, connections: usize, stop: Stop) -> Plan {
-    Plan { arrival: arrival.parse().unwrap(), connections, stop, ..plan }
+/// When a load ends.
+enum Stop {
+    After { warmup: Nanos, duration: Nanos },
+    Operations(u64),
+}
+
+fn with(mut job: Job, arrival: &str, connections: usize, stop: Stop) -> Job {
+    (job.plan.arrival, job.plan.connections) = (arrival.parse().unwrap(), connections);
+    match stop {
+        Stop::Operations(count) => job.operations = Some(count),
+        Stop::After { warmup, duration } => lasts(&mut job, warmup, duration),
+    }
+    job
 }
 
 fn lasting(milliseconds: u64) -> Stop {
@@ -87,30 +99,31 @@ fn longer(latencies: &Histogram<u64>, milliseconds: u64) -> u64 {
     latencies.count_between(milliseconds * MILLISECOND, u64::MAX)
 }
 
-/// Each arrival is somewhere.
+/// Each arrival is counted once.
 #[track_caller]
 fn assert_adds_up(outcome: &Outcome) {
     let ArrivalCounts { intended, waiting, .. } = outcome.arrivals;
     let ended = outcome.completed + outcome.failures.total();
-    assert_eq!(intended, ended + outcome.in_flight + waiting, "{}", told(outcome));
+    assert_eq!(intended, ended + outcome.in_flight + waiting, "{}", summary(outcome));
 }
 
 #[test]
-fn a_stop_of_the_server_shows_in_the_latency_of_all_who_came_meanwhile() {
+fn a_stall_of_the_server_shows_in_the_latency_of_all_arrivals_meanwhile() {
     const CONNECTIONS: usize = 4;
     let all = AtomicU64::new(0);
     let (delay, config) = (stopping(200), config());
     let secure =
         Server::start(move |stream| answer(&mut Secure::accept(stream, &config)?, &all, &delay));
     let plain = answering(stopping(200));
-    for plan in [http(plain.address(), "/"), https(secure.address(), "/")] {
-        let plan = with(plan, "uniform 200/s", CONNECTIONS, Stop::Operations(800));
-        let outcome = run(plan);
+    for job in [http(plain.address(), "/"), https(secure.address(), "/")] {
+        let job = with(job, "uniform 200/s", CONNECTIONS, Stop::Operations(800));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (800, vec![]));
         let (whole, service) = (&outcome.latencies.whole, &outcome.latencies.service);
         assert_eq!((whole.len(), service.len()), (800, 800));
         // Of the 200 that were meant to start within that second, half had to wait for more than
-        // half of it. The server took long for those only that it had in hand.
+        // half of it. Only the requests that the server had already received have a long service
+        // time.
         let (waited, served) = (longer(whole, 500), longer(service, 500));
         assert!(waited >= 95, "{waited} of 800 took long");
         assert!(served >= 1 && served * 4 < waited, "{served} of {waited} were served long");
@@ -120,7 +133,7 @@ fn a_stop_of_the_server_shows_in_the_latency_of_all_who_came_meanwhile() {
 }
 
 #[test]
-fn a_closed_loop_asks_a_server_that_stops_less_often() {
+fn a_closed_loop_sends_fewer_requests_to_a_server_that_stalls() {
     let server = answering(stopping(200));
     let outcome = run(with(http(server.address(), "/"), "closed", 4, Stop::Operations(800)));
     assert_eq!((outcome.completed, kinds(&outcome)), (800, vec![]));
@@ -131,7 +144,7 @@ fn a_closed_loop_asks_a_server_that_stops_less_often() {
 }
 
 #[test]
-fn a_known_distribution_is_found_again() {
+fn a_known_latency_distribution_is_measured() {
     // One response in ten takes 300 ms, one in a hundred 900 ms.
     let delay = |number: u64, _| match (number % 100, number % 10) {
         (50, _) => Duration::from_millis(900),
@@ -152,7 +165,7 @@ fn a_known_distribution_is_found_again() {
         [&outcome.latencies.whole, &outcome.latencies.first_byte, &outcome.latencies.service]
     {
         let share = |milliseconds| longer(latencies, milliseconds) as f64 / done;
-        // 11 and 1 in a hundred; the last ones of the window are missing, which is a few.
+        // 11 and 1 in a hundred; the last few of the window are missing.
         assert!((0.08..0.2).contains(&share(299)), "{}", share(299));
         assert!((0.005..0.1).contains(&share(899)), "{}", share(899));
         assert!(latencies.value_at_quantile(0.5) < 299 * MILLISECOND);
@@ -160,17 +173,17 @@ fn a_known_distribution_is_found_again() {
 }
 
 #[test]
-fn arrivals_that_find_no_connection_wait_and_are_told() {
+fn arrivals_without_a_free_connection_are_counted_as_waiting() {
     let server = Server::start(|mut stream| silence(&mut stream));
     let outcome = run(with(http(server.address(), "/"), "uniform 100/s", 2, lasting(1000)));
     assert_eq!(outcome.arrivals.intended, 100);
     assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![]));
-    assert!(outcome.in_flight <= 2, "{}", told(&outcome));
+    assert!(outcome.in_flight <= 2, "{}", summary(&outcome));
     assert_adds_up(&outcome);
 }
 
 #[test]
-fn every_arrival_of_an_open_loop_is_somewhere() {
+fn every_arrival_of_an_open_loop_is_counted() {
     let server = answering(|_, _| Duration::from_millis(5));
     let config = config();
     let secure = Server::start(move |stream| {
@@ -180,13 +193,18 @@ fn every_arrival_of_an_open_loop_is_somewhere() {
         [Operation::Requests, Operation::Handshakes, Operation::OneRequestPerConnection]
     {
         for arrival in ["uniform 500/s", "poisson 500/s", "paced 20ms"] {
-            let plan = match operation {
+            let job = match operation {
                 Operation::Requests => http(server.address(), "/"),
                 _ => https(secure.address(), "/"),
             };
-            let plan = with(Plan { operation, ..plan }, arrival, 10, lasting(300));
-            let plan = Plan { cpus: CpuList::allowed().unwrap(), ..plan };
-            let outcome = run(plan);
+            let job = with(
+                Job { plan: Plan { operation, ..job.plan }, ..job },
+                arrival,
+                10,
+                lasting(300),
+            );
+            let job = Job { plan: Plan { cpus: CpuList::allowed().unwrap(), ..job.plan }, ..job };
+            let outcome = run(job);
             assert_adds_up(&outcome);
             match arrival {
                 "poisson 500/s" => assert!((100..200).contains(&outcome.arrivals.intended)),
@@ -200,12 +218,13 @@ fn every_arrival_of_an_open_loop_is_somewhere() {
 fn equal_seeds_make_equal_arrivals() {
     let server = answering(at_once);
     let intended = |seed| {
-        let plan = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
-        run(Plan { seed, ..plan }).arrivals.intended
+        let job = with(http(server.address(), "/"), "poisson 2000/s", 8, lasting(300));
+        run(Job { seed, ..job }).arrivals.intended
     };
     let first = intended(1);
     assert_eq!(intended(1), first);
-    // A Poisson count of 600 has a standard deviation of 25; these two seeds are not unlucky.
+    // A Poisson count of 600 has a standard deviation of 25; the counts of these two seeds are
+    // within the limits.
     assert_ne!(intended(2), first);
     assert!((450..750).contains(&first), "{first}");
 }
@@ -218,8 +237,8 @@ fn paced_connections_are_opened_once_and_each_asks_at_every_tick() {
     });
     let stop =
         Stop::After { warmup: Nanos(2000 * MILLISECOND), duration: Nanos(1000 * MILLISECOND) };
-    let plan = with(https(server.address(), "/"), "paced 250ms", 100, stop);
-    let outcome = run(Plan { cpus: CpuList::allowed().unwrap(), ..plan });
+    let job = with(https(server.address(), "/"), "paced 250ms", 100, stop);
+    let outcome = run(Job { plan: Plan { cpus: CpuList::allowed().unwrap(), ..job.plan }, ..job });
     assert_eq!(kinds(&outcome), []);
     // Four ticks of each lie in a window of four periods, wherever its phase is.
     assert_eq!(outcome.arrivals.intended, 400);
@@ -230,29 +249,29 @@ fn paced_connections_are_opened_once_and_each_asks_at_every_tick() {
 }
 
 #[test]
-fn a_late_response_misses_its_deadline_and_those_that_wait_behind_it() {
+fn a_late_response_and_those_waiting_for_it_miss_their_deadlines() {
     // On each connection the third response takes two and a half periods: the deadlines of the
     // third and of the fourth pass meanwhile.
     let delay = |_, own: u64| Duration::from_millis(if own == 2 { 1000 } else { 0 });
     let server = answering(delay);
-    let plan = with(http(server.address(), "/"), "paced 400ms", 10, Stop::Operations(80));
-    let outcome = run(plan);
+    let job = with(http(server.address(), "/"), "paced 400ms", 10, Stop::Operations(80));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (80, vec![]));
     let misses = outcome.arrivals.deadline_misses;
     assert!((20..=40).contains(&misses), "{misses}");
-    // Latency counts from the tick: the fourth waited for 600 ms and was served at once.
+    // Latency counts from the tick: the fourth waited for 600 ms and was then answered at once.
     let (whole, service) = (&outcome.latencies.whole, &outcome.latencies.service);
     assert!(longer(whole, 590) >= 20, "{}", longer(whole, 590));
     assert!((10..15).contains(&longer(service, 590)), "{}", longer(service, 590));
-    // The schedule is where it was: eight ticks of ten connections are not over in less.
+    // The ticks did not move: eight ticks of ten connections take at least this long.
     assert!(outcome.window >= Nanos(7 * 400 * MILLISECOND));
 }
 
-/// Where it would cost latencies that are to be exact, buffers that are full, or more wake-ups than it
-/// saves, each event is seen at once.
+/// Without pauses: where latencies must be exact, buffers would fill, or a pause would cost more
+/// wake-ups than it saves.
 #[test]
 fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
-    // Not all alike: those that began together would be answered together for ever.
+    // The delays differ; otherwise users that began together would stay in step.
     let slow = |number, _| Duration::from_millis(64 + number % 16);
     let server = answering(slow);
     let body = "a".repeat(65 << 10);
@@ -266,9 +285,9 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
         (&server, "paced 70ms", 64, false),
         (&long, "closed", 64, false),
     ] {
-        let plan = http(server.address(), "/");
-        let outcome = run(with(plan, arrival, connections, Stop::Operations(320)));
-        assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", told(&outcome));
+        let job = http(server.address(), "/");
+        let outcome = run(with(job, arrival, connections, Stop::Operations(320)));
+        assert_eq!((outcome.completed, kinds(&outcome)), (320, vec![]), "{}", summary(&outcome));
         let Latencies { coalescing: Nanos(pause), whole, .. } = &outcome.latencies;
         assert_eq!(*pause > 0, coalesces, "{arrival}, {connections}: {pause} ns");
         assert!(*pause <= whole.max() / 32 && *pause <= 2 * MILLISECOND, "{pause} ns");
@@ -278,8 +297,8 @@ fn a_closed_loop_of_many_quick_operations_lets_one_wake_up_serve_several() {
 #[test]
 fn users_think_before_they_ask_again() {
     let server = answering(at_once);
-    let plan = with(http(server.address(), "/"), "closed, think 30ms", 2, Stop::Operations(20));
-    let outcome = run(plan);
+    let job = with(http(server.address(), "/"), "closed, think 30ms", 2, Stop::Operations(20));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (20, vec![]));
     // Twenty operations of two users have nine pauses one after another.
     assert!(outcome.window >= Nanos(9 * 30 * MILLISECOND), "{}", outcome.window);
@@ -294,7 +313,7 @@ fn a_server_that_closes_idle_connections_is_no_failure() {
         http.send(OK)?;
         finish(&mut http.0)
     });
-    // The second request comes a second after the first, when the close has long been seen.
+    // The second request comes a second after the first, long after the close.
     for arrival in ["uniform 1/s", "paced 1s", "closed, think 1s"] {
         let before = server.connections();
         let outcome = run(with(http(server.address(), "/"), arrival, 1, Stop::Operations(2)));
@@ -304,7 +323,7 @@ fn a_server_that_closes_idle_connections_is_no_failure() {
 }
 
 #[test]
-fn what_comes_unasked_on_an_idle_connection_is_a_failure() {
+fn unrequested_bytes_on_an_idle_connection_are_a_failure() {
     let server = Server::start(|stream| {
         let mut http = Plain(stream);
         http.request()?;
@@ -313,9 +332,9 @@ fn what_comes_unasked_on_an_idle_connection_is_a_failure() {
         http.send(OK)?;
         silence(&mut http.0)
     });
-    // Half a second after the answer the connection is idle, and the next request far.
-    let plan = with(http(server.address(), "/"), "uniform 1/s", 1, lasting(900));
-    let outcome = run(plan);
+    // Half a second after the answer the connection is idle, and the next request is not due yet.
+    let job = with(http(server.address(), "/"), "uniform 1/s", 1, lasting(900));
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::LongBody, 1)]));
 }
 
@@ -334,8 +353,8 @@ fn a_window_ends_in_time_whatever_waits() {
     for arrival in ["uniform 100000/s", "poisson 100000/s", "paced 1ms", "closed, think 1ms"] {
         let address: SocketAddr = mute.address();
         // Over TLS no connection is even opened.
-        for plan in [http(address, "/"), https(address, "/")] {
-            let outcome = run(with(plan, arrival, 20, lasting(200)));
+        for job in [http(address, "/"), https(address, "/")] {
+            let outcome = run(with(job, arrival, 20, lasting(200)));
             assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![]));
             match arrival {
                 "closed, think 1ms" => assert_eq!(outcome.arrivals.waiting, 0),

@@ -1,16 +1,16 @@
-//! Loads that grow and shrink: who comes when, and what counts. Times are compared with earliest
-//! ones only, which hold on the slowest of machines.
+//! Loads with ramps: when connections begin and end, and what counts. Only the earliest possible
+//! times are checked, so the tests hold on the slowest of machines.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Operation, Outcome, Plan, Stop};
+use load::{Job, Operation, Outcome, Plan};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Server, Session};
-use crate::{MILLISECOND, http, kinds, run, told};
+use crate::{MILLISECOND, http, kinds, lasts, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -39,21 +39,20 @@ fn server() -> (Server, Arc<Mutex<Lives>>) {
     (server, lives)
 }
 
-fn ramped(server: &Server, arrival: &str, connections: usize) -> Plan {
-    Plan {
-        arrival: arrival.parse().unwrap(),
-        connections,
-        ramp: Nanos(800 * MILLISECOND),
-        stop: Stop::After { warmup: Nanos(50 * MILLISECOND), duration: Nanos(150 * MILLISECOND) },
-        ..http(server.address(), "/")
-    }
+fn ramped(server: &Server, arrival: &str, connections: usize) -> Job {
+    let mut job = http(server.address(), "/");
+    (job.plan.arrival, job.plan.connections) = (arrival.parse().unwrap(), connections);
+    job.plan.ramp = Nanos(800 * MILLISECOND);
+    lasts(&mut job, Nanos(50 * MILLISECOND), Nanos(150 * MILLISECOND));
+    job
 }
 
-/// Whatever was meant for the window is somewhere; what came before it may have ended in it too.
+/// Every operation meant for the window is counted once; some that started before it may have ended
+/// in it too.
 #[track_caller]
 fn assert_all_known(outcome: &Outcome) {
     let known = outcome.completed + outcome.failures.total() + outcome.in_flight;
-    assert!(outcome.arrivals.intended <= known + outcome.arrivals.waiting, "{}", told(outcome));
+    assert!(outcome.arrivals.intended <= known + outcome.arrivals.waiting, "{}", summary(outcome));
 }
 
 #[test]
@@ -90,9 +89,13 @@ fn only_the_window_counts_whatever_the_pattern() {
         for arrival in
             ["closed", "closed, think 5ms", "uniform 400/s", "poisson 400/s", "paced 50ms"]
         {
-            let plan = ramped(&server, arrival, 8);
-            let plan = Plan { operation, cpus: CpuList::allowed().unwrap(), ..plan };
-            let outcome = run(Plan { ramp: Nanos(100 * MILLISECOND), ..plan });
+            let job = ramped(&server, arrival, 8);
+            let job = Job {
+                plan: Plan { operation, cpus: CpuList::allowed().unwrap(), ..job.plan },
+                ..job
+            };
+            let outcome =
+                run(Job { plan: Plan { ramp: Nanos(100 * MILLISECOND), ..job.plan }, ..job });
             assert_eq!(outcome.window, Nanos(150 * MILLISECOND));
             match arrival {
                 "uniform 400/s" => assert!((59..=61).contains(&outcome.arrivals.intended)),
@@ -109,19 +112,19 @@ fn only_the_window_counts_whatever_the_pattern() {
 #[test]
 fn a_rate_grows_and_shrinks() {
     let (server, _) = server();
-    // All that is begun, counted or not, is half of what the full rate would bring in the ramps.
-    let plan = ramped(&server, "uniform 200/s", 4);
-    let stop = Stop::After { warmup: Nanos(0), duration: Nanos(400 * MILLISECOND) };
-    let outcome = run(Plan { stop, ..plan });
-    assert!((79..=81).contains(&outcome.arrivals.intended), "{}", told(&outcome));
+    // In the ramps, half as many operations begin, counted or not, as at the full rate.
+    let mut job = ramped(&server, "uniform 200/s", 4);
+    lasts(&mut job, Nanos(0), Nanos(400 * MILLISECOND));
+    let outcome = run(job);
+    assert!((79..=81).contains(&outcome.arrivals.intended), "{}", summary(&outcome));
     assert_all_known(&outcome);
 }
 
-/// Those that leave may be resting after a failure.
+/// Slots that leave may back off after a failure.
 #[test]
 fn a_load_shrinks_to_nothing_where_all_fails() {
     let server = Server::start(|_| Ok(()));
     let outcome = run(ramped(&server, "closed", 8));
-    assert!(outcome.failures.total() > 0 && outcome.completed == 0, "{}", told(&outcome));
+    assert!(outcome.failures.total() > 0 && outcome.completed == 0, "{}", summary(&outcome));
     assert_eq!(outcome.lost, [""; 0]);
 }

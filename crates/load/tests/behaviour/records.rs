@@ -1,12 +1,12 @@
-//! Servers whose records are not what they should be: the walk, and opening everything.
+//! Servers with wrong records: the walk, and opening everything.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, KeyExchangeMode, Plan, Receive, Stop};
-use tls::Version;
+use load::{ErrorKind, Job, KeyExchangeMode, Plan, Receive};
+use tls::{OrPlain, Version};
 use units::Nanos;
 
 use crate::scripted_server::{
@@ -14,8 +14,8 @@ use crate::scripted_server::{
     silence, stacks,
 };
 use crate::{
-    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, one_in, run,
-    told,
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, https, kinds, lasts, one_in,
+    run, summary,
 };
 
 fn head() -> String {
@@ -26,8 +26,8 @@ fn body() -> &'static [u8] {
     &objects::slice(0)[..OBJECT as usize]
 }
 
-/// Sends the object, honestly the first time and `edit`ed from then on: record 0 is the head, 1
-/// to 16 are the body. Behind an edited one it closes without a word, or says no more.
+/// Sends the object, honestly the first time and `edit`ed from then on: record 0 is the head, 1 to
+/// 16 are the body. After an edited one it closes without close_notify, or stays silent.
 fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
     let count = AtomicUsize::new(0);
     Server::start(move |stream| {
@@ -35,7 +35,7 @@ fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
         loop {
             session.request()?;
             let mut records = session.records(head().as_bytes())?;
-            // One after another: in one call, OpenSSL may choose other sizes.
+            // One call per record: in a single call, OpenSSL may choose other sizes.
             for piece in body().chunks(1 << 14) {
                 records.extend(session.records(piece)?);
             }
@@ -52,7 +52,7 @@ fn edited(accept: Accept, edit: fn(&mut Vec<Vec<u8>>), closes: bool) -> Server {
     })
 }
 
-/// How a walk takes the edit, behind an honest response, and how opening all takes it.
+/// The results of a walk, after an honest response, and of opening all.
 #[track_caller]
 fn assert_edit(
     edit: fn(&mut Vec<Vec<u8>>),
@@ -61,21 +61,25 @@ fn assert_edit(
     opened: ErrorKind,
 ) {
     for (accept, suite) in stacks() {
-        let outcome_of = |adjust: fn(&mut Plan)| {
+        let outcome_of = |adjust: fn(&mut Job)| {
             let server = edited(accept.clone(), edit, closes);
-            let mut plan = https(server.address(), OBJECT_PATH);
-            plan.tls.suite = suite;
-            adjust(&mut plan);
-            let outcome = run(plan);
+            let mut job = https(server.address(), OBJECT_PATH);
+            job.plan.suite = suite.map(OrPlain::Tls);
+            adjust(&mut job);
+            let outcome = run(job);
             assert_eq!(outcome.bytes.body, outcome.completed * OBJECT, "{suite:?}");
             (outcome.completed, kinds(&outcome))
         };
         let expected = walked.map_or((3, vec![]), |kind| (1, vec![(kind, 2)]));
         assert_eq!(outcome_of(|_| {}), expected, "walked, {suite:?}");
         let expected = (1, vec![(opened, 2)]);
-        let decrypt: fn(&mut Plan) = |plan| plan.receive = Receive::Decrypt;
+        let decrypt: fn(&mut Job) = |job| job.plan.receive = Some(Receive::Decrypt);
         assert_eq!(outcome_of(decrypt), expected, "decrypted, {suite:?}");
-        assert_eq!(outcome_of(|plan| plan.verify = one_in(1)), expected, "verified, {suite:?}");
+        assert_eq!(
+            outcome_of(|job| job.plan.verify = Some(one_in(1))),
+            expected,
+            "verified, {suite:?}"
+        );
     }
 }
 
@@ -103,7 +107,7 @@ fn a_middle_record_in_place_of_the_last() {
 
 #[test]
 fn a_middle_record_missing() {
-    // A walk waits for what is missing, and the end of the stream comes.
+    // A walk waits for the missing record until the end of the stream.
     let short = Some(ErrorKind::ShortBody);
     assert_edit(|records| drop(records.remove(7)), true, short, LOST);
 }
@@ -118,14 +122,14 @@ fn the_last_record_missing() {
 fn a_missing_record_and_silence() {
     let (accept, _) = stacks().into_iter().next().unwrap();
     let server = edited(accept, |records| drop(records.remove(7)), false);
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.timeout = Nanos(700 * MILLISECOND);
-    let outcome = run(plan);
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.timeout = Nanos(700 * MILLISECOND);
+    let outcome = run(job);
     assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(ErrorKind::Stall, 2)]));
     assert_eq!((outcome.bytes.body, outcome.bytes.unproven > 0), (OBJECT, true));
 }
 
-/// What a walk takes for right by design: `receive = decrypt` and `verify = 1/1` see it.
+/// What a walk accepts by design; `receive = decrypt` and `verify = 1/1` find it.
 mod unseen_by_a_walk {
     use super::*;
 
@@ -140,7 +144,7 @@ mod unseen_by_a_walk {
     }
 }
 
-/// A server of TLS 1.3 that answers every request by hand.
+/// A server of TLS 1.3 whose records are crafted by hand.
 pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'static) -> Server {
     let config = config();
     Server::start(move |stream| {
@@ -152,12 +156,12 @@ pub fn crafted(answer: impl Fn(&mut Craft) -> io::Result<()> + Send + Sync + 'st
     })
 }
 
-/// One response a connection, so that each can be crafted from the handshake's keys.
-pub fn one_request(server: &Server, path: &str, receive: Receive) -> Plan {
-    let mut plan = https(server.address(), path);
-    plan.operation = load::Operation::OneRequestPerConnection;
-    plan.receive = receive;
-    plan
+/// One response per connection, so that each can be crafted from the handshake's keys.
+pub fn one_request(server: &Server, path: &str, receive: Receive) -> Job {
+    let mut job = https(server.address(), path);
+    job.plan.operation = load::Operation::OneRequestPerConnection;
+    job.plan.receive = Some(receive);
+    job
 }
 
 pub const CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 262144\r\n\r\n";
@@ -199,9 +203,9 @@ fn tickets_before_the_response() {
         }
     });
     assert_completes(https(server.address(), OBJECT_PATH), OBJECT);
-    let mut plan = https(server.address(), "/");
-    plan.operation = load::Operation::Handshakes;
-    assert_completes(plan, 0);
+    let mut job = https(server.address(), "/");
+    job.plan.operation = load::Operation::Handshakes;
+    assert_completes(job, 0);
 }
 
 #[test]
@@ -214,9 +218,15 @@ fn padding_that_a_walk_cannot_see() {
         craft.send(ALERT, &[1, 0], 0)?;
         craft.stream.shutdown(std::net::Shutdown::Write)
     });
-    let walk = Plan { verify: one_in(1000), ..one_request(&server, OBJECT_PATH, Receive::Walk) };
+    let walk = Job {
+        plan: Plan {
+            verify: Some(one_in(1000)),
+            ..one_request(&server, OBJECT_PATH, Receive::Walk).plan
+        },
+        ..one_request(&server, OBJECT_PATH, Receive::Walk)
+    };
     let outcome = run(walk);
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_completes(one_request(&server, OBJECT_PATH, Receive::Decrypt), OBJECT);
 }
 
@@ -240,14 +250,15 @@ fn a_key_update_within_a_body() {
         }
     });
     let outcome = run(https(server.address(), OBJECT_PATH));
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
-    // What is decrypted is followed, by toll's own handshake and by rustls's.
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
+    // Where bodies are decrypted, KeyUpdates are followed, with toll's own handshake and with
+    // rustls's.
     for key_exchange in [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh] {
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.receive = Receive::Decrypt;
-        plan.tls.version = Some(Version::Tls13);
-        plan.tls.key_exchange = Some(key_exchange);
-        assert_completes(plan, OBJECT);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.receive = Some(Receive::Decrypt);
+        job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+        job.plan.key_exchange = Some(key_exchange);
+        assert_completes(job, OBJECT);
     }
 }
 
@@ -260,7 +271,7 @@ fn alerts_and_garbage_between_records() {
         (|craft| craft.stream.write_all(&[23, 3, 3, 0xff, 0xff, 0]), LOST),
         (|craft| craft.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"), LOST),
         (|craft| craft.send(99, b"what is this", 0), LOST),
-        // A KeyUpdate, and the old key behind it.
+        // A KeyUpdate, and the old key after it.
         (
             |craft| {
                 craft.send(HANDSHAKE, &[24, 0, 0, 1, 0], 0)?;
@@ -297,9 +308,9 @@ fn wrong_content_in_the_first_record() {
             session.send(&content)?;
             session.finish()
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.tls.suite = suite;
-        assert_fails(plan, ErrorKind::Content);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_fails(job, ErrorKind::Content);
     }
 }
 
@@ -318,13 +329,13 @@ fn wrong_content_in_each_record_but_the_first() {
             session.send(&content)?;
         }
     });
-    // Whether the content or the count of bytes is wrong, a walk cannot tell.
+    // A walk cannot know whether the content or the count of bytes is wrong.
     let outcome = run(https(server.address(), OBJECT_PATH));
-    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (1, vec![(LOST, 2)]), "{}", summary(&outcome));
     assert_eq!(outcome.verified.wrong, 0);
-    let mut plan = https(server.address(), OBJECT_PATH);
-    plan.verify = one_in(1);
-    let outcome = run(plan);
+    let mut job = https(server.address(), OBJECT_PATH);
+    job.plan.verify = Some(one_in(1));
+    let outcome = run(job);
     assert_eq!((kinds(&outcome), outcome.verified.wrong), (vec![(ErrorKind::Content, 3)], 3));
 }
 
@@ -346,14 +357,14 @@ fn one_byte_at_a_time() {
                 }
             }
         });
-        let mut plan = https(server.address(), "/bytes/1500B");
-        plan.tls.suite = suite;
-        assert_completes(plan, SIZE as u64);
+        let mut job = https(server.address(), "/bytes/1500B");
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_completes(job, SIZE as u64);
     }
 }
 
 #[test]
-fn a_trickle_is_neither_a_response_nor_a_stall() {
+fn a_trickle_neither_completes_nor_stalls() {
     for whole in [false, true] {
         let server = crafted(|craft| {
             craft.send(DATA, CLOSE.as_bytes(), 0)?;
@@ -363,27 +374,27 @@ fn a_trickle_is_neither_a_response_nor_a_stall() {
             }
             Ok(())
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.verify = one_in(if whole { 1 } else { 1000 });
-        plan.timeout = Nanos(500 * MILLISECOND);
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(1200 * MILLISECOND) };
-        let outcome = run(plan);
+        let mut job = https(server.address(), OBJECT_PATH);
+        job.plan.verify = Some(one_in(if whole { 1 } else { 1000 }));
+        job.plan.timeout = Nanos(500 * MILLISECOND);
+        lasts(&mut job, Nanos(0), Nanos(1200 * MILLISECOND));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
         assert_eq!(outcome.bytes.body, 0);
     }
 }
 
 #[test]
-fn records_without_end_and_without_content() {
+fn endless_empty_records() {
     for (kind, content) in [(DATA, &[][..]), (HANDSHAKE, &[4, 0, 0, 1, 9])] {
         let server = crafted(move |craft| {
             loop {
                 craft.send(kind, content, 0)?;
             }
         });
-        let mut plan = https(server.address(), OBJECT_PATH);
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(300 * MILLISECOND) };
-        let outcome = run(plan);
+        let mut job = https(server.address(), OBJECT_PATH);
+        lasts(&mut job, Nanos(0), Nanos(300 * MILLISECOND));
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome), outcome.in_flight), (0, vec![], 1));
     }
 }
@@ -407,11 +418,11 @@ fn a_pause_within_a_record_does_not_set_a_mark_that_is_never_reached() {
             }
         }
     });
-    let mut plan = https(server.address(), "/bytes/48KiB");
-    // Shorter than the time after which a mark is lowered. A busy machine may need longer than
-    // this for some, but a mark beyond what is to come would fail all.
-    plan.timeout = Nanos(150 * MILLISECOND);
-    plan.stop = Stop::Operations(20);
-    let outcome = run(plan);
-    assert!(outcome.completed >= 10, "{}", told(&outcome));
+    let mut job = https(server.address(), "/bytes/48KiB");
+    // Shorter than the time after which a mark is lowered. A busy machine may need longer for some
+    // responses, but a mark larger than what is to come would fail all of them.
+    job.plan.timeout = Nanos(150 * MILLISECOND);
+    job.operations = Some(20);
+    let outcome = run(job);
+    assert!(outcome.completed >= 10, "{}", summary(&outcome));
 }

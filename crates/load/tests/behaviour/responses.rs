@@ -1,4 +1,4 @@
-//! Servers whose responses are not what they should be, over plain HTTP and over TLS.
+//! Servers with wrong responses, over plain HTTP and over TLS.
 
 use std::io;
 use std::net::TcpStream;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use load::{ErrorKind, Operation, Plan, Stop};
+use load::{ErrorKind, Job, Operation};
 use units::Nanos;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config, finish, reset, silence};
 use crate::{
-    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, http, https, kinds, one_in,
-    run, told,
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_completes, assert_fails, http, https, kinds, lasts,
+    one_in, run, summary,
 };
 
 type Script = dyn Fn(&mut dyn Session) -> io::Result<()> + Send + Sync;
 
-/// The same script behind plain HTTP and behind TLS, each with a plan of this path.
+/// The same script over plain HTTP and over TLS, each with a job for this path.
 fn both(
     path: &str,
     script: impl Fn(&mut dyn Session) -> io::Result<()> + Send + Sync + 'static,
-) -> [(Server, Plan); 2] {
+) -> [(Server, Job); 2] {
     let script: Arc<Script> = Arc::new(script);
     let plain = Server::start({
         let script = script.clone();
@@ -34,7 +34,7 @@ fn both(
 }
 
 /// Answers every request with this text and keeps the connection.
-fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Job); 2] {
     let text = text.into();
     both(path, move |session| {
         loop {
@@ -45,7 +45,7 @@ fn keeping(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
 }
 
 /// Answers one request with this text, then announces its close and closes.
-fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
+fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Job); 2] {
     let text = text.into();
     both(path, move |session| {
         session.request()?;
@@ -55,16 +55,16 @@ fn closing(path: &str, text: impl Into<Vec<u8>>) -> [(Server, Plan); 2] {
 }
 
 #[track_caller]
-fn assert_both_fail(servers: [(Server, Plan); 2], kind: ErrorKind) {
-    for (_server, plan) in servers {
-        assert_fails(plan, kind);
+fn assert_both_fail(servers: [(Server, Job); 2], kind: ErrorKind) {
+    for (_server, job) in servers {
+        assert_fails(job, kind);
     }
 }
 
 #[track_caller]
-fn assert_both_complete(servers: [(Server, Plan); 2], body: u64) {
-    for (_server, plan) in servers {
-        assert_completes(plan, body);
+fn assert_both_complete(servers: [(Server, Job); 2], body: u64) {
+    for (_server, job) in servers {
+        assert_completes(job, body);
     }
 }
 
@@ -76,7 +76,7 @@ fn object(size: u64) -> &'static [u8] {
     &objects::slice(0)[..size as usize]
 }
 
-/// A response with this promise and this much of the stream behind it.
+/// A response that promises one length and has another.
 fn response(promised: u64, sent: u64) -> Vec<u8> {
     [head(promised).as_bytes(), object(sent)].concat()
 }
@@ -100,7 +100,7 @@ fn statuses_without_success() {
 }
 
 #[test]
-fn what_a_server_says_is_shown_in_one_short_line() {
+fn a_servers_text_is_shown_in_one_short_line() {
     let reason = format!("Not \x01 {}", "found ".repeat(20_000));
     for text in [
         format!("HTTP/1.1 404 {}\r\nContent-Length: 0\r\n\r\n", "lost ".repeat(10_000)),
@@ -128,7 +128,7 @@ fn bodies_of_every_framing() {
 }
 
 #[test]
-fn interim_responses_are_passed_over_and_others_are_no_success() {
+fn interim_responses_are_skipped_and_others_fail() {
     const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     let several = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
     assert_both_complete(keeping("/", format!("{several}{OK}")), 2);
@@ -140,7 +140,7 @@ fn interim_responses_are_passed_over_and_others_are_no_success() {
     ] {
         assert_both_fail(keeping("/", text), ErrorKind::Status);
     }
-    // Without an end, they are a head that is too long.
+    // Endless ones are a head that is too long.
     assert_both_fail(keeping("/", several.repeat(2000)), ErrorKind::Status);
 }
 
@@ -178,7 +178,7 @@ fn no_length_and_no_close_notify() {
         finish(session.stream())
     });
     assert_completes(plain, 15);
-    // Over TLS, anybody could have cut it.
+    // Over TLS, anyone could have cut it.
     assert_fails(secure, ErrorKind::ShortBody);
 }
 
@@ -200,25 +200,25 @@ fn objects_of_another_size() {
 
 #[test]
 fn bodies_longer_than_promised() {
-    // In one piece with the response it is seen at once.
+    // In one piece with the response it is noticed at once.
     assert_both_fail(keeping("/bytes/1000B", response(1000, 1001)), ErrorKind::LongBody);
     assert_both_fail(keeping("/", response(1000, 2000)), ErrorKind::LongBody);
-    // Behind a longer one it is found where the next response should begin, if not before; and
-    // whether a walk counted wrong, it cannot tell.
-    for (_server, mut plan) in keeping(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
-        plan.stop = load::Stop::Operations(6);
-        let outcome = run(plan);
+    // After a longer response it is found where the next one should begin, if not before. A walk
+    // cannot know whether its own count is wrong.
+    for (_server, mut job) in keeping(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        job.operations = Some(6);
+        let outcome = run(job);
         let kinds = [ErrorKind::LongBody, ErrorKind::Status, ErrorKind::UnverifiableRecord];
         let expected: u64 = kinds.iter().map(|kind| outcome.failures.count(*kind)).sum();
         let failed = outcome.failures.total();
-        assert!(failed >= 3 && expected == failed, "{}", told(&outcome));
+        assert!(failed >= 3 && expected == failed, "{}", summary(&outcome));
         assert_eq!(outcome.bytes.body, outcome.completed * OBJECT);
     }
-    // With one request a connection nothing may follow.
-    for (_server, mut plan) in closing(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
-        plan.operation = Operation::OneRequestPerConnection;
-        plan.verify = one_in(1);
-        assert_fails(plan, ErrorKind::LongBody);
+    // With one request per connection nothing may follow.
+    for (_server, mut job) in closing(OBJECT_PATH, response(OBJECT, OBJECT + 100)) {
+        job.plan.operation = Operation::OneRequestPerConnection;
+        job.plan.verify = Some(one_in(1));
+        assert_fails(job, ErrorKind::LongBody);
     }
 }
 
@@ -227,12 +227,12 @@ fn content_that_is_not_the_objects() {
     let mut text = response(OBJECT, OBJECT);
     text[100] ^= 1;
     assert_both_fail(keeping(OBJECT_PATH, text), ErrorKind::Content);
-    // Of a plain body only what is read is compared: every response with verify = 1/1.
+    // Only the bytes of a plain body that are read are compared: every response with verify = 1/1.
     let mut text = response(OBJECT, OBJECT);
     text[200_000] ^= 1;
-    for (_server, mut plan) in keeping(OBJECT_PATH, text) {
-        plan.verify = one_in(1);
-        assert_fails(plan, ErrorKind::Content);
+    for (_server, mut job) in keeping(OBJECT_PATH, text) {
+        job.plan.verify = Some(one_in(1));
+        assert_fails(job, ErrorKind::Content);
     }
 }
 
@@ -252,9 +252,9 @@ fn stalls_within_the_response() {
             session.send(&text)?;
             silence(session.stream())
         });
-        for (_server, mut plan) in servers {
-            plan.timeout = Nanos(250 * MILLISECOND);
-            assert_fails(plan, ErrorKind::Stall);
+        for (_server, mut job) in servers {
+            job.plan.timeout = Nanos(250 * MILLISECOND);
+            assert_fails(job, ErrorKind::Stall);
         }
     }
 }
@@ -282,10 +282,10 @@ fn what_was_right_before_a_failure_counts() {
             }
         }
     });
-    for (_server, mut plan) in servers {
-        plan.stop = load::Stop::Operations(5);
-        let outcome = run(plan);
-        // The counter is shared, so which of five fails differs between the two.
+    for (_server, mut job) in servers {
+        job.operations = Some(5);
+        let outcome = run(job);
+        // The counter is shared, so the failing one of five differs between the two.
         assert_eq!((outcome.completed, kinds(&outcome)), (4, vec![(ErrorKind::Status, 1)]));
         assert_eq!(outcome.bytes.body, 4 * OBJECT);
     }
@@ -307,20 +307,22 @@ fn pauses_do_not_hide_progress_behind_the_low_water_mark() {
             }
         }
     });
-    for (_server, mut plan) in servers {
-        // Longer than each pause, shorter than all: what is there must be taken in between.
-        plan.timeout = Nanos(1000 * MILLISECOND);
-        plan.stop = load::Stop::Operations(2);
-        let outcome = run(plan);
+    for (_server, mut job) in servers {
+        // The limit is longer than each pause and shorter than all of them, so bytes must be
+        // received in between.
+        job.plan.timeout = Nanos(1000 * MILLISECOND);
+        job.operations = Some(2);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (2, vec![]));
         assert_eq!(outcome.bytes.body, 2 * SIZE);
     }
 }
 
-/// Taken for the next request's answer, each second one would double the rate. Both go out in one
-/// write, so that the second is there when the first ends, however slow either side is.
+/// If the second response were taken for the next request's answer, it would double the rate. Both
+/// go out in one write, so that the second is there when the first ends, however slow either side
+/// is.
 #[test]
-fn answers_that_nobody_asked_for_are_found_and_counted_as_too_much() {
+fn unrequested_answers_fail_as_too_long() {
     const SIZE: u64 = 1 << 10;
     let servers = both("/bytes/1KiB", |session| {
         loop {
@@ -328,9 +330,9 @@ fn answers_that_nobody_asked_for_are_found_and_counted_as_too_much() {
             session.send(&response(SIZE, SIZE).repeat(2))?;
         }
     });
-    for (_server, mut plan) in servers {
-        plan.stop = Stop::Operations(20);
-        let outcome = run(plan);
+    for (_server, mut job) in servers {
+        job.operations = Some(20);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (0, vec![(ErrorKind::LongBody, 20)]));
     }
 }
@@ -342,12 +344,12 @@ fn a_response_counts_whose_server_has_not_closed_by_the_windows_end() {
         session.send(&response(OBJECT, OBJECT))?;
         silence(session.stream())
     });
-    for (_server, mut plan) in servers {
-        plan.operation = Operation::OneRequestPerConnection;
-        plan.connections = 4;
-        plan.stop = Stop::After { warmup: Nanos(0), duration: Nanos(600 * MILLISECOND) };
-        let outcome = run(plan);
-        assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", told(&outcome));
+    for (_server, mut job) in servers {
+        job.plan.operation = Operation::OneRequestPerConnection;
+        job.plan.connections = 4;
+        lasts(&mut job, Nanos(0), Nanos(600 * MILLISECOND));
+        let outcome = run(job);
+        assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", summary(&outcome));
         assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (4 * OBJECT, 0));
         assert_eq!(kinds(&outcome), []);
     }

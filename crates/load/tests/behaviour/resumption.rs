@@ -1,13 +1,13 @@
-//! Handshakes that resume sessions: as many as asked for, told apart from full ones.
+//! Handshakes that resume sessions: as many as asked for, counted apart from full ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use load::{Operation, Outcome, Plan, Stop};
+use load::{Job, Operation, Outcome, Plan};
 use rustls::HandshakeKind;
 use rustls::server::NoServerSessionStorage;
 use rustls::version::{TLS12, TLS13};
-use tls::{Group, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 
 use crate::scripted_server::{
     Gives, Legacy, Secure, Server, Session, config_of, ecdsa, resuming_acceptor, rsa,
@@ -35,20 +35,21 @@ fn server(is_resuming: bool) -> (Server, Arc<AtomicU64>) {
     (server, resumed)
 }
 
-fn plan(server: &Server, version: Version, operation: Operation, resumption: &str) -> Plan {
-    let mut plan = https(server.address(), "/");
-    plan.tls.version = Some(version);
-    plan.tls.resumption = resumption.parse().unwrap();
-    plan.operation = operation;
-    plan.verify = one_in(1);
-    plan.stop = Stop::Operations(40);
-    plan
+fn plan(server: &Server, version: Version, operation: Operation, resumption: &str) -> Job {
+    let mut job = https(server.address(), "/");
+    job.plan.tls = Some(OrPlain::Tls(version));
+    job.plan.resumption = resumption.parse().unwrap();
+    job.plan.operation = operation;
+    job.plan.verify = Some(one_in(1));
+    job.operations = Some(40);
+    job
 }
 
 /// Full and resumed handshakes.
-fn told(outcome: &Outcome) -> (u64, u64) {
+fn kinds_of_handshake(outcome: &Outcome) -> (u64, u64) {
     let count = |is_resumed: bool| {
-        let those = outcome.negotiated.iter().filter(|(told, _)| told.resumed == is_resumed);
+        let those =
+            outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed == is_resumed);
         those.map(|(_, count)| count).sum()
     };
     (count(false), count(true))
@@ -64,7 +65,7 @@ fn all_resume_but_the_first() {
             let before = resumed.load(SeqCst);
             let outcome = run(plan(&server, version, operation, "100%"));
             assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{version} {operation}");
-            let (full, again) = told(&outcome);
+            let (full, again) = kinds_of_handshake(&outcome);
             assert_eq!(full, 1, "{version} {operation}");
             // The connection after the last operation may have been begun.
             assert!((39..=40).contains(&again), "{again}");
@@ -84,20 +85,21 @@ fn the_share_that_is_asked_for_resumes() {
         for operation in OPERATIONS {
             let outcome = run(plan(&server, Version::Tls13, operation, resumption));
             assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-            let (_, again) = told(&outcome);
+            let (_, again) = kinds_of_handshake(&outcome);
             assert!(expected.contains(&again), "{again} of {resumption}");
         }
     }
 }
 
 #[test]
-fn many_connections_find_tickets_enough() {
+fn there_are_enough_tickets_for_many_connections() {
     let (server, _) = server(true);
-    let plan = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
-    let outcome = run(Plan { connections: 20, stop: Stop::Operations(200), ..plan });
+    let job = plan(&server, Version::Tls13, Operation::OneRequestPerConnection, "100%");
+    let outcome =
+        run(Job { operations: Some(200), plan: Plan { connections: 20, ..job.plan }, ..job });
     assert_eq!((outcome.completed, kinds(&outcome)), (200, vec![]));
-    // Those that are first on their slots have nothing to resume.
-    let (full, again) = told(&outcome);
+    // The first handshakes of the slots have nothing to resume.
+    let (full, again) = kinds_of_handshake(&outcome);
     assert!(full <= 20 && again >= 180, "{full} full, {again} resumed");
 }
 
@@ -105,28 +107,28 @@ fn many_connections_find_tickets_enough() {
 fn every_group_resumes() {
     let (server, _) = server(true);
     for group in Group::ALL {
-        let mut plan = plan(&server, Version::Tls13, Operation::Handshakes, "100%");
-        plan.tls.group = Some(group);
-        plan.stop = Stop::Operations(3);
-        let outcome = run(plan);
+        let mut job = plan(&server, Version::Tls13, Operation::Handshakes, "100%");
+        job.plan.group = Some(group);
+        job.operations = Some(3);
+        let outcome = run(job);
         assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{group}");
-        assert!(told(&outcome).1 >= 2, "{group}");
-        assert!(outcome.negotiated.iter().all(|(told, _)| told.group == Some(group)));
+        assert!(kinds_of_handshake(&outcome).1 >= 2, "{group}");
+        assert!(outcome.negotiated.iter().all(|(negotiated, _)| negotiated.group == Some(group)));
     }
 }
 
 #[test]
-fn a_server_that_resumes_nothing_is_told() {
+fn a_server_that_never_resumes_is_reported() {
     let (server, resumed) = server(false);
     for version in [Version::Tls12, Version::Tls13] {
         let outcome = run(plan(&server, version, Operation::OneRequestPerConnection, "100%"));
-        assert_eq!((outcome.completed, told(&outcome).1), (40, 0), "{version}");
+        assert_eq!((outcome.completed, kinds_of_handshake(&outcome).1), (40, 0), "{version}");
     }
     assert_eq!(resumed.load(SeqCst), 0);
 }
 
-/// A server of OpenSSL with one suite that gives this to resume by; it answers a request, if one
-/// comes, and closes. With how many handshakes it resumed.
+/// A server of OpenSSL with one suite and this means of resumption, and its count of resumed
+/// handshakes. It answers a request, if one comes, and closes.
 fn legacy(suite: &str, gives: Gives) -> (Server, Arc<AtomicU64>) {
     let acceptor = resuming_acceptor(rsa(), Suite::parse(suite).unwrap(), gives);
     let resumed = Arc::new(AtomicU64::new(0));
@@ -145,10 +147,10 @@ fn legacy(suite: &str, gives: Gives) -> (Server, Arc<AtomicU64>) {
 const LEGACY: [&str; 4] =
     ["AES128-SHA", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384"];
 
-fn legacy_plan(server: &Server, suite: &str, operation: Operation, resumption: &str) -> Plan {
-    let mut plan = plan(server, Version::Tls12, operation, resumption);
-    plan.tls.suite = Some(Suite::parse(suite).unwrap());
-    plan
+fn legacy_plan(server: &Server, suite: &str, operation: Operation, resumption: &str) -> Job {
+    let mut job = plan(server, Version::Tls12, operation, resumption);
+    job.plan.suite = Some(OrPlain::Tls(Suite::parse(suite).unwrap()));
+    job
 }
 
 #[test]
@@ -160,13 +162,14 @@ fn cbc_and_static_rsa_resume_by_ticket_and_by_session_id() {
                 let before = resumed.load(SeqCst);
                 let outcome = run(legacy_plan(&server, suite, operation, "100%"));
                 assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]), "{suite} {gives:?}");
-                let (full, again) = told(&outcome);
+                let (full, again) = kinds_of_handshake(&outcome);
                 assert!(full == 1 && (39..=40).contains(&again), "{suite} {gives:?} {again}");
                 assert!((39..=40).contains(&(resumed.load(SeqCst) - before)));
                 assert_eq!(outcome.latencies.connect_full().len(), 1);
-                // Who resumes makes no key exchange.
-                let mut again = outcome.negotiated.iter().filter(|(told, _)| told.resumed);
-                assert!(again.all(|(told, _)| told.group.is_none()));
+                // A resumed handshake has no key exchange.
+                let mut again =
+                    outcome.negotiated.iter().filter(|(negotiated, _)| negotiated.resumed);
+                assert!(again.all(|(negotiated, _)| negotiated.group.is_none()));
             }
         }
     }
@@ -178,24 +181,24 @@ fn with_openssl_too_the_share_that_is_asked_for_resumes() {
     for (resumption, expected) in [("0%", 0..=0), ("50%", 18..=21), ("70%", 26..=29)] {
         let outcome = run(legacy_plan(&server, "AES128-SHA", Operation::Handshakes, resumption));
         assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-        let (_, again) = told(&outcome);
+        let (_, again) = kinds_of_handshake(&outcome);
         assert!(expected.contains(&again), "{again} of {resumption}");
     }
 }
 
 #[test]
-fn a_server_of_openssl_that_resumes_nothing_is_told() {
+fn an_openssl_server_that_never_resumes_is_reported() {
     let (server, resumed) = legacy("AES128-SHA", Gives::Nothing);
     for operation in OPERATIONS {
         let outcome = run(legacy_plan(&server, "AES128-SHA", operation, "100%"));
-        assert_eq!((outcome.completed, told(&outcome).1), (40, 0));
+        assert_eq!((outcome.completed, kinds_of_handshake(&outcome).1), (40, 0));
     }
     assert_eq!(resumed.load(SeqCst), 0);
 }
 
-/// rustls's servers by one way each; [`server`] gives session identifiers.
+/// rustls's servers with one means of resumption each; [`server`] uses session identifiers.
 #[test]
-fn tls12_resumes_by_ticket_where_the_server_keeps_no_sessions() {
+fn tls12_resumes_by_ticket_without_a_session_cache() {
     let resumed = Arc::new(AtomicU64::new(0));
     let mut config = config_of(ecdsa(), &[&TLS12]);
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -210,7 +213,10 @@ fn tls12_resumes_by_ticket_where_the_server_keeps_no_sessions() {
     });
     let outcome = run(plan(&server, Version::Tls12, Operation::Handshakes, "100%"));
     assert_eq!((outcome.completed, kinds(&outcome)), (40, vec![]));
-    assert!((39..=40).contains(&told(&outcome).1) && (39..=40).contains(&resumed.load(SeqCst)));
+    assert!(
+        (39..=40).contains(&kinds_of_handshake(&outcome).1)
+            && (39..=40).contains(&resumed.load(SeqCst))
+    );
 }
 
 #[test]
@@ -223,7 +229,7 @@ fn kept_connections_take_tickets_too() {
             https.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
         }
     });
-    let mut plan = https(server.address(), "/");
-    plan.tls.resumption = "100%".parse().unwrap();
-    assert_completes(plan, 2);
+    let mut job = https(server.address(), "/");
+    job.plan.resumption = "100%".parse().unwrap();
+    assert_completes(job, 2);
 }

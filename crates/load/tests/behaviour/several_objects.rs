@@ -1,13 +1,14 @@
-//! Loads of several objects: each has its share, is compared with what it should be, and is counted.
+//! Loads of several objects: each gets its share of the requests, is compared with the right
+//! content, and is counted.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use load::{ErrorKind, Outcome, Plan, ProbeError, Receive, Stop, probe};
+use load::{ErrorKind, Job, Outcome, Plan, ProbeError, Receive, probe};
 use units::Bytes;
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config};
-use crate::{http, https, kinds, one_in, run, told};
+use crate::{http, https, kinds, one_in, run, summary};
 
 /// Which paths were asked for, in order.
 type Paths = Arc<Mutex<Vec<String>>>;
@@ -37,9 +38,9 @@ fn secure(of: fn(&str) -> &str) -> (Server, Paths) {
     (server, paths)
 }
 
-fn asking(plan: Plan, objects: &str, operations: u64, seed: u64) -> Plan {
+fn asking(job: Job, objects: &str, operations: u64, seed: u64) -> Job {
     let objects = Some(objects.parse().unwrap());
-    Plan { objects, stop: Stop::Operations(operations), seed, ..plan }
+    Job { objects, operations: Some(operations), seed, ..job }
 }
 
 fn honest(path: &str) -> &str {
@@ -49,22 +50,34 @@ fn honest(path: &str) -> &str {
 const MIX: &str = "1KiB 75%, 64KiB 25%";
 
 #[test]
-fn each_object_has_its_share_and_every_byte_of_it_is_compared() {
+fn each_object_has_its_share_and_all_its_bytes_are_compared() {
     let (server, paths) = secure(honest);
     for receive in [Receive::Walk, Receive::Decrypt] {
         paths.lock().unwrap().clear();
-        let plan = asking(https(server.address(), "/"), MIX, 400, 1);
-        let outcome = run(Plan { receive, verify: one_in(1), connections: 4, ..plan });
-        assert_eq!((outcome.completed, kinds(&outcome)), (400, vec![]), "{}", told(&outcome));
+        let job = asking(https(server.address(), "/"), MIX, 400, 1);
+        let outcome = run(Job {
+            plan: Plan {
+                receive: Some(receive),
+                verify: Some(one_in(1)),
+                connections: 4,
+                ..job.plan
+            },
+            ..job
+        });
+        assert_eq!((outcome.completed, kinds(&outcome)), (400, vec![]), "{}", summary(&outcome));
         let [small, large] = outcome.objects[..] else { panic!("{:?}", outcome.objects) };
         assert_eq!(small + large, 400);
         // Five standard deviations of a binomial count are 43.
         assert!((257..=343).contains(&small), "{small}");
         assert_eq!(outcome.verified.compared, 400);
-        // What was under way when the last operation ended may have brought bytes too.
+        // Operations under way when the last one ended may have received bytes too.
         let body = small * Bytes(1 << 10).0 + large * Bytes(64 << 10).0;
-        assert!((body..=body + 3 * (64 << 10)).contains(&outcome.bytes.body), "{}", told(&outcome));
-        // The server was asked for no less, and for no more than one more on each connection.
+        assert!(
+            (body..=body + 3 * (64 << 10)).contains(&outcome.bytes.body),
+            "{}",
+            summary(&outcome)
+        );
+        // The server saw at least as many requests, and at most one more per connection.
         let asked = paths.lock().unwrap();
         for (path, count) in [("/bytes/1KiB", small), ("/bytes/64KiB", large)] {
             let asked = asked.iter().filter(|asked| *asked == path).count() as u64;
@@ -89,13 +102,13 @@ fn equal_seeds_ask_alike() {
     assert_ne!(asked(2), first);
 }
 
-fn failed(of: fn(&str) -> &str, plan: impl Fn(&Server) -> Plan) -> Outcome {
+fn failed(of: fn(&str) -> &str, job: impl Fn(&Server) -> Job) -> Outcome {
     let (server, _) = secure(of);
-    run(plan(&server))
+    run(job(&server))
 }
 
 #[test]
-fn an_object_in_anothers_place_is_found_out() {
+fn an_object_in_anothers_place_is_noticed() {
     let swapped = |path: &str| match path {
         "/bytes/1KiB" => "/bytes/64KiB",
         _ => "/bytes/1KiB",
@@ -103,21 +116,21 @@ fn an_object_in_anothers_place_is_found_out() {
     let outcome = failed(swapped, |server| asking(https(server.address(), "/"), MIX, 40, 1));
     let kinds = kinds(&outcome);
     let all: u64 = kinds.iter().map(|(_, count)| count).sum();
-    assert_eq!((outcome.completed, all), (0, 40), "{}", told(&outcome));
+    assert_eq!((outcome.completed, all), (0, 40), "{}", summary(&outcome));
     assert!(kinds.iter().all(|(kind, _)| {
         matches!(kind, ErrorKind::LongBody | ErrorKind::ShortBody | ErrorKind::Content)
     }));
 }
 
 #[test]
-fn an_object_that_the_server_lacks_is_told_before_and_counted_as_failed() {
+fn a_missing_object_fails_the_probe_and_its_operations() {
     let mix = "1KiB 50%, /missing 50%";
     let (server, _) = secure(honest);
-    let plan = asking(https(server.address(), "/"), mix, 40, 1);
-    let Err(ProbeError::Failed { url, kind, .. }) = probe(&plan) else { panic!("it is not there") };
+    let job = asking(https(server.address(), "/"), mix, 40, 1);
+    let Err(ProbeError::Failed { url, kind, .. }) = probe(&job) else { panic!("it is not there") };
     assert!(url.ends_with("/missing"), "{url}");
     assert_eq!(kind, ErrorKind::Status);
-    let outcome = run(plan);
+    let outcome = run(job);
     assert_eq!(outcome.completed, outcome.objects[0]);
     assert_eq!(kinds(&outcome), [(ErrorKind::Status, 40 - outcome.completed)]);
     // Five standard deviations of a fair coin.

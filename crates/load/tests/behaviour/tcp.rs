@@ -2,16 +2,18 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use load::{ErrorKind, ProbeError, Stop, probe};
+use load::{ErrorKind, ProbeError, probe};
 use socket2::{Domain, Socket, Type};
 use units::Nanos;
 
 use crate::scripted_server::{
     Plain, Secure, Server, Session, config, finish, read_record, reset, silence,
 };
-use crate::{MILLISECOND, OBJECT, OBJECT_PATH, assert_fails, http, https, kinds, run, told};
+use crate::{
+    MILLISECOND, OBJECT, OBJECT_PATH, assert_fails, http, https, kinds, lasts, run, summary,
+};
 
-/// Shorter than any test waits, longer than an honest answer takes.
+/// Shorter than any test's limit, longer than an honest answer takes.
 const STALL: Nanos = Nanos(200 * MILLISECOND);
 
 #[test]
@@ -27,7 +29,7 @@ fn a_port_without_a_server_refuses() {
 
 #[test]
 fn an_address_without_a_way_to_it_is_unreachable() {
-    // The broadcast address of 127.0.0.0/8, to which the kernel connects nobody.
+    // The broadcast address of 127.0.0.0/8, to which the kernel makes no connection.
     let address = (Ipv4Addr::new(127, 255, 255, 255), 9).into();
     assert_fails(https(address, "/"), ErrorKind::Unreachable);
     assert_fails(http(address, "/"), ErrorKind::Unreachable);
@@ -48,20 +50,20 @@ fn a_full_backlog_times_out() {
             socket
         })
         .collect();
-    let mut plan = https(address.as_socket().unwrap(), "/");
-    plan.timeout = STALL;
-    assert_fails(plan, ErrorKind::ConnectTimeout);
+    let mut job = https(address.as_socket().unwrap(), "/");
+    job.plan.timeout = STALL;
+    assert_fails(job, ErrorKind::ConnectTimeout);
     drop(fill);
 }
 
 #[test]
 fn accepting_and_saying_nothing_stalls() {
     let server = Server::start(|mut stream| silence(&mut stream));
-    for mut plan in [https(server.address(), "/"), http(server.address(), "/")] {
-        plan.timeout = STALL;
-        let error = probe(&plan).unwrap_err().to_string();
+    for mut job in [https(server.address(), "/"), http(server.address(), "/")] {
+        job.plan.timeout = STALL;
+        let error = probe(&job).unwrap_err().to_string();
         assert!(error.contains("not the right port?"), "{error}");
-        assert_fails(plan, ErrorKind::Stall);
+        assert_fails(job, ErrorKind::Stall);
     }
 }
 
@@ -104,14 +106,14 @@ fn resets_within_a_response() {
 fn closing_before_an_answer() {
     // With the request unread the kernel may turn a close into a reset.
     let server = Server::start(|_| Ok(()));
-    for plan in [https(server.address(), "/"), http(server.address(), "/")] {
-        let outcome = run(plan);
+    for job in [https(server.address(), "/"), http(server.address(), "/")] {
+        let outcome = run(job);
         let is_either =
             |(kind, _): &(ErrorKind, u64)| matches!(kind, ErrorKind::EarlyClose | ErrorKind::Reset);
         assert!(
             outcome.completed == 0 && kinds(&outcome).iter().all(is_either),
             "{}",
-            told(&outcome)
+            summary(&outcome)
         );
     }
 
@@ -125,9 +127,9 @@ fn closing_before_an_answer() {
 #[test]
 fn a_window_of_time_ends_whatever_the_server_does() {
     let server = Server::start(|mut stream| silence(&mut stream));
-    let mut plan = https(server.address(), "/");
-    plan.connections = 20;
-    plan.stop = Stop::After { warmup: Nanos(20 * MILLISECOND), duration: Nanos(200 * MILLISECOND) };
-    let outcome = run(plan);
+    let mut job = https(server.address(), "/");
+    job.plan.connections = 20;
+    lasts(&mut job, Nanos(20 * MILLISECOND), Nanos(200 * MILLISECOND));
+    let outcome = run(job);
     assert_eq!((outcome.completed, outcome.failures.total(), outcome.in_flight), (0, 0, 20));
 }

@@ -1,5 +1,5 @@
-//! What wakes a client that has one request a connection, and what it sends, as the sockets of both
-//! sides tell: they are of one process here.
+//! What wakes a client with one request per connection, and what it sends. Both sides are in this
+//! process, so the test can read the options of both sockets.
 
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
@@ -8,25 +8,25 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use load::{ErrorKind, Operation, Plan, Stop};
+use load::{ErrorKind, Job, Operation, Plan};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use crate::scripted_server::{Plain, Secure, Server, Session, config_of, finish, rsa, silence};
-use crate::{assert_fails, http, https, kinds, run, told};
+use crate::{assert_fails, http, https, kinds, run, summary};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Responses from which a thread learns what tickets come before them.
+/// Responses from which a thread learns how many bytes of tickets come before them.
 const LEARNED_FROM: usize = 16;
 
 /// The mark at which nothing but the server's end wakes.
 const END: libc::c_int = 32 << 10;
 
-fn one_request(plan: Plan, operations: u64) -> Plan {
+fn one_request(job: Job, operations: u64) -> Job {
     let operation = Operation::OneRequestPerConnection;
-    Plan { operation, stop: Stop::Operations(operations), ..plan }
+    Job { operations: Some(operations), plan: Plan { operation, ..job.plan }, ..job }
 }
 
 /// An option of a socket, a plain structure of the kernel's.
@@ -74,8 +74,8 @@ fn await_sleep(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// A server whose first connections have two tickets before the response and whose others have none;
-/// the marks that the client had when the request came.
+/// A server that sends two tickets before the response on its first connections and none on the
+/// others; with the client's marks when the requests came.
 fn ticketing(with_tickets: usize) -> (Server, Arc<Mutex<Vec<libc::c_int>>>) {
     let [some, none] = [2, 0].map(|tickets| {
         let mut config = config_of(rsa(), &[&rustls::version::TLS13]);
@@ -102,7 +102,7 @@ fn ticketing(with_tickets: usize) -> (Server, Arc<Mutex<Vec<libc::c_int>>>) {
 fn a_client_that_knows_of_tickets_sleeps_through_them() {
     let (server, marks) = ticketing(usize::MAX);
     let outcome = run(one_request(https(server.address(), "/"), 2 * LEARNED_FROM as u64));
-    assert_eq!(kinds(&outcome), [], "{}", told(&outcome));
+    assert_eq!(kinds(&outcome), [], "{}", summary(&outcome));
     let marks = marks.lock().unwrap();
     let (before, after) = marks.split_at(LEARNED_FROM);
     assert!(before.iter().all(|mark| *mark == 1), "{marks:?}");
@@ -110,19 +110,19 @@ fn a_client_that_knows_of_tickets_sleeps_through_them() {
 }
 
 #[test]
-fn a_response_that_comes_without_the_tickets_counts_and_they_are_awaited_no_more() {
+fn a_response_without_the_tickets_counts_and_ends_the_wait_for_them() {
     let with_tickets = LEARNED_FROM + 4;
     let (server, marks) = ticketing(with_tickets);
     let operations = with_tickets as u64 + 4;
     let outcome = run(one_request(https(server.address(), "/"), operations));
-    assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (operations, vec![]), "{}", summary(&outcome));
     let marks = marks.lock().unwrap();
     assert!(marks[with_tickets] as usize > OK.len() + 100, "all came to the mark: {marks:?}");
     assert!(marks[with_tickets + 1..].iter().all(|mark| *mark == 1), "{marks:?}");
 }
 
 #[test]
-fn behind_the_only_response_the_end_alone_wakes_the_client() {
+fn after_the_only_response_just_the_end_wakes_the_client() {
     let server = Server::start(|stream| {
         let mut http = Plain(stream);
         http.request()?;
@@ -131,33 +131,33 @@ fn behind_the_only_response_the_end_alone_wakes_the_client() {
         finish(http.stream())
     });
     let outcome = run(one_request(http(server.address(), "/"), 3));
-    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", told(&outcome));
+    assert_eq!((outcome.completed, kinds(&outcome)), (3, vec![]), "{}", summary(&outcome));
 }
 
-/// It is looked for after a while, and at the latest when the server has had its time to close: that
+/// The client checks after a while, and at the latest when the server's time to close is over: that
 /// comes first where responses take long.
 #[test]
-fn what_comes_instead_of_the_end_is_seen_all_the_same() {
+fn bytes_instead_of_the_end_are_noticed() {
     for delay in [0, 600] {
         let server = Server::start(move |stream| {
             let mut http = Plain(stream);
             http.request()?;
             std::thread::sleep(Duration::from_millis(delay));
             http.send(OK)?;
-            // A client that sleeps no more, for the machine stood still, sees it all the same.
+            // If the machine stalled and the client is already awake, it notices all the same.
             let _ = await_sleep(http.stream(), Duration::from_millis(100));
             http.send(b"!")?;
             silence(http.stream())
         });
-        let plan = one_request(http(server.address(), "/"), 3);
-        assert_fails(Plan { connections: 3, ..plan }, ErrorKind::LongBody);
+        let job = one_request(http(server.address(), "/"), 3);
+        assert_fails(Job { plan: Plan { connections: 3, ..job.plan }, ..job }, ErrorKind::LongBody);
     }
 }
 
-/// Segments that have come when the client wakes: its own end, sent first, acknowledges them all. If
-/// they were read first, two would be acknowledged at once.
+/// Segments that arrived before the client wakes: its own FIN, sent first, acknowledges them all.
+/// If they were read first, two would be acknowledged separately.
 #[test]
-fn an_end_that_is_there_is_answered_before_what_came_with_it_is_read() {
+fn a_received_end_is_answered_before_the_bytes_with_it_are_read() {
     // SYN, ClientHello, Finished with the request, and the end.
     const FEWEST: u32 = 4;
     let segments = Arc::new(Mutex::new(Vec::new()));
@@ -182,11 +182,11 @@ fn an_end_that_is_there_is_answered_before_what_came_with_it_is_read() {
             Ok(())
         }
     });
-    // A server that takes its time is sent an acknowledgement meanwhile.
+    // The client acknowledges separately if the server is slow.
     let deadline = Instant::now() + LIMIT;
     while !segments.lock().unwrap().contains(&FEWEST) {
         let outcome = run(one_request(https(server.address(), "/"), 10));
-        assert_eq!(kinds(&outcome), [], "{}", told(&outcome));
+        assert_eq!(kinds(&outcome), [], "{}", summary(&outcome));
         assert!(Instant::now() < deadline, "{:?}", segments.lock().unwrap());
     }
     assert!(segments.lock().unwrap().iter().all(|segments| *segments >= FEWEST));

@@ -1,4 +1,4 @@
-//! Bytes that stop, trickle or are too many, in the middle of records, with every kind of records:
+//! Bytes that stop, trickle or are too many, in the middle of records, with every kind of record:
 //! TLS 1.3, AEAD and CBC of TLS 1.2; walked and opened whole.
 
 use std::io::{self, Write};
@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use load::{ErrorKind, Receive};
+use tls::OrPlain;
 
 use crate::records::{CLOSE, crafted, one_request};
 use crate::scripted_server::{Accept, DATA, Server, Session, finish, reset, stacks};
@@ -29,15 +30,15 @@ fn interrupted(accept: Accept, then: fn(&mut dyn Session) -> io::Result<()>) -> 
     })
 }
 
-/// All operations fail in this way with every kind of records, however they are received.
+/// All operations fail in this way with every kind of record, walked or opened whole.
 #[track_caller]
 fn assert_interrupted(then: fn(&mut dyn Session) -> io::Result<()>, kind: ErrorKind) {
     for (accept, suite) in stacks() {
         for receive in [Receive::Walk, Receive::Decrypt] {
             let server = interrupted(accept.clone(), then);
-            let mut plan = https(server.address(), OBJECT_PATH);
-            (plan.tls.suite, plan.receive) = (suite, receive);
-            assert_fails(plan, kind);
+            let mut job = https(server.address(), OBJECT_PATH);
+            (job.plan.suite, job.plan.receive) = (suite.map(OrPlain::Tls), Some(receive));
+            assert_fails(job, kind);
         }
     }
 }
@@ -126,8 +127,8 @@ fn a_slow_trickle_is_taken_to_its_end() {
                 }
             }
         });
-        let mut plan = https(server.address(), "/bytes/150B");
-        plan.tls.suite = suite;
-        assert_completes(plan, SIZE as u64);
+        let mut job = https(server.address(), "/bytes/150B");
+        job.plan.suite = suite.map(OrPlain::Tls);
+        assert_completes(job, SIZE as u64);
     }
 }

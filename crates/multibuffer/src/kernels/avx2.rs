@@ -1,9 +1,9 @@
 //! AVX2: vectors of 256 bits, without rotations and ternary logic.
 //!
-//! Three ports take such vectors, two of them shift. A rotation is two shifts and an or; rotations
-//! by whole bytes and shifts by one bit become shuffles and additions. As compiled, a block of 8 (4)
-//! messages, 512 bytes, has 1,457 vector instructions with SHA-1, 3,308 with SHA-256 and 4,044 with
-//! SHA-512, so it takes at least 0.95, 2.15 and 2.63 cycles a byte.
+//! Three ports execute such vectors, two of them shift. A rotation is two shifts and an or;
+//! rotations by whole bytes and shifts by one bit become shuffles and additions. As compiled, a
+//! block of 8 (4) messages, 512 bytes, has 1,457 vector instructions with SHA-1, 3,308 with SHA-256
+//! and 4,044 with SHA-512, so it takes at least 0.95, 2.15 and 2.63 cycles per byte.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -75,7 +75,7 @@ fn ch(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
 }
 
 /// In the next round `b` and `c` are this round's `a` and `b`, so one of the two inner
-/// exclusive-ors is there already: three instructions.
+/// exclusive-ors is already computed: three instructions.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn maj(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
@@ -87,18 +87,18 @@ fn maj(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
 #[inline]
 pub(super) fn anchor(a: __m256i) -> __m256i {
     if cfg!(miri) {
-        // Which knows no assembly.
+        // Miri does not support assembly.
         return a;
     }
     let anchored;
-    // SAFETY: there is no instruction.
+    // SAFETY: the assembly is empty.
     unsafe {
         asm!("/* {0} */", inout(ymm_reg) a => anchored, options(nostack, preserves_flags));
     }
     anchored
 }
 
-/// Takes the even and the odd words of each row apart.
+/// Separates the even and the odd words of each row.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn words_32(staged: &Staged<8>) -> [__m256i; 16] {

@@ -1,10 +1,10 @@
 //! AVX-512: vectors of 512 bits.
 //!
-//! Ternary logic makes Ch, Maj and Parity one instruction each. Two ports take such vectors; only
-//! one of them rotates, and only the other shuffles. So a block of 16 (8) messages, 1,024 bytes,
-//! takes at least half as many cycles as it has vector instructions:
+//! With ternary logic Ch, Maj and Parity are one instruction each. Two ports execute such vectors;
+//! only one of them rotates, and only the other shuffles. So a block of 16 (8) messages, 1,024
+//! bytes, takes at least half as many cycles as it has vector instructions:
 //!
-//! | | rounds | schedule | staged words | chaining value | sum | cycles a byte |
+//! | | rounds | schedule | staged words | chaining value | sum | cycles/byte |
 //! |---|---|---|---|---|---|---|
 //! | SHA-1 | 80 x 7 | 64 x 3 | 32 | 5 | 789 | 0.385 |
 //! | SHA-256 | 64 x 17 | 48 x 11 | 32 | 8 | 1,656 | 0.809 |
@@ -73,18 +73,18 @@ impl Simd<u64, 8> for Avx512 {
 #[inline]
 fn anchor(a: __m512i) -> __m512i {
     if cfg!(miri) {
-        // Which knows no assembly.
+        // Miri does not support assembly.
         return a;
     }
     let anchored;
-    // SAFETY: there is no instruction.
+    // SAFETY: the assembly is empty.
     unsafe {
         asm!("/* {0} */", inout(zmm_reg) a => anchored, options(nostack, preserves_flags));
     }
     anchored
 }
 
-/// Takes the even and the odd words of each row apart.
+/// Separates the even and the odd words of each row.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn words_32(staged: &Staged<16>) -> [__m512i; 16] {

@@ -1,6 +1,6 @@
 //! AVX-512VL: vectors of 256 bits as in AVX2, with rotations and ternary logic.
 //!
-//! Three ports take such vectors, two of them rotate.
+//! Three ports execute such vectors, two of them rotate.
 
 use std::arch::x86_64::*;
 

@@ -7,14 +7,14 @@ use crate::schedule::Kernel;
 use crate::staging::{Run, Staged};
 use crate::vector::Simd;
 
-/// Needs no instructions, so it proves nothing.
+/// It needs no special instructions, so it always exists.
 #[derive(Debug, Clone, Copy)]
 pub struct Portable(());
 
 impl Portable {
     pub(crate) const PROOF: Self = Self(());
 
-    /// Is always there.
+    /// Always available.
     #[allow(clippy::unnecessary_wraps, reason = "as the other backends' proofs")]
     pub(crate) fn detect() -> Option<Self> {
         Some(Self::PROOF)

@@ -1,4 +1,4 @@
-//! The SHA extensions: four rounds of SHA-1 or two of SHA-256 an instruction.
+//! The SHA extensions: four rounds of SHA-1 or two of SHA-256 per instruction.
 //!
 //! One message cannot use them fully, because each such instruction waits several cycles for the
 //! one before. Two messages, interleaved, fill the gaps.
@@ -56,7 +56,7 @@ impl Kernel<Sha256, 2> for ShaNi {
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 fn sha1(state: &mut State<u32, 2>, runs: &[Run<'_, Sha1, 2>]) {
-    // The first word is the highest, in the block's words too.
+    // The first word is the highest, also in the block's words.
     let swap = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
     let mut abcd = [words(state, [0, 1, 2, 3], 0), words(state, [0, 1, 2, 3], 1)];
     let mut e = [0, 1].map(|lane| _mm_set_epi32(state[4][lane].cast_signed(), 0, 0, 0));
@@ -168,7 +168,7 @@ fn sha256_known(state: &mut State<u32, 2>, known: &KnownWords<u32>) {
     }
 }
 
-/// Four rounds with those words of the message schedule, their constants added.
+/// Four rounds with these words of the message schedule, their constants added.
 #[target_feature(enable = "sha")]
 #[inline]
 fn rounds_sha256(abef: &mut __m128i, cdgh: &mut __m128i, kw: __m128i) {
@@ -176,7 +176,7 @@ fn rounds_sha256(abef: &mut __m128i, cdgh: &mut __m128i, kw: __m128i) {
     *abef = _mm_sha256rnds2_epu32(*abef, *cdgh, _mm_shuffle_epi32::<0x0e>(kw));
 }
 
-/// Replaces the four words of group `G` by those that are due four groups later.
+/// Replaces the four words of group `G` by those for four groups later.
 #[target_feature(enable = "sha")]
 #[inline]
 fn expand_sha1<const G: usize>(w: &mut [__m128i; 4]) {
@@ -185,7 +185,7 @@ fn expand_sha1<const G: usize>(w: &mut [__m128i; 4]) {
     w[G % 4] = _mm_sha1msg2_epu32(sum, w[(G + 3) % 4]);
 }
 
-/// Replaces the four words of group `G` by those that are due four groups later.
+/// Replaces the four words of group `G` by those for four groups later.
 #[target_feature(enable = "sha,ssse3")]
 #[inline]
 fn expand_sha256<const G: usize>(w: &mut [__m128i; 4]) {
@@ -195,7 +195,7 @@ fn expand_sha256<const G: usize>(w: &mut [__m128i; 4]) {
     w[G % 4] = _mm_sha256msg2_epu32(sum, w[(G + 3) % 4]);
 }
 
-/// Those words of a lane's chaining value, the first highest.
+/// Some words of a lane's chaining value, the first highest.
 #[target_feature(enable = "sse4.1")]
 #[inline]
 fn words(state: &State<u32, 2>, which: [usize; 4], lane: usize) -> __m128i {
@@ -214,7 +214,7 @@ fn set_words(state: &mut State<u32, 2>, which: [usize; 4], lane: usize, values: 
     state[d][lane] = _mm_extract_epi32::<0>(values).cast_unsigned();
 }
 
-/// A block's 16 words, four a vector.
+/// A block's 16 words, four per vector.
 #[target_feature(enable = "ssse3")]
 #[inline]
 fn load(block: &[u8; 64], swap: __m128i) -> [__m128i; 4] {

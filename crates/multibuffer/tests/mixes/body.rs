@@ -4,11 +4,11 @@ use multibuffer::{Context, Hasher, Sha1, Sha256, Sha512};
 
 use crate::reference::{Reference, message};
 
-/// Hashes messages whose number, lengths and cuts the input says, at once and in pieces, by the backend
-/// that it says, and compares with the other libraries.
+/// Hashes messages at once and in pieces, and compares with the other libraries. The input chooses
+/// the backend and the messages' number, lengths and cuts.
 ///
-/// The first byte chooses algorithm and backend; then come three bytes a message: two of its length, and
-/// one of where it is cut.
+/// The first byte chooses algorithm and backend. Then come three bytes per message: two for its
+/// length, and one for where it is cut.
 pub fn mixes(input: &[u8]) {
     let Some((&choice, rest)) = input.split_first() else { return };
     match choice % 3 {
@@ -18,7 +18,7 @@ pub fn mixes(input: &[u8]) {
     }
 }
 
-/// More messages than these are like fewer: no backend has more than 16 lanes.
+/// More messages would test nothing new: no backend has more than 16 lanes.
 const MOST_MESSAGES: usize = 40;
 /// The longest message: some blocks of any of the algorithms.
 const LONGEST: usize = 700;

@@ -1,10 +1,10 @@
-//! Two other libraries, which must agree with each other first.
+//! Two other libraries, which must also agree with each other.
 
 use multibuffer::{Algorithm, Sha1, Sha256, Sha512};
 use sha2::Digest as _;
 
 pub trait Reference: Algorithm {
-    /// What RustCrypto and ring both say.
+    /// The digest, from RustCrypto and ring.
     fn digest_of(message: &[u8]) -> Vec<u8>;
 }
 
@@ -24,7 +24,7 @@ reference!(Sha1: sha1::Sha1, SHA1_FOR_LEGACY_USE_ONLY);
 reference!(Sha256: sha2::Sha256, SHA256);
 reference!(Sha512: sha2::Sha512, SHA512);
 
-/// Bytes that differ from message to message and do not repeat soon.
+/// Bytes that differ between messages and have a long period.
 pub fn message(seed: usize, bytes: usize) -> Vec<u8> {
     let mut state = seed as u64 + 1;
     let next = || {

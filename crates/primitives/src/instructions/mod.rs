@@ -93,7 +93,9 @@ pub fn measure(
         }
         Ok((costs, core.source()))
     };
-    std::thread::scope(|scope| scope.spawn(work).join().map_err(|_| BenchError::Thread)?)
+    std::thread::scope(|scope| {
+        scope.spawn(work).join().map_err(|panic| BenchError::panicked(cpu, panic))?
+    })
 }
 
 impl Instruction {

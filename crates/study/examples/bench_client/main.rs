@@ -139,7 +139,7 @@ impl Bench {
         let certificate: &Path = server.certificate();
         Trial {
             backend_cpus: None,
-            plan: row.plan(maker, server.https(), certificate, &self.client_cpus, duration),
+            job: row.job(maker, server.https(), certificate, &self.client_cpus, duration),
             certificate_key: None,
             server_cpus: Some(server.cpus().clone()),
             neighbours: self.neighbours,
@@ -173,7 +173,7 @@ fn run(
         Maker::Toll => trial.run(&mut machine, &mut hooks, Engine::start)?,
         Maker::Peer(peer) => {
             let client =
-                Client::prepare(peer, &trial.plan, Offer::Anything).map_err(
+                Client::prepare(peer, &trial.job, Offer::Anything).map_err(
                     |error| match error {
                         PeerError::Missing { .. } => Unmade::Missing(error.to_string()),
                         _ => error.into(),

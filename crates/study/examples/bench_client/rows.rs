@@ -2,21 +2,19 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::Path;
 
 use cpus::CpuList;
-use load::{Arrival, Close, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url};
+use load::{Arrival, Job, Operation, Plan, Url};
 use peers::Peer;
-use targets::Settings;
-use tls::{CertificateKey, Suite, Version};
+use targets::{Settings, Target};
+use tls::{CertificateKey, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
 use crate::goals::Goal;
 
 /// Connections of a load that keeps many.
 const CONNECTIONS: usize = 64;
-const TIMEOUT: Nanos = Nanos(10_000_000_000);
 
 /// Who makes the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,17 +71,14 @@ impl Kind {
 
     /// No tickets and no session cache: every handshake is a full one, whatever the client likes.
     pub(crate) fn settings(self, cpus: CpuList) -> Settings {
+        let certificate_key = match self {
+            Self::ModernP256 => CertificateKey::EcdsaP256,
+            Self::ModernRsa | Self::Cbc | Self::StaticGcm => CertificateKey::Rsa(2048),
+        };
         Settings {
             versions: vec![self.suite().version()],
             suites: vec![self.suite()],
-            certificate_key: match self {
-                Self::ModernP256 => CertificateKey::EcdsaP256,
-                Self::ModernRsa | Self::Cbc | Self::StaticGcm => CertificateKey::Rsa(2048),
-            },
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
-            ..Settings::new(cpus)
+            ..Settings::of(Target { cpus, certificate_key, ..Target::default() })
         }
     }
 }
@@ -189,17 +184,17 @@ pub(crate) fn all() -> Vec<Row> {
 }
 
 impl Row {
-    /// The plan for one client. The server decides on version and suite; toll asks for them, so that
+    /// The load of one client. The server decides on version and suite; toll asks for them, so that
     /// it takes the client library of that suite, and so does h2load, which leaves static RSA out
     /// by itself.
-    pub(crate) fn plan(
+    pub(crate) fn job(
         &self,
         maker: Maker,
         address: SocketAddr,
         certificate: &Path,
         cpus: &CpuList,
         duration: Nanos,
-    ) -> Plan {
+    ) -> Job {
         let suite = self.kind.suite();
         let is_told = match maker {
             Maker::Toll => true,
@@ -210,26 +205,21 @@ impl Row {
             Maker::Peer(Peer::STime) => 1,
             _ => CONNECTIONS,
         };
-        Plan {
-            url: Url::at(true, address, &objects::path(self.object)),
-            address,
-            tls: TlsPlan {
-                suite: is_told.then_some(suite),
-                trust: Trust::File(certificate.to_owned()),
-                ..TlsPlan::any()
+        let plan = Plan {
+            client: match maker {
+                Maker::Toll => load::Client::Toll,
+                Maker::Peer(peer) => peer.into(),
             },
+            suite: is_told.then_some(OrPlain::Tls(suite)),
             operation: self.operation,
             arrival: self.arrival,
             connections,
             cpus: cpus.clone(),
-            stop: Stop::After { warmup: Nanos(0), duration },
-            receive: Receive::Walk,
-            verify: OneIn(NonZeroU32::MIN.saturating_add(63)),
-            timeout: TIMEOUT,
-            objects: None,
-            ramp: Nanos(0),
-            close: Close::Fin,
-            seed: 0,
-        }
+            warmup: Some(Nanos(0)),
+            duration,
+            ca: Some(certificate.to_owned()),
+            ..Plan::default()
+        };
+        Job::new(plan, Url::at(true, address, &objects::path(self.object)), address)
     }
 }

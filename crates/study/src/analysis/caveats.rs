@@ -1,8 +1,9 @@
 //! Why an answer is weaker than it looks: what limited its trials, and which are lacking.
 
+use load::Client;
 use std::collections::BTreeMap;
 
-use crate::study::{LoadClient, Metric};
+use crate::study::Metric;
 use trial::Limit;
 
 use super::compared::{Compared, Entry};
@@ -60,7 +61,7 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
 fn other_clients(compared: &Compared<'_>) -> Option<String> {
     let client = |entry: &Entry<'_>| entry.trials.cell.load.client;
     let others: Vec<_> =
-        compared.entries.iter().filter(|entry| client(entry) != LoadClient::Toll).collect();
+        compared.entries.iter().filter(|entry| client(entry) != Client::Toll).collect();
     let mut programs: Vec<String> = Vec::new();
     for entry in &others {
         let name = client(entry).to_string();

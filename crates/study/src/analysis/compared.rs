@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use load::Operation;
 
 use crate::label::{label, label_in_sentence, with};
-use crate::study::{AnswerRule, Cell, Metric, Server};
+use crate::study::{AnswerRule, Cell, Metric};
 
 use super::Figure;
 use super::trials::CellTrials;
@@ -139,13 +139,13 @@ impl<'a> Compared<'a> {
         };
         let mut parts = Vec::new();
         if self.rule.compare != SERVER {
-            let server = self.shared(|cell| cell.target.server.name());
-            parts.extend(server.map(|server| label(SERVER, server)));
+            let server = self.shared(|cell| cell.target.server.to_string());
+            parts.extend(server.map(|server| label(SERVER, &server)));
         }
         if self.operation() != Operation::Handshakes && !is_swept("object") {
-            let asked = self.shared(|cell| match &cell.target.server {
-                Server::Address(address) => address.url.to_string(),
-                _ => label("load.object", &cell.load.object.to_string()),
+            let asked = self.shared(|cell| match &cell.target.url {
+                Some(url) => url.to_string(),
+                None => label("target.object", &cell.target.object.to_string()),
             });
             parts.extend(asked);
         }

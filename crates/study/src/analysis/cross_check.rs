@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use load::Operation;
+use load::{Client, Operation};
 use serde::Serialize;
 
 use crate::label::label;
-use crate::study::{LoadClient, Metric};
+use crate::study::Metric;
 use trial::Limit;
 use trial::WarningKind;
 
@@ -73,12 +73,12 @@ pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
         (of.cell.case.clone(), params)
     };
     let mut checks = Vec::new();
-    for toll in trials.iter().filter(|of| of.cell.load.client == LoadClient::Toll) {
+    for toll in trials.iter().filter(|of| of.cell.load.client == Client::Toll) {
         if !toll.cell.params.contains_key(CLIENT) {
             continue;
         }
         for other in trials {
-            if other.cell.load.client != LoadClient::Toll && rest(other) == rest(toll) {
+            if other.cell.load.client != Client::Toll && rest(other) == rest(toll) {
                 checks.push(CrossCheck::of(toll, other));
             }
         }
@@ -211,11 +211,11 @@ fn share_a_core(of: &CellTrials<'_>) -> bool {
 /// What was loaded: the server, what it was asked for, and what the case sweeps.
 fn loaded(of: &CellTrials<'_>) -> String {
     let cell = of.cell;
-    let mut parts = vec![label("target.server", cell.target.server.name())];
+    let mut parts = vec![label("target.server", &cell.target.server.to_string())];
     match cell.load.operation {
         Operation::Handshakes => parts.push("handshakes".to_owned()),
         operation => {
-            parts.push(label("load.object", &cell.load.object.to_string()));
+            parts.push(label("target.object", &cell.target.object.to_string()));
             if operation == Operation::OneRequestPerConnection {
                 parts.push(label("load.operation", &operation.to_string()));
             }

@@ -45,14 +45,16 @@ fn openssl(version: &str) -> Option<&str> {
 mod tests {
     use super::super::scene::{CBC, GCM, SPREAD, Scene};
     use super::*;
-    use crate::study::{Metric, Server};
+
+    use crate::study::Metric;
+    use crate::testing::server;
     use cpus::CpuList;
     use observe::Fact;
 
     const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
-        let mut scene = Scene::suites(&[Server::Nginx], suites).answer(
+        let mut scene = Scene::suites(&[server("nginx")], suites).answer(
             Metric::GoodputPerServerCpu,
             "load.suite",
             suites[0],

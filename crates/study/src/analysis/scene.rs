@@ -1,11 +1,12 @@
 //! Studies and journals made by hand, for tests to change.
 
-use load::Operation;
-use tls::Suite;
+use clap::ValueEnum;
+use load::{Client, Operation};
+use tls::{OrPlain, Suite};
 use units::Bytes;
 
-use crate::study::{AnswerRule, Cell, Metric, Protocol, Server, Study};
-use crate::testing::cell;
+use crate::study::{AnswerRule, Cell, Metric, Study};
+use crate::testing::{cell, server};
 use journal::TargetRecord;
 use trial::Limit;
 use trial::testing::example;
@@ -33,11 +34,16 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Of one case, its cells swept by one key within each server.
-    fn new(case: &str, servers: &[Server], compare: &str, values: &[&str]) -> Self {
+    fn new(
+        case: &str,
+        servers: &[&'static dyn targets::Server],
+        compare: &str,
+        values: &[&str],
+    ) -> Self {
         let mut cells = Vec::new();
         for server in servers {
             for value in values {
-                let mut cell = cell(case, cells.len() + 1, server.clone());
+                let mut cell = cell(case, cells.len() + 1, *server);
                 set(&mut cell, compare, value);
                 cells.push(cell);
             }
@@ -60,7 +66,7 @@ impl Scene {
     /// CPU-second with RSA-2048, 4,200 with ECDSA P-256.
     pub(crate) fn handshakes() -> Self {
         let mut scene =
-            Self::new("keys", &[Server::Nginx], "target.certificate-key", &[RSA, ECDSA]).answer(
+            Self::new("keys", &[server("nginx")], "target.certificate-key", &[RSA, ECDSA]).answer(
                 Metric::RatePerServerCpu,
                 "target.certificate-key",
                 RSA,
@@ -74,13 +80,13 @@ impl Scene {
     }
 
     /// Objects of 1 MiB from these servers with these suites, not measured yet.
-    pub(crate) fn suites(servers: &[Server], suites: &[&str]) -> Self {
+    pub(crate) fn suites(servers: &[&'static dyn targets::Server], suites: &[&str]) -> Self {
         Self::new("bulk", servers, "load.suite", suites)
     }
 
     /// Objects of 1 MiB from nginx, asked for by these clients, not measured yet.
     pub(super) fn clients(clients: &[&str]) -> Self {
-        Self::new("bulk", &[Server::Nginx], "load.client", clients)
+        Self::new("bulk", &[server("nginx")], "load.client", clients)
     }
 
     pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
@@ -108,7 +114,7 @@ impl Scene {
     /// A trial of a second in which the server used all of its CPU.
     fn line(&self, index: usize, round: u32, figure: f64) -> Line {
         let cell = &self.study.cells[index];
-        let Bytes(object) = cell.load.object.sizes().unwrap()[0];
+        let Bytes(object) = cell.target.object.sizes().unwrap()[0];
         let (completed, body) = match cell.load.operation {
             Operation::Handshakes => (figure as u64, 0),
             _ => ((figure / 8.0 / object as f64) as u64, (figure / 8.0) as u64),
@@ -165,7 +171,7 @@ impl Scene {
     }
 
     /// Leaves out the target of a server.
-    pub(crate) fn skip(&mut self, server: Server) {
+    pub(crate) fn skip(&mut self, server: &'static dyn targets::Server) {
         let of_server = |cell: &&Cell| cell.target.server == server;
         let cells = self.study.cells.iter().filter(of_server);
         self.targets.push(TargetRecord {
@@ -191,15 +197,14 @@ impl Scene {
 /// Sets a swept key. Of the cell itself only what the sentences look at.
 fn set(cell: &mut Cell, key: &str, value: &str) {
     cell.params.insert(key.to_owned(), value.to_owned());
-    if let Protocol::Tls { version, suite, .. } = &mut cell.load.protocol
-        && let Ok(of_cell) = Suite::parse(value)
-    {
-        (*version, *suite) = (Some(of_cell.version()), Some(of_cell));
+    if let Ok(suite) = Suite::parse(value) {
+        let version = Some(OrPlain::Tls(suite.version()));
+        (cell.load.tls, cell.load.suite) = (version, Some(OrPlain::Tls(suite)));
     }
     if key == "load.client" {
-        cell.load.client = value.parse().unwrap();
+        cell.load.client = Client::from_str(value, false).unwrap();
     }
     if value == "none" {
-        cell.load.protocol = Protocol::Plain;
+        cell.load.tls = Some(OrPlain::Plain);
     }
 }

@@ -3,7 +3,7 @@
 use load::{Operation, Percent};
 
 use crate::label::cpus;
-use crate::study::{AnswerRule, Metric, Protocol};
+use crate::study::{AnswerRule, Metric};
 use trial::Limit;
 
 use super::Figure;
@@ -85,15 +85,9 @@ fn operations(compared: &Compared<'_>) -> String {
     if compared.operation() != Operation::Handshakes {
         return "requests".to_owned();
     }
-    let version = compared.shared(|cell| match &cell.load.protocol {
-        Protocol::Plain => None,
-        Protocol::Tls { version, suite, .. } => version.or(suite.map(tls::Suite::version)),
-    });
-    let resumption = compared.shared(|cell| match &cell.load.protocol {
-        Protocol::Plain => None,
-        Protocol::Tls { resumption, .. } => Some(*resumption),
-    });
-    let full = if resumption.flatten() == Some(Percent::default()) { "full " } else { "" };
+    let version = compared.shared(|cell| cell.load.asked_version());
+    let resumption = compared.shared(|cell| cell.load.resumption);
+    let full = if resumption == Some(Percent::default()) { "full " } else { "" };
     match version.flatten() {
         Some(version) => format!("{full}{version} handshakes"),
         None => format!("{full}TLS handshakes"),

@@ -47,7 +47,7 @@ fn of_cell(cell: &Cell) -> String {
     let labels: Vec<String> =
         server.into_iter().chain(others).map(|(key, value)| label(key, value)).collect();
     match labels.is_empty() {
-        true => label(SERVER, cell.target.server.name()),
+        true => label(SERVER, &cell.target.server.to_string()),
         false => labels.join(", "),
     }
 }

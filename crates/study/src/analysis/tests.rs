@@ -6,7 +6,8 @@ mod projections;
 mod properties;
 mod sentences;
 
-use crate::study::{Metric, Server};
+use crate::study::Metric;
+use crate::testing::server;
 use trial::Limit;
 
 use super::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
@@ -16,8 +17,8 @@ const SUITE: &str = "load.suite";
 
 /// nginx over plain HTTP and with three suites, measured in seven rounds.
 fn bulk(metric: Metric, baseline: &str) -> Scene {
-    let mut scene =
-        Scene::suites(&[Server::Nginx], &[NONE, GCM, CHACHA, CBC]).answer(metric, SUITE, baseline);
+    let mut scene = Scene::suites(&[server("nginx")], &[NONE, GCM, CHACHA, CBC])
+        .answer(metric, SUITE, baseline);
     scene.measure(0, 40e9, &SPREAD);
     scene.measure(1, 8.5e9, &SPREAD);
     scene.measure(2, 4.7e9, &[1.0, 0.98, 1.01, 0.99, 1.02, 0.99, 1.01]);

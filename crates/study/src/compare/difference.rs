@@ -69,8 +69,8 @@ fn targets(a: &Side<'_>, b: &Side<'_>, matches: &[Match<'_>]) -> Vec<Difference>
     for both in matches {
         let versions = (version(a, &both.cell_a.name), version(b, &both.cell_b.name));
         if versions.0 != versions.1 {
-            let what = both.cell_a.target.server.name();
-            count(&mut found, Difference::of(what, versions.0, versions.1));
+            let what = both.cell_a.target.server.to_string();
+            count(&mut found, Difference::of(&what, versions.0, versions.1));
         }
     }
     of_some(found, matches.len())
@@ -81,10 +81,10 @@ fn settings(matches: &[Match<'_>]) -> Vec<Difference> {
     let mut found = Vec::new();
     for both in matches {
         let (a, b) = (both.cell_a.settings(), both.cell_b.settings());
-        let value = |settings: &[(&str, String)], key: &str| {
-            settings.iter().find(|(other, _)| *other == key).map(|(_, value)| value.clone())
+        let value = |settings: &[(String, String)], key: &str| {
+            settings.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
         };
-        let mut keys: Vec<&str> = a.iter().chain(&b).map(|(key, _)| *key).collect();
+        let mut keys: Vec<&str> = a.iter().chain(&b).map(|(key, _)| key.as_str()).collect();
         keys.sort_unstable();
         keys.dedup();
         for key in keys {

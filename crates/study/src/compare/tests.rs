@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
-use crate::study::Server;
+use crate::testing::server;
 use trial::Limit;
 
 fn bulk(figures: &[f64]) -> Scene {
-    let mut scene = Scene::suites(&[Server::Nginx], &[GCM, CHACHA, CBC]);
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, CHACHA, CBC]);
     for (cell, figure) in figures.iter().enumerate() {
         scene.measure(cell, *figure, &SPREAD);
     }
@@ -52,7 +52,7 @@ fn each_cell_is_above_below_or_not_significantly_different() {
 #[test]
 fn one_cell_is_one_ratio() {
     let one = |figure| {
-        let mut scene = Scene::suites(&[Server::Nginx], &[GCM]);
+        let mut scene = Scene::suites(&[server("nginx")], &[GCM]);
         scene.measure(0, figure, &SPREAD);
         scene
     };
@@ -109,7 +109,7 @@ fn what_one_run_lacks_is_reported() {
 fn what_else_differs_is_shown_with_its_cells() {
     let mut a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);
-    a.skip(Server::Nginx);
+    a.skip(server("nginx"));
     a.targets[0].version = Some("nginx/1.22.1, OpenSSL 3.0.22".to_owned());
     b.targets = a.targets.clone();
     b.targets[0].version = Some("nginx/1.22.1, OpenSSL 4.0.3".to_owned());

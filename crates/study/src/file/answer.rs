@@ -1,6 +1,8 @@
 //! An `[[answer]]`: one figure of the cells of a case, over the values of one swept key.
 
-use load::Operation;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use toml::de::DeTable;
 
 use super::case::{Case, Sweep};
@@ -8,7 +10,7 @@ use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::suggest::did_you_mean;
 use crate::reference::{Published, PublishedUnit, Reference};
-use crate::study::{AnswerRule, Cell, Metric};
+use crate::study::{AnswerRule, Metric};
 
 const KEYS: [&str; 7] = ["case", "metric", "compare", "baseline", "along", "published", "project"];
 
@@ -18,13 +20,15 @@ const MOST_CORES: u64 = 65_536;
 /// The keys whose value `none` is plain HTTP.
 const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
 
-/// Reads an answer about one of `cases`, whose cells are among `cells`.
+/// The cases by their names, each with whether it makes handshakes.
+pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, bool)>;
+
+/// Reads an answer about one of `cases`.
 pub(super) fn read(
     source: Source<'_>,
     line: usize,
     table: &DeTable<'_>,
-    cases: &[Case],
-    cells: &[Cell],
+    cases: &Cases<'_>,
     reference: Option<&Reference>,
 ) -> Result<AnswerRule, Flaw> {
     let fields = Fields::all(source, table, "");
@@ -33,10 +37,10 @@ pub(super) fn read(
         let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
         fields.get(key).ok_or_else(lacking)
     };
-    let case = case(get("case")?, cases)?;
+    let (case, is_of_handshakes) = case(get("case")?, cases)?;
     let field = get("metric")?;
     let metric = metric(field)?;
-    if metric.is_of_bodies() && is_of_handshakes(&case.name, cells) {
+    if metric.is_of_bodies() && is_of_handshakes {
         return Err(field.wrong(&format!(
             "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
             case.name
@@ -46,7 +50,7 @@ pub(super) fn read(
     let rule = AnswerRule {
         case: case.name.clone(),
         metric,
-        compare: sweep.key.full.to_owned(),
+        compare: sweep.key.to_string(),
         baseline: baseline(get("baseline")?, sweep)?,
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
         published: fields
@@ -67,10 +71,10 @@ pub(super) fn read(
     Ok(rule)
 }
 
-fn case<'a>(field: &Field<'_>, cases: &'a [Case]) -> Result<&'a Case, Flaw> {
+fn case<'a>(field: Field<'_>, cases: &Cases<'a>) -> Result<(&'a Case<'a>, bool), Flaw> {
     let text = field.text()?;
-    cases.iter().find(|case| case.name == text).ok_or_else(|| {
-        let names = cases.iter().map(|case| case.name.as_str());
+    cases.get(text).copied().ok_or_else(|| {
+        let names = cases.keys().copied();
         field.wrong(&format!(
             "is no case of this study{}",
             did_you_mean(text, "its cases are", names)
@@ -78,36 +82,33 @@ fn case<'a>(field: &Field<'_>, cases: &'a [Case]) -> Result<&'a Case, Flaw> {
     })
 }
 
-fn metric(field: &Field<'_>) -> Result<Metric, Flaw> {
-    field.text()?.parse().map_err(|why: String| field.flaw(&format!("is wrong: {why}")))
+fn metric(field: Field<'_>) -> Result<Metric, Flaw> {
+    Metric::deserialize(field)
 }
 
-fn is_of_handshakes(case: &str, cells: &[Cell]) -> bool {
-    cells.iter().any(|cell| cell.case == case && cell.load.operation == Operation::Handshakes)
-}
-
-fn compared<'a>(field: &Field<'_>, case: &'a Case) -> Result<&'a Sweep, Flaw> {
+fn compared<'a>(field: Field<'_>, case: &'a Case<'a>) -> Result<&'a Sweep<'a>, Flaw> {
     let text = field.text()?;
     case.sweep(text).ok_or_else(|| {
-        let hint = match case.swept().next() {
-            Some(_) => did_you_mean(text, "it sweeps", case.swept()),
-            None => "; it sweeps nothing".to_owned(),
+        let swept: Vec<String> = case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
+        let hint = match swept.is_empty() {
+            true => "; it sweeps nothing".to_owned(),
+            false => did_you_mean(text, "it sweeps", swept.iter().map(String::as_str)),
         };
         field.wrong(&format!("is not swept by case {}{hint}", case.name))
     })
 }
 
-fn along(field: &Field<'_>, case: &Case, sweep: &Sweep) -> Result<String, Flaw> {
+fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
     let along = compared(field, case)?;
-    match std::ptr::eq(along.key, sweep.key) {
-        false => Ok(along.key.full.to_owned()),
+    match along.key == sweep.key {
+        false => Ok(along.key.to_string()),
         true => Err(field.wrong("is what is compared; write another key that the case sweeps")),
     }
 }
 
 /// A figure of the study's reference, which must count what the metric does.
 fn published(
-    field: &Field<'_>,
+    field: Field<'_>,
     metric: Metric,
     reference: Option<&Reference>,
 ) -> Result<Published, Flaw> {
@@ -135,7 +136,7 @@ fn published(
     }
 }
 
-fn project(field: &Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
+fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
     if !matches!(metric, Metric::Goodput | Metric::Rate) {
         return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
     }
@@ -143,19 +144,19 @@ fn project(field: &Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
 }
 
 /// Numbers of cores.
-pub(super) fn project_counts(field: &Field<'_>) -> Result<Vec<u32>, Flaw> {
-    let count = |field: &Field<'_>| {
+pub(super) fn project_counts(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
+    let count = |field: Field<'_>| {
         field.integer(1, MOST_CORES).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
     };
-    field.values("project")?.iter().map(count).collect()
+    field.values()?.into_iter().map(count).collect()
 }
 
-fn baseline(field: &Field<'_>, sweep: &Sweep) -> Result<String, Flaw> {
-    let text = sweep.key.canonical(field)?;
+fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
+    let text = sweep.key.canonical(field.called(sweep.key.table.prefix(), sweep.key.name))?;
     if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
         return Ok(text);
     }
     let values = sweep.values.iter().map(|value| value.text.as_str());
     let hint = did_you_mean(&text, "these are", values);
-    Err(field.wrong(&format!("is no value of the sweep of {}{hint}", sweep.key.full)))
+    Err(field.wrong(&format!("is no value of the sweep of {}{hint}", sweep.key)))
 }

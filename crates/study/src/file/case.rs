@@ -3,53 +3,55 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cpus::CpuList;
+use load::Client;
+use targets::Target;
 use toml::de::DeTable;
 
 use super::check::check;
-use super::draft::{Draft, Origin, Reach};
+use super::draft::{Draft, Level};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
-use super::keys::{KEYS, Key, Table};
-use crate::study::{Cell, LoadClient, Only};
+use super::keys::{Key, Table};
+use crate::study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.
 pub(super) const MOST_CELLS: usize = 10_000;
 
 /// A case, before its cells are made.
-pub(super) struct Case {
+pub(super) struct Case<'a> {
     pub(super) name: String,
     /// Where it begins.
     pub(super) line: usize,
-    pub(super) draft: Draft,
-    pub(super) sweeps: Vec<Sweep>,
+    pub(super) draft: Draft<'a>,
+    pub(super) sweeps: Vec<Sweep<'a>>,
 }
 
 /// A key and the values that it takes.
-pub(super) struct Sweep {
-    pub(super) key: &'static Key,
-    pub(super) values: Vec<Swept>,
+pub(super) struct Sweep<'a> {
+    pub(super) key: Key,
+    pub(super) values: Vec<Swept<'a>>,
     /// Those of the study as it is written, where a scale has other ones.
-    pub(super) written: Vec<Swept>,
+    pub(super) written: Vec<Swept<'a>>,
 }
 
 /// A value of a sweep.
 #[derive(Clone)]
-pub(super) struct Swept {
+pub(super) struct Swept<'a> {
     /// In the form that stands for all its aliases.
     pub(super) text: String,
-    line: usize,
+    field: Field<'a>,
 }
 
 const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
 
-impl Case {
+impl<'a> Case<'a> {
     /// Reads a case; `shared` is what holds for all cases.
     pub(super) fn read(
-        source: Source<'_>,
+        source: Source<'a>,
         line: usize,
-        table: &DeTable<'_>,
-        shared: &Draft,
+        table: &'a DeTable<'a>,
+        shared: &Draft<'a>,
     ) -> Result<Self, Flaw> {
         let fields = Fields::all(source, table, "");
         check_keys(&fields)?;
@@ -57,6 +59,7 @@ impl Case {
             Some(field) => name(field, "a case")?,
             None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
         };
+        check_size(&fields, &name, line)?;
         let part = format!("case {name}");
         Self::settings(source, &fields, shared)
             .map(|(draft, sweeps)| Self { name, line, draft, sweeps })
@@ -64,21 +67,21 @@ impl Case {
     }
 
     fn settings(
-        source: Source<'_>,
-        fields: &Fields<'_>,
-        shared: &Draft,
-    ) -> Result<(Draft, Vec<Sweep>), Flaw> {
+        source: Source<'a>,
+        fields: &Fields<'a>,
+        shared: &Draft<'a>,
+    ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
         let mut draft = shared.clone();
         for table in Table::ALL {
             if let Some(field) = fields.get(table.name()) {
-                apply(source, field, table, &mut draft, Origin::case)?;
+                draft.apply(source, field, table, Level::Case)?;
             }
         }
         if let Some(field) = fields.get(find::NAME) {
-            draft.find.apply(source, field, Origin::case)?;
+            draft.apply_find(source, field, Level::Case)?;
         }
         let sweeps = match fields.get("sweep") {
-            Some(field) => sweeps(source, field, fields)?,
+            Some(field) => sweeps(source, field, &draft)?,
             None => Vec::new(),
         };
         check_cores(&draft, &sweeps)?;
@@ -90,14 +93,10 @@ impl Case {
         self.sweeps.iter().try_fold(1usize, |size, sweep| size.checked_mul(sweep.values.len()))
     }
 
-    /// The sweep of this key.
-    pub(super) fn sweep(&self, key: &str) -> Option<&Sweep> {
-        self.sweeps.iter().find(|sweep| sweep.key.full == key)
-    }
-
-    /// The names of the swept keys.
-    pub(super) fn swept(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.sweeps.iter().map(|sweep| sweep.key.full)
+    /// The sweep of the key with this name.
+    pub(super) fn sweep(&self, key: &str) -> Option<&Sweep<'a>> {
+        let key = Key::named(key)?;
+        self.sweeps.iter().find(|sweep| sweep.key == key)
     }
 
     /// All cells, the last swept key changing fastest, but for those with more cores than there are;
@@ -145,27 +144,37 @@ impl Case {
         for Sweep { key, values, .. } in self.sweeps.iter().rev() {
             let value = &values[rest % values.len()];
             rest /= values.len();
-            let origin = Origin::sweep(value.line);
-            key.set(&mut draft, &value.text, origin).map_err(|why| Flaw::at(value.line, why))?;
-            params.insert(key.full.to_owned(), value.text.clone());
+            draft.table(key.table).put(key.name, value.field, Level::Sweep);
+            params.insert(key.to_string(), value.text.clone());
         }
-        let pool = draft.pool(allowed)?;
-        if let (Some(cores), Some(pool)) = (&draft.cores, &pool)
-            && cores.origin.reach == Reach::Sweep
-            && cores.value > pool.len()
-        {
-            return Ok(Made::TooFewCpus { cores: cores.value, there: pool.len() });
+        let (mut target, mut load) = draft.resolve()?;
+        let pool = draft.pool(&target, &load, allowed)?;
+        if let (Some(cores), Some(pool)) = (target.cores.take(), &pool) {
+            match pool.first(cores) {
+                Some(cpus) => target = Target { cpus, ..target },
+                None if draft.target.level("cores") == Level::Sweep => {
+                    return Ok(Made::TooFewCpus { cores, there: pool.len() });
+                }
+                None => {
+                    let there = pool.len();
+                    let what = format!(
+                        "target.cores = {cores} is more than there are: the server may have \
+                         {there} ({pool})"
+                    );
+                    return Err(draft.target.flaw("cores", what));
+                }
+            }
         }
-        let (mut target, mut load) = draft.finish(pool.as_ref())?;
-        let find = draft.find.finish(&draft, &mut load)?;
+        let find = find::finish(&draft, &mut load)?;
         // Not every program can be told what to offer. All clients of a sweep have the same server.
-        if load.client != LoadClient::Toll || params.contains_key("load.client") {
-            target.only = Only::of(&target.server, &load.protocol);
-        }
+        let only = match load.client != Client::Toll || params.contains_key("load.client") {
+            true => Only::of(&target, &load),
+            false => Only::default(),
+        };
         check(&draft, &target, &load, allowed)?;
         let name = format!("{}-{number:04}", self.name);
         let case = self.name.clone();
-        Ok(Made::Cell(Box::new(Cell { case, name, params, target, load, find, pool })))
+        Ok(Made::Cell(Box::new(Cell { case, name, params, target, only, load, find, pool })))
     }
 }
 
@@ -175,40 +184,33 @@ enum Made {
     TooFewCpus { cores: usize, there: usize },
 }
 
+/// Refuses a case with too many cells before their values are read.
+fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
+    let Some(field) = fields.get("sweep") else { return Ok(()) };
+    let sweeps = fields.within(field)?;
+    let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
+    let size = lengths.fold(1usize, usize::saturating_mul);
+    if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
+}
+
+/// With the cells of the case of this name, a study has too many.
+pub(super) fn too_many(name: &str, line: usize) -> Flaw {
+    let what =
+        format!("with case {name} the study has more than {MOST_CELLS} cells; sweep fewer values");
+    Flaw::at(line, what)
+}
+
 /// Refuses sweeps that leave open which CPUs a number of cores is taken from.
-fn check_cores(draft: &Draft, sweeps: &[Sweep]) -> Result<(), Flaw> {
-    let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.full == name);
-    if draft.cores.is_none() && swept("target.cores").is_none() {
+fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
+    let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
+    if !draft.target.has("cores") && swept("target.cores").is_none() {
         return Ok(());
     }
     for name in ["target.cpus", "load.cpus"] {
-        if let Some(sweep) = swept(name) {
-            let line = sweep.values.first().map_or(0, |value| value.line);
-            return Err(Flaw::at(
-                line,
-                format!(
-                    "{name} is swept beside target.cores, which takes its CPUs from there; leave one out"
-                ),
+        if let Some(value) = swept(name).and_then(|sweep| sweep.values.first()) {
+            return Err(value.field.flaw(
+                "is swept beside target.cores, which takes its CPUs from there; leave one out",
             ));
-        }
-    }
-    Ok(())
-}
-
-/// Puts all keys of a `[target]` or `[load]` table into a draft.
-pub(super) fn apply(
-    source: Source<'_>,
-    field: &Field<'_>,
-    table: Table,
-    draft: &mut Draft,
-    origin: fn(usize) -> Origin,
-) -> Result<(), Flaw> {
-    let fields = Fields::all(source, field.table()?, &format!("{}.", table.name()));
-    let names: Vec<_> = table.keys().map(|key| key.name).collect();
-    fields.check_known(&format!("a {}", table.name()), &names)?;
-    for field in fields.iter() {
-        if let Some(key) = table.keys().find(|key| key.name == field.key) {
-            key.read(field, draft, origin(field.line))?;
         }
     }
     Ok(())
@@ -219,15 +221,16 @@ fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
     let tables = Table::ALL.map(Table::name);
     let is_own = |key| OWN_KEYS.contains(&key) || tables.contains(&key);
     let Some(field) = fields.iter().find(|field| !is_own(field.key)) else { return Ok(()) };
-    if KEYS.iter().any(|key| key.full == field.key) {
+    if Key::named(field.key).is_some() {
         return Err(field.flaw("stands in quotes, which make it another key; leave them out"));
     }
-    let known: Vec<_> = OWN_KEYS.into_iter().chain(KEYS.iter().map(|key| key.full)).collect();
+    let keys: Vec<String> = Key::all().map(|key| key.to_string()).collect();
+    let known: Vec<_> = OWN_KEYS.into_iter().chain(keys.iter().map(String::as_str)).collect();
     Err(field.unknown("a case", &known))
 }
 
 /// The name of `what`: part of the names of cells and of file names.
-pub(super) fn name(field: &Field<'_>, what: &str) -> Result<String, Flaw> {
+pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
     let text = field.text()?;
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match !text.is_empty() && text.chars().all(fits) {
@@ -239,43 +242,42 @@ pub(super) fn name(field: &Field<'_>, what: &str) -> Result<String, Flaw> {
     }
 }
 
-fn sweeps(source: Source<'_>, field: &Field<'_>, case: &Fields<'_>) -> Result<Vec<Sweep>, Flaw> {
-    Fields::all(source, field.table()?, "")
-        .iter()
-        .map(|field| {
-            let sweep = sweep(field)?;
-            match fixed(case, sweep.key) {
-                false => Ok(sweep),
-                true => {
-                    Err(field.flaw("is swept, and written in the same case too; leave one out"))
-                }
-            }
-        })
-        .collect()
-}
-
-/// Whether a case says one value of this key.
-fn fixed(case: &Fields<'_>, key: &Key) -> bool {
-    let table = case.get(key.table.name()).and_then(|field| field.table().ok());
-    table.is_some_and(|table| table.contains_key(key.name))
+fn sweeps<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    draft: &Draft<'a>,
+) -> Result<Vec<Sweep<'a>>, Flaw> {
+    let sweep = |field: Field<'a>| {
+        let sweep = sweep(field)?;
+        let said = match sweep.key.table {
+            Table::Target => draft.target.level(sweep.key.name),
+            Table::Load => draft.load.level(sweep.key.name),
+        };
+        match said {
+            Level::File => Ok(sweep),
+            _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
+        }
+    };
+    Fields::all(source, field.table()?, "").iter().map(sweep).collect()
 }
 
 /// A key of `sweep` with its values.
-pub(super) fn sweep(field: &Field<'_>) -> Result<Sweep, Flaw> {
+pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
     if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == field.key) {
         return Err(Flaw::at(
-            field.line,
+            field.line(),
             format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),
         ));
     }
     let key = Key::swept(field.key).map_err(|why| field.flaw(&why))?;
-    let mut values: Vec<Swept> = Vec::new();
-    for value in field.values(key.full)? {
-        let text = key.canonical(&value)?;
-        if values.iter().any(|other| other.text == text) {
+    let mut texts = BTreeSet::new();
+    let mut values: Vec<Swept<'_>> = Vec::new();
+    for value in field.called(key.table.prefix(), key.name).values()? {
+        let text = key.canonical(value)?;
+        if !texts.insert(text.clone()) {
             return Err(value.wrong("stands in its sweep twice; leave one out"));
         }
-        values.push(Swept { text, line: value.line });
+        values.push(Swept { text, field: value });
     }
     match values.is_empty() {
         false => Ok(Sweep { key, written: values.clone(), values }),

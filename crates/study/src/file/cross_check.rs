@@ -3,16 +3,13 @@
 //! Each checked cell becomes a case of its own that sweeps `load.client` over both, so that results
 //! hold all of it: a run that is continued, and a report that is made again, know nothing more.
 
-use load::{Arrival, Close, Operation, Percent};
+use load::{Arrival, Client, Close, Operation, Percent, Plan};
 use peers::Peer;
 use tls::{Cipher, Suite};
 use units::Nanos;
 
 use super::check;
-use super::draft::{Draft, Origin, Said};
-use super::error::Flaw;
-use super::words::Time;
-use crate::study::{Cell, LoadClient, Only, Protocol, Study};
+use crate::study::{Cell, Only, Study};
 
 const CLIENT: &str = "load.client";
 
@@ -82,33 +79,41 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
     check_comparable(cell, peer)?;
     let connections = if peer == Peer::STime { 1 } else { cell.load.connections };
     let threads = peer.most_cpus().min(connections);
-    let of = |client| -> Result<Cell, String> {
-        let draft = Draft {
-            client: said(client),
-            connections: said(connections),
-            load_cpus: said(cell.load.cpus.first(threads)),
-            duration: said(Time(whole_seconds(cell.load.duration))),
-            timeout: said(Time(whole_seconds(cell.load.timeout))),
-            ..Draft::complete(cell)
-        };
-        let (mut target, load) = draft.finish(cell.pool.as_ref()).map_err(Flaw::what)?;
-        target.only = Only::of(&target.server, &load.protocol);
-        check::refused_by_client(&target, &load)?;
-        let case = format!("{}-{}", cell.name, peer.name().replace('_', "-"));
-        let number = if client == LoadClient::Toll { 1 } else { 2 };
+    let plan = Plan {
+        connections,
+        cpus: cell.load.cpus.first(threads),
+        duration: whole_seconds(cell.load.duration),
+        timeout: whole_seconds(cell.load.timeout),
+        ..cell.load.clone()
+    };
+    // What another program does in its own way is left open.
+    let theirs = Plan {
+        client: peer.into(),
+        encrypt_then_mac: None,
+        key_exchange: None,
+        receive: None,
+        verify: None,
+        ramp: Nanos(0),
+        warmup: None,
+        ..plan.clone()
+    };
+    check::refused_by_client(&cell.target, &theirs)?;
+    let only = Only::of(&cell.target, &plan);
+    let case = format!("{}-{}", cell.name, peer.to_string().replace('_', "-"));
+    let of = |number: usize, load: Plan| {
         let mut params = cell.params.clone();
         params.retain(|key, _| !OWN.contains(&key.as_str()));
-        params.insert(CLIENT.to_owned(), client.to_string());
+        params.insert(CLIENT.to_owned(), load.client.to_string());
         let name = format!("{case}-{number:04}");
-        Ok(Cell { name, case, params, target, load, find: None, pool: cell.pool.clone() })
+        Cell { name, case: case.clone(), params, load, only, find: None, ..cell.clone() }
     };
-    Ok([of(LoadClient::Toll)?, of(LoadClient::Other(peer))?])
+    Ok([of(1, plan), of(2, theirs)])
 }
 
 /// What the program would do otherwise than toll does, and nobody could tell it.
 fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
-    if let LoadClient::Other(other) = cell.load.client {
-        return Err(format!("{other} makes its load already"));
+    if cell.load.client != Client::Toll {
+        return Err(format!("{} makes its load already", cell.load.client));
     }
     if cell.params.contains_key(CLIENT) {
         return Err("its case compares clients already".to_owned());
@@ -122,15 +127,15 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
     if cell.load.close != Close::Fin {
         return Err(format!("{peer} closes in its own way"));
     }
-    let Protocol::Tls { suite, encrypt_then_mac, resumption, .. } = &cell.load.protocol else {
+    if cell.load.is_plain() {
         return Ok(());
-    };
-    if *resumption != Percent::default() {
+    }
+    if cell.load.resumption != Percent::default() {
         return Err(format!("{peer} resumes no share of its sessions"));
     }
     let is_cbc = |suite: &Suite| matches!(suite.cipher, Cipher::Aes128Cbc | Cipher::Aes256Cbc);
-    let agrees = cell.target.encrypt_then_mac && suite.is_none_or(is_cbc);
-    if agrees && *encrypt_then_mac != Some(true) {
+    let agrees = cell.target.encrypt_then_mac && cell.load.only_suite().is_none_or(is_cbc);
+    if agrees && cell.load.encrypt_then_mac != Some(true) {
         return Err(format!(
             "{peer} offers encrypt-then-MAC, to which the target agrees, and toll does not"
         ));
@@ -148,8 +153,4 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
 fn whole_seconds(time: Nanos) -> Nanos {
     const SECOND: u64 = 1_000_000_000;
     Nanos(time.0.div_ceil(SECOND).max(1).saturating_mul(SECOND))
-}
-
-fn said<T>(value: T) -> Option<Said<T>> {
-    Some(Said { value, origin: Origin::UNSAID })
 }

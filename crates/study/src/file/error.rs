@@ -1,4 +1,9 @@
+use std::fmt;
 use std::io;
+
+use serde::de;
+
+use super::suggest::did_you_mean;
 
 /// Why there is no study; one line that says what, where and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +63,14 @@ impl Flaw {
         Self::at(self.line.unwrap_or(line), format!("{part}: {}", self.what))
     }
 
+    /// The same at a place, where it has none yet.
+    pub(super) fn or_at(self, line: usize, name: &str) -> Self {
+        match self.line {
+            Some(_) => self,
+            None => Self::at(line, format!("{name}: {}", self.what)),
+        }
+    }
+
     /// What is wrong, wherever it stands.
     pub(super) fn what(self) -> String {
         self.what
@@ -70,6 +83,25 @@ impl Flaw {
             Some(line) => StudyError::Wrong { file, line, what },
             None => StudyError::Lacking { file, what },
         }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Flaw {}
+
+impl de::Error for Flaw {
+    fn custom<T: fmt::Display>(why: T) -> Self {
+        Self::lacking(why.to_string())
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let hint = did_you_mean(variant, "write one of:", expected.iter().copied());
+        Self::lacking(format!("`{variant}` is no value of it{hint}"))
     }
 }
 

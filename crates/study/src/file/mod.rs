@@ -1,16 +1,16 @@
-//! Study files: TOML in, a [`Study`] out, and back.
+//! Study files: TOML in, a [`Study`] out.
 //!
-//! A file says what is measured; what it leaves out has a value that is told in `docs/study-files.md`
-//! and written out in the results. Nothing is guessed: an unknown key, a number without its unit, a
-//! combination that cannot be measured are errors of one line that name the line of the file.
+//! A file says what is measured; what it leaves out has a value that stands in `docs/study-files.md`
+//! and in the results. Nothing is guessed: an unknown key, a number without its unit, a combination
+//! that cannot be measured are errors of one line that name the line of the file.
 //!
-//! The table in [`keys`] holds every key of a target and of a load. A cell grows as a [`draft`]: what
-//! holds by itself, then `[target]` and `[load]`, then the case, then one combination of its sweep.
+//! The keys of targets and loads are the fields of [`targets::Target`] and [`load::Plan`]. A cell grows
+//! as a [`draft`]: `[target]` and `[load]`, then the case, then one combination of its sweep; then
+//! serde reads the two structs.
 
 mod answer;
 mod case;
 mod check;
-mod client;
 mod cross_check;
 mod draft;
 mod error;
@@ -20,31 +20,29 @@ mod keys;
 mod only;
 mod primitive_answer;
 mod primitives;
-mod protocol;
-mod resolved;
 mod scale;
-mod server;
 mod shipped;
 mod suggest;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod words;
+
+use std::collections::BTreeMap;
 
 use cpus::CpuList;
+use load::Operation;
 use toml::de::DeTable;
 
 pub use cross_check::LeftOut;
 pub use error::StudyError;
-pub use shipped::shipped;
+pub use shipped::{StudyFile, shipped};
 pub(crate) use suggest::did_you_mean;
-pub(crate) use words::Time;
 
 use crate::primitive::Primitives;
 use crate::reference::Reference;
-use crate::study::Study;
+use crate::study::{Cell, Study};
 use case::{Case, MOST_CELLS};
-use draft::{Draft, Origin};
+use draft::{Draft, Level};
 use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
@@ -58,7 +56,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 13] = [
     "schema",
     "name",
     "question",
@@ -72,7 +70,6 @@ const KEYS: [&str; 14] = [
     primitives::NAME,
     "answer",
     "scale",
-    "cut",
 ];
 
 impl Study {
@@ -102,7 +99,8 @@ impl Study {
 }
 
 fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Result<Study, Flaw> {
-    let source = Source(text);
+    let lines = fields::line_starts(text);
+    let source = Source::new(text, &lines);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
     let fields = Fields::all(source, table.get_ref(), "");
     fields.check_known("a study", &KEYS)?;
@@ -117,26 +115,30 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
-    let mut cut = fields.get("cut").map_or(Ok(Vec::new()), sentences)?;
+    let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
-    let mut shared = Draft::unsaid(allowed)?;
+    let mut shared = Draft::new(allowed);
     for table in Table::ALL {
         if let Some(field) = fields.get(table.name()) {
-            case::apply(source, field, table, &mut shared, Origin::file)?;
+            shared.apply(source, field, table, Level::File)?;
         }
     }
     if let Some(field) = fields.get(find::NAME) {
-        shared.find.apply(source, field, Origin::file)?;
+        shared.apply_find(source, field, Level::File)?;
     }
+    shared.check()?;
     let mut cases = cases(source, &fields, &shared)?;
     let trials = match &scale {
         Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
         None => trials,
     };
     let mut cells = Vec::new();
+    let mut by_name = BTreeMap::new();
     for case in &cases {
         let (of_case, left_out) = case.cells(allowed)?;
+        let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
+        by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
         cells.extend(of_case);
         cut.extend(left_out);
     }
@@ -157,7 +159,7 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
         match primitive_answer::is_one(source, table) {
             true => of_primitives
                 .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
-            false => answers.push(answer::read(source, line, table, &cases, &cells, known)?),
+            false => answers.push(answer::read(source, line, table, &by_name, known)?),
         }
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };
@@ -178,21 +180,16 @@ fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
     }
 }
 
-fn reference(field: &Field<'_>) -> Result<Reference, Flaw> {
+fn reference(field: Field<'_>) -> Result<Reference, Flaw> {
     Reference::find(field.text()?).map_err(|why| field.flaw(&format!("is wrong: {why}")))
 }
 
-fn trials(field: &Field<'_>) -> Result<u32, Flaw> {
+fn trials(field: Field<'_>) -> Result<u32, Flaw> {
     let trials = field.integer(1, MOST_TRIALS.into())?;
     Ok(u32::try_from(trials).unwrap_or(MOST_TRIALS))
 }
 
-fn sentences(field: &Field<'_>) -> Result<Vec<String>, Flaw> {
-    let values = field.values(field.key)?;
-    values.iter().map(|value| value.sentence().map(str::to_owned)).collect()
-}
-
-fn named(field: &Field<'_>) -> Result<String, Flaw> {
+fn named(field: Field<'_>) -> Result<String, Flaw> {
     let name = field.text()?;
     match is_name(name) {
         true => Ok(name.to_owned()),
@@ -217,33 +214,31 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
 }
 
-fn cases(source: Source<'_>, fields: &Fields<'_>, shared: &Draft) -> Result<Vec<Case>, Flaw> {
-    let mut cases: Vec<Case> = Vec::new();
-    let mut size = Some(0usize);
+fn cases<'a>(
+    source: Source<'a>,
+    fields: &Fields<'a>,
+    shared: &Draft<'a>,
+) -> Result<Vec<Case<'a>>, Flaw> {
+    let mut cases: Vec<Case<'a>> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut size = 0usize;
     for (line, table) in tables(fields, "case")? {
         let case = Case::read(source, line, table, shared)?;
-        if let Some(other) = cases.iter().find(|other| other.name == case.name) {
-            return Err(Flaw::at(
-                line,
-                format!(
-                    "a case {} begins at line {} already; name one anew",
-                    case.name, other.line
-                ),
-            ));
-        }
-        size = size.zip(case.size()).and_then(|(a, b)| a.checked_add(b));
-        if size.is_none_or(|size| size > MOST_CELLS) {
-            return Err(Flaw::at(
-                line,
-                format!(
-                    "with case {} the study has more than {MOST_CELLS} cells; sweep fewer values",
-                    case.name
-                ),
-            ));
+        if let Some(other) = known.insert(case.name.clone(), line) {
+            let name = &case.name;
+            let what = format!("a case {name} begins at line {other} already; name one anew");
+            return Err(Flaw::at(line, what));
         }
         cases.push(case);
+        size = check_size(size, &cases[cases.len() - 1])?;
     }
     Ok(cases)
+}
+
+/// How many cells there are with those of this case.
+fn check_size(before: usize, case: &Case<'_>) -> Result<usize, Flaw> {
+    let size = before.saturating_add(case.size().unwrap_or(usize::MAX));
+    if size > MOST_CELLS { Err(case::too_many(&case.name, case.line)) } else { Ok(size) }
 }
 
 fn tables<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {

@@ -1,13 +1,12 @@
 //! A part of a study: the cells that `--only KEY=VALUE` names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::StudyError;
-use super::draft::{Draft, Origin};
-use super::keys::{KEYS, Key};
+use super::keys::Key;
 use super::suggest::did_you_mean;
 use crate::primitive::Primitives;
-use crate::study::{Cell, Study};
+use crate::study::{AnswerRule, Cell, Study};
 
 /// What stands for the name of a table of primitives.
 const PRIMITIVES: &str = super::primitives::NAME;
@@ -19,7 +18,7 @@ const CASE: &str = "case";
 #[derive(Clone, Copy)]
 enum By {
     Case,
-    Key(&'static Key),
+    Key(Key),
 }
 
 impl Study {
@@ -45,7 +44,7 @@ impl Study {
                 ))),
             };
         }
-        let mut by: BTreeMap<&str, (By, Vec<String>)> = BTreeMap::new();
+        let mut by: BTreeMap<String, (By, Vec<String>)> = BTreeMap::new();
         for text in wanted {
             let (which, value) = self.wanted(text).map_err(StudyError::Unknown)?;
             by.entry(which.name()).or_insert_with(|| (which, Vec::new())).1.push(value);
@@ -126,24 +125,26 @@ impl Study {
         if name == CASE {
             return Ok(By::Case);
         }
-        if let Some(key) = KEYS.iter().find(|key| key.full == name) {
+        if let Some(key) = Key::named(name) {
             return Ok(By::Key(key));
         }
-        let is_swept =
-            |key: &&Key| self.cells.iter().any(|cell| cell.params.contains_key(key.full));
-        let named: Vec<&'static Key> = KEYS.iter().filter(|key| key.name == name).collect();
-        let swept: Vec<&'static Key> = named.iter().copied().filter(is_swept).collect();
+        let is_swept = |key: &Key| {
+            let full = key.to_string();
+            self.cells.iter().any(|cell| cell.params.contains_key(&full))
+        };
+        let named: Vec<Key> = Key::all().filter(|key| key.name == name).collect();
+        let swept: Vec<Key> = named.iter().copied().filter(is_swept).collect();
         match (&named[..], &swept[..]) {
-            ([key], _) | (_, [key]) => Ok(By::Key(key)),
+            ([key], _) | (_, [key]) => Ok(By::Key(*key)),
             ([], _) => {
-                let names = KEYS.iter().map(|key| key.name).chain([CASE]);
+                let names: Vec<&str> = Key::all().map(|key| key.name).chain([CASE]).collect();
                 Err(format!(
                     "--only {name}: no key is called so{}",
-                    did_you_mean(name, "there are:", names)
+                    did_you_mean(name, "there are:", names.into_iter())
                 ))
             }
             ([one, other, ..], _) => {
-                Err(format!("--only {name} is either {} or {}; write which", one.full, other.full))
+                Err(format!("--only {name} is either {one} or {other}; write which"))
             }
         }
     }
@@ -160,13 +161,15 @@ impl Study {
 
     /// Leaves out answers that have no cell with their baseline.
     pub(super) fn drop_answers(&mut self) {
-        let cells = &self.cells;
+        let params = |cell: &Cell| {
+            let of_case =
+                |(key, value): (&String, &String)| (cell.case.clone(), key.clone(), value.clone());
+            cell.params.iter().map(of_case).collect::<Vec<_>>()
+        };
+        let measured: BTreeSet<_> = self.cells.iter().flat_map(params).collect();
         let before = self.answers.len();
-        self.answers.retain(|answer| {
-            cells.iter().any(|cell| {
-                cell.case == answer.case
-                    && cell.params.get(&answer.compare) == Some(&answer.baseline)
-            })
+        self.answers.retain(|AnswerRule { case, compare, baseline, .. }| {
+            measured.contains(&(case.clone(), compare.clone(), baseline.clone()))
         });
         let dropped = before - self.answers.len();
         if dropped > 0 {
@@ -177,10 +180,10 @@ impl Study {
 }
 
 impl By {
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Self::Case => CASE,
-            Self::Key(key) => key.full,
+            Self::Case => CASE.to_owned(),
+            Self::Key(key) => key.to_string(),
         }
     }
 
@@ -188,17 +191,15 @@ impl By {
     fn of(self, cell: &Cell) -> Option<String> {
         match self {
             Self::Case => Some(cell.case.clone()),
-            Self::Key(key) => {
-                cell.params.get(key.full).cloned().or_else(|| key.show(&Draft::from(cell)))
-            }
+            Self::Key(key) => key.of(cell),
         }
     }
 
     /// The text that stands for a value and all its aliases.
     fn canonical(self, value: &str) -> Result<String, String> {
-        let Self::Key(key) = self else { return Ok(value.to_owned()) };
-        let mut draft = Draft::default();
-        key.set(&mut draft, value, Origin::UNSAID)?;
-        Ok(key.show(&draft).unwrap_or_else(|| value.to_owned()))
+        match self {
+            Self::Case => Ok(value.to_owned()),
+            Self::Key(key) => key.canonical_text(value),
+        }
     }
 }

@@ -6,7 +6,6 @@ use units::Bytes;
 use super::answer::project_counts;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
-use super::keys::toml_text;
 use super::primitives::{named, size};
 use super::suggest::did_you_mean;
 use crate::primitive::{Dimension, Rule, Table};
@@ -56,7 +55,7 @@ pub(super) fn read(
     })
 }
 
-fn compared(field: &Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
+fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
     let text = field.text()?;
     let dimension: Dimension = text.parse().map_err(|()| {
         let names = Dimension::ALL.into_iter().map(Dimension::name);
@@ -71,7 +70,7 @@ fn compared(field: &Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
     }
 }
 
-fn baseline(field: &Field<'_>, table: &Table, compare: Dimension) -> Result<String, Flaw> {
+fn baseline(field: Field<'_>, table: &Table, compare: Dimension) -> Result<String, Flaw> {
     let text = field.text()?;
     let asked = match compare {
         Dimension::Algorithm => text
@@ -92,12 +91,12 @@ fn baseline(field: &Field<'_>, table: &Table, compare: Dimension) -> Result<Stri
 }
 
 /// The sizes that are written, but for those that a scale leaves out; the largest where there are none.
-fn at(field: Option<&Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
+fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
     let mut at = Vec::new();
-    for value in field.map_or(Ok(Vec::new()), |field| {
-        Ok(field.elements().unwrap_or_else(|| vec![field.itself()]))
-    })? {
-        let size = size(&value)?;
+    for value in
+        field.map_or(Ok(Vec::new()), |field| Ok(field.elements().unwrap_or_else(|| vec![field])))?
+    {
+        let size = size(value)?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(
@@ -117,15 +116,15 @@ fn at(field: Option<&Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<B
     Ok(at)
 }
 
-fn published(field: &Field<'_>, reference: Option<&Reference>) -> Result<Vec<Published>, Flaw> {
+fn published(field: Field<'_>, reference: Option<&Reference>) -> Result<Vec<Published>, Flaw> {
     let Some(reference) = reference else {
         return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
     };
-    let fields = field.elements().unwrap_or_else(|| vec![field.itself()]);
-    fields.iter().map(|field| one_published(field, reference)).collect()
+    let fields = field.elements().unwrap_or_else(|| vec![field]);
+    fields.into_iter().map(|field| one_published(field, reference)).collect()
 }
 
-fn one_published(field: &Field<'_>, reference: &Reference) -> Result<Published, Flaw> {
+fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, Flaw> {
     let text = field.text()?;
     let figure = reference.figure(text).ok_or_else(|| {
         let hint = did_you_mean(text, "its figures are", reference.figures());
@@ -138,28 +137,4 @@ fn one_published(field: &Field<'_>, reference: &Reference) -> Result<Published, 
             figure.says
         ))),
     }
-}
-
-/// An answer with everything written out, in lines of TOML.
-pub(super) fn toml(rule: &Rule) -> Vec<String> {
-    let Rule { question, primitives, compare, baseline, at, published, project } = rule;
-    let list = |values: Vec<String>| {
-        let texts: Vec<_> = values.iter().map(|value| toml_text(value)).collect();
-        format!("[{}]", texts.join(", "))
-    };
-    let mut lines = vec![format!("primitives = {}\n", toml_text(primitives))];
-    lines.extend(question.iter().map(|text| format!("question = {}\n", toml_text(text))));
-    lines.push(format!("compare = {}\n", toml_text(compare.name())));
-    lines.push(format!("baseline = {}\n", toml_text(baseline)));
-    if !at.is_empty() {
-        lines.push(format!("at = {}\n", list(at.iter().map(ToString::to_string).collect())));
-    }
-    if !published.is_empty() {
-        let names = published.iter().map(|figure| figure.name.clone()).collect();
-        lines.push(format!("published = {}\n", list(names)));
-    }
-    if !project.is_empty() {
-        lines.push(format!("project = {project:?}\n"));
-    }
-    lines
 }

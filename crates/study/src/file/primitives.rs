@@ -5,14 +5,15 @@ use std::str::FromStr;
 
 use cpus::CpuList;
 use primitives::{Algorithm, Cache, Hardware, Unit, library};
+use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 use units::Bytes;
 
-use super::draft::{Draft, Origin};
+use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
-use super::keys::toml_text;
 use super::suggest::did_you_mean;
+use crate::cpu_order::CpuOrder;
 use crate::primitive::Table;
 
 /// The name of the tables in study files.
@@ -50,7 +51,7 @@ const MOST_ROWS: usize = 10_000;
 pub(super) fn tables(
     source: Source<'_>,
     fields: &Fields<'_>,
-    shared: &Draft,
+    shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Vec<Table>, Flaw> {
     let mut tables: Vec<Table> = Vec::new();
@@ -85,7 +86,7 @@ fn read(
     source: Source<'_>,
     line: usize,
     table: &DeTable<'_>,
-    shared: &Draft,
+    shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Table, Flaw> {
     let fields = Fields::all(source, table, "");
@@ -102,7 +103,7 @@ fn read(
 }
 
 /// All but the name.
-fn settings(fields: &Fields<'_>, shared: &Draft, allowed: &CpuList) -> Result<Table, Flaw> {
+fn settings(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
     let Some(field) = fields.get("algorithms") else {
         return Err(Flaw::lacking("names no algorithms; write algorithms = [\"AES-128-GCM\"]"));
     };
@@ -138,27 +139,27 @@ fn settings(fields: &Fields<'_>, shared: &Draft, allowed: &CpuList) -> Result<Ta
     })
 }
 
-fn rounds(field: &Field<'_>) -> Result<u32, Flaw> {
+fn rounds(field: Field<'_>) -> Result<u32, Flaw> {
     let rounds = field.integer(1, MOST_ROUNDS)?;
     Ok(u32::try_from(rounds).unwrap_or(u32::MAX))
 }
 
-fn samples(field: &Field<'_>) -> Result<u16, Flaw> {
+fn samples(field: Field<'_>) -> Result<u16, Flaw> {
     let samples = field.integer(1, MOST_SAMPLES)?;
     Ok(u16::try_from(samples).unwrap_or(u16::MAX))
 }
 
 /// Each algorithm once, in the order of toll's tables, whatever the words.
-fn algorithms(field: &Field<'_>) -> Result<Vec<Algorithm>, Flaw> {
+fn algorithms(field: Field<'_>) -> Result<Vec<Algorithm>, Flaw> {
     let mut chosen = Vec::new();
     for value in texts(field)? {
-        let selected = Algorithm::select(value.text()?).map_err(|why| wrong(&value, &why))?;
+        let selected = Algorithm::select(value.text()?).map_err(|why| wrong(value, &why))?;
         chosen.extend(selected);
     }
     Ok(Algorithm::all().filter(|algorithm| chosen.contains(algorithm)).collect())
 }
 
-fn library(field: &Field<'_>) -> Result<String, Flaw> {
+fn library(field: Field<'_>) -> Result<String, Flaw> {
     let name = field.text()?;
     if name.contains('/') && !name.starts_with('/') {
         return Err(field.wrong("is no absolute path; write one, or the name of a library"));
@@ -166,17 +167,17 @@ fn library(field: &Field<'_>) -> Result<String, Flaw> {
     library::canonical(name).map_err(|why| wrong(field, &why))
 }
 
-fn parsed<T: FromStr<Err: Display>>(field: &Field<'_>) -> Result<T, Flaw> {
+fn parsed<T: FromStr<Err: Display>>(field: Field<'_>) -> Result<T, Flaw> {
     field.text()?.parse().map_err(|why| wrong(field, &why))
 }
 
-fn sizes(field: &Field<'_>) -> Result<Vec<Bytes>, Flaw> {
+fn sizes(field: Field<'_>) -> Result<Vec<Bytes>, Flaw> {
     let mut sizes = list(field, size)?;
     sizes.sort_unstable_by_key(|size: &Bytes| size.0);
     Ok(sizes)
 }
 
-pub(super) fn size(field: &Field<'_>) -> Result<Bytes, Flaw> {
+pub(super) fn size(field: Field<'_>) -> Result<Bytes, Flaw> {
     if matches!(field.value, DeValue::Integer(_) | DeValue::Float(_)) {
         let written = field.written();
         return Err(field.wrong(&format!("has no unit; write a size such as \"{written}KiB\"")));
@@ -190,16 +191,16 @@ pub(super) fn size(field: &Field<'_>) -> Result<Bytes, Flaw> {
 }
 
 /// The CPUs that are written, or as many threads as are asked for on those of the servers.
-fn cpus(fields: &Fields<'_>, shared: &Draft, allowed: &CpuList) -> Result<CpuList, Flaw> {
+fn cpus(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<CpuList, Flaw> {
     let threads = fields.get("threads").map(|field| field.integer(1, MOST_THREADS)).transpose()?;
     let threads = threads.map(|threads| usize::try_from(threads).unwrap_or(usize::MAX));
-    let of_servers = shared.target_cpus.as_ref().filter(|said| said.origin != Origin::UNSAID);
-    let (pool, line) = match (fields.get("cpus"), of_servers) {
-        (Some(field), _) => (parsed::<CpuList>(field)?, Some(field.line)),
-        (None, Some(said)) if threads.unwrap_or(1) <= said.value.len() => (
-            said.value.first(threads.unwrap_or(1)).unwrap_or_else(|| said.value.list()),
-            said.origin.line,
-        ),
+    let of_servers = shared.target.field("cpus");
+    let of_servers = of_servers.map(|field| Ok((CpuOrder::deserialize(field)?, field.line())));
+    let (pool, line) = match (fields.get("cpus"), of_servers.transpose()?) {
+        (Some(field), _) => (parsed::<CpuList>(field)?, Some(field.line())),
+        (None, Some((order, line))) if threads.unwrap_or(1) <= order.len() => {
+            (order.first(threads.unwrap_or(1)).unwrap_or_else(|| order.list()), Some(line))
+        }
         _ => (allowed.clone(), None),
     };
     let at = |line: Option<usize>, what: String| match line {
@@ -216,7 +217,7 @@ fn cpus(fields: &Fields<'_>, shared: &Draft, allowed: &CpuList) -> Result<CpuLis
     let has_own = fields.get("cpus").is_some();
     let wanted = threads.unwrap_or(if has_own { pool.len() } else { 1 });
     if wanted > pool.len() {
-        let line = fields.get("threads").map(|field| field.line).or(line);
+        let line = fields.get("threads").map(|field| field.line()).or(line);
         return Err(at(
             line,
             format!("threads = {wanted} need as many CPUs, and there are {}: {pool}", pool.len()),
@@ -227,12 +228,12 @@ fn cpus(fields: &Fields<'_>, shared: &Draft, allowed: &CpuList) -> Result<CpuLis
 
 /// The values of a list, or the one that stands there without one; none of them twice.
 fn list<T: PartialEq>(
-    field: &Field<'_>,
-    read: impl Fn(&Field<'_>) -> Result<T, Flaw>,
+    field: Field<'_>,
+    read: impl Fn(Field<'_>) -> Result<T, Flaw>,
 ) -> Result<Vec<T>, Flaw> {
     let mut values = Vec::new();
     for written in texts(field)? {
-        let value = read(&written)?;
+        let value = read(written)?;
         if values.contains(&value) {
             return Err(written.wrong("stands there twice; leave one out"));
         }
@@ -242,24 +243,27 @@ fn list<T: PartialEq>(
 }
 
 /// The fields of a list that is not empty, or the one field that is no list.
-fn texts<'a>(field: &Field<'a>) -> Result<Vec<Field<'a>>, Flaw> {
+fn texts(field: Field<'_>) -> Result<Vec<Field<'_>>, Flaw> {
     match field.elements() {
+        Some(all) if all.len() > MOST_ROWS => {
+            Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")))
+        }
         Some(all) if all.is_empty() => {
             Err(field.flaw("is an empty list; write a value, or leave it out"))
         }
         Some(all) => Ok(all),
-        None => Ok(vec![field.itself()]),
+        None => Ok(vec![field]),
     }
 }
 
-fn wrong(field: &Field<'_>, why: &impl Display) -> Flaw {
-    Flaw::at(field.line, format!("{}: {why}", field.name))
+fn wrong(field: Field<'_>, why: &impl Display) -> Flaw {
+    Flaw::at(field.line(), format!("{}: {why}", field.name()))
 }
 
 /// What a scale says of all tables. What was changed is told.
 pub(super) fn scale(
     source: Source<'_>,
-    field: &Field<'_>,
+    field: Field<'_>,
     tables: &mut [Table],
     told: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
@@ -299,7 +303,7 @@ fn words(sizes: &[Bytes]) -> String {
 }
 
 /// The table of this name, which an answer is about.
-pub(super) fn named<'a>(field: &Field<'_>, tables: &'a [Table]) -> Result<&'a Table, Flaw> {
+pub(super) fn named<'a>(field: Field<'_>, tables: &'a [Table]) -> Result<&'a Table, Flaw> {
     let text = field.text()?;
     tables.iter().find(|table| table.name == text).ok_or_else(|| {
         let hint = match tables.is_empty() {
@@ -310,35 +314,4 @@ pub(super) fn named<'a>(field: &Field<'_>, tables: &'a [Table]) -> Result<&'a Ta
         };
         field.wrong(&format!("is no table of primitives of this study{hint}"))
     })
-}
-
-/// A table with everything written out, in lines of TOML.
-pub(super) fn toml(table: &Table) -> Vec<String> {
-    let texts = |values: &[String]| {
-        let texts: Vec<_> = values.iter().map(|value| toml_text(value)).collect();
-        format!("[{}]", texts.join(", "))
-    };
-    let list = |values: &[&dyn Display]| {
-        texts(&values.iter().map(ToString::to_string).collect::<Vec<_>>())
-    };
-    fn dyns<T: Display>(values: &[T]) -> Vec<&dyn Display> {
-        values.iter().map(|value| value as &dyn Display).collect()
-    }
-    let mut lines = vec![
-        format!("name = {}\n", toml_text(&table.name)),
-        format!("algorithms = {}\n", list(&dyns(&table.algorithms))),
-        format!("libraries = {}\n", texts(&table.libraries)),
-    ];
-    if !table.sizes.is_empty() {
-        lines.push(format!("sizes = {}\n", list(&dyns(&table.sizes))));
-    }
-    lines.extend([
-        format!("cache = {}\n", list(&dyns(&table.caches))),
-        format!("hardware = {}\n", list(&dyns(&table.hardware))),
-        format!("threads = {}\n", table.cpus.len()),
-        format!("cpus = {}\n", toml_text(&table.cpus.to_string())),
-        format!("rounds = {}\n", table.rounds),
-        format!("samples = {}\n", table.samples),
-    ]);
-    lines
 }

@@ -4,8 +4,8 @@
 //! target, load and find, and the values of sweeps. What was changed is told, so that a report can
 //! say that it is of another size.
 
-use super::case::{Case, Sweep, sweep};
-use super::draft::Origin;
+use super::case::{Case, MOST_CELLS, Sweep, sweep};
+use super::draft::Level;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
@@ -31,11 +31,11 @@ impl<'a> Scale<'a> {
     ) -> Result<Option<Self>, Flaw> {
         let scales = match fields.get("scale") {
             Some(field) => Fields::all(source, field.table()?, "scale."),
-            None => Fields::none(),
+            None => Fields::none(source),
         };
         let mut found = None;
         for scale in scales.iter() {
-            let fields = Fields::all(source, scale.table()?, &format!("{}.", scale.name));
+            let fields = Fields::all(source, scale.table()?, "");
             fields.check_known("a scale", &KEYS)?;
             if wanted == Some(scale.key) {
                 found = Some(Self { name: scale.key, fields });
@@ -43,7 +43,7 @@ impl<'a> Scale<'a> {
         }
         match (wanted, &found) {
             (Some(wanted), None) => {
-                let names: Vec<_> = scales.iter().map(|scale| scale.key).collect();
+                let names: Vec<&str> = scales.iter().map(|scale| scale.key).collect();
                 let hint = match names.is_empty() {
                     true => "; the study has none, so leave --scale out".to_owned(),
                     false => did_you_mean(wanted, "there are:", names.iter().copied()),
@@ -76,9 +76,9 @@ impl<'a> Scale<'a> {
     /// Changes the cases; the number of trials that holds now. What was changed is added to `cut`.
     pub(super) fn apply(
         &self,
-        source: Source<'_>,
+        source: Source<'a>,
         trials: u32,
-        cases: &mut [Case],
+        cases: &mut [Case<'a>],
         cut: &mut Vec<String>,
     ) -> Result<u32, Flaw> {
         let mut told = |what: String| {
@@ -111,81 +111,81 @@ impl<'a> Scale<'a> {
     }
 }
 
-fn set(
-    source: Source<'_>,
-    field: &Field<'_>,
+fn set<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
     table: Table,
-    cases: &mut [Case],
+    cases: &mut [Case<'a>],
     told: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    let fields = Fields::all(source, field.table()?, &format!("{}.", table.name()));
-    let names: Vec<_> = table.keys().map(|key| key.name).collect();
-    fields.check_known(&format!("a {}", table.name()), &names)?;
+    let fields = Fields::all(source, field.table()?, table.prefix());
+    fields.check_known(&format!("a {}", table.name()), table.names())?;
     for field in fields.iter() {
-        let Some(key) = table.keys().find(|key| key.name == field.key) else { continue };
-        if let Some(case) = cases.iter().find(|case| case.sweep(key.full).is_some()) {
+        let Some(name) = table.names().iter().find(|name| **name == field.key) else { continue };
+        let key = Key { table, name };
+        if let Some(case) = cases.iter().find(|case| case.sweeps.iter().any(|s| s.key == key)) {
             return Err(field.flaw(&format!(
-                "is swept by case {}; write sweep.\"{}\" = [...] in the scale",
-                case.name, key.full
+                "is swept by case {}; write sweep.\"{key}\" = [...] in the scale",
+                case.name
             )));
         }
+        let now = key.canonical(field)?;
         for case in &mut *cases {
-            let before = key.show(&case.draft);
-            key.read(field, &mut case.draft, Origin::file(field.line))?;
-            told(instead(key, key.show(&case.draft), before));
+            let before = case.draft.shown(key)?;
+            case.draft.table(table).put(name, field, Level::File);
+            told(match before {
+                Some(before) => format!("{key} = {now} instead of {before}"),
+                None => format!("{key} = {now}"),
+            });
         }
     }
     Ok(())
 }
 
-fn instead(key: &Key, now: Option<String>, before: Option<String>) -> String {
-    let now = now.unwrap_or_default();
-    match before {
-        Some(before) => format!("{} = {now} instead of {before}", key.full),
-        None => format!("{} = {now}", key.full),
-    }
-}
-
-fn set_find(
-    source: Source<'_>,
-    field: &Field<'_>,
-    cases: &mut [Case],
+fn set_find<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
     told: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
-    for case in cases.iter_mut().filter(|case| case.draft.find.is_said()) {
-        let before = case.draft.find.toml();
-        case.draft.find.apply(source, field, Origin::file)?;
-        for (key, now) in case.draft.find.toml() {
+    for case in cases.iter_mut().filter(|case| case.draft.find_line.is_some()) {
+        let before = find::values(&case.draft)?;
+        case.draft.apply_find(source, field, Level::File)?;
+        for (key, now) in find::values(&case.draft)? {
             let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
             if old != Some(&now) {
                 let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
-                told(format!("find.{key} = {now}{old}").replace('"', ""));
+                told(format!("find.{key} = {now}{old}"));
             }
         }
     }
     Ok(())
 }
 
-fn set_sweep(
-    field: &Field<'_>,
-    cases: &mut [Case],
+fn set_sweep<'a>(
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
     told: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
+    if field.len().is_some_and(|len| len > MOST_CELLS) {
+        let what = format!("has more than {MOST_CELLS} values; sweep fewer");
+        return Err(field.flaw(&what));
+    }
     let shorter = sweep(field)?;
     let key = shorter.key;
-    let in_words = |sweep: &Sweep| {
+    let in_words = |sweep: &Sweep<'_>| {
         sweep.values.iter().map(|value| value.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let mut is_swept = false;
-    for case in cases {
-        for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key.full == key.full) {
-            told(format!("{} = {} instead of {}", key.full, in_words(&shorter), in_words(sweep)));
+    for case in &mut *cases {
+        for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key == key) {
+            told(format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep)));
             sweep.values.clone_from(&shorter.values);
             is_swept = true;
         }
     }
-    match is_swept {
-        true => Ok(()),
-        false => Err(field.flaw("is swept by no case of this study; leave it out of the scale")),
+    if !is_swept {
+        return Err(field.flaw("is swept by no case of this study; leave it out of the scale"));
     }
+    cases.iter().try_fold(0, super::check_size).map(drop)
 }

@@ -38,28 +38,25 @@ impl Shipped {
     }
 }
 
-impl Study {
-    /// The study that an argument names: a shipped one, or else the file at that path, which ends
-    /// with `.toml`.
-    ///
-    /// # Errors
-    /// One line: there is no such study, its file cannot be read, or what is wrong in it.
-    pub fn find(argument: &str, allowed: &CpuList) -> Result<Self, StudyError> {
-        Self::find_at(argument, allowed, None)
-    }
+/// The text of a study file.
+#[derive(Debug, Clone)]
+pub struct StudyFile {
+    /// The file, as errors name it.
+    name: String,
+    /// What it says.
+    pub text: String,
+}
 
-    /// As [`find`](Self::find), in the form of a `[scale.NAME]` of its file.
+impl StudyFile {
+    /// The file that an argument names: that of a shipped study, or else the one at that path, which
+    /// ends with `.toml`.
     ///
     /// # Errors
-    /// As there; the study has no such scale.
-    pub fn find_at(
-        argument: &str,
-        allowed: &CpuList,
-        scale: Option<&str>,
-    ) -> Result<Self, StudyError> {
+    /// One line: there is no such study, or its file cannot be read.
+    pub fn find(argument: &str) -> Result<Self, StudyError> {
         if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == argument) {
-            let file = format!("{argument}.toml");
-            return Self::parse_at(&file, shipped.text, allowed, scale);
+            let name = format!("{argument}.toml");
+            return Ok(Self { name, text: shipped.text.to_owned() });
         }
         let names = SHIPPED.iter().map(|shipped| shipped.name);
         if Path::new(argument).extension().is_none_or(|extension| extension != "toml") {
@@ -71,12 +68,21 @@ impl Study {
             )));
         }
         match std::fs::read_to_string(argument) {
-            Ok(text) => Self::parse_at(argument, &text, allowed, scale),
+            Ok(text) => Ok(Self { name: argument.to_owned(), text }),
             Err(source) => Err(StudyError::Unreadable {
                 path: one_line(argument),
                 source,
                 shipped: names.collect::<Vec<_>>().join(", "),
             }),
         }
+    }
+
+    /// The study, in the form of a `[scale.NAME]` where one is wanted. Where it names no CPUs, the
+    /// server takes the first of `allowed` and the load the second.
+    ///
+    /// # Errors
+    /// One line: what is wrong in the file; it has no such scale.
+    pub fn read(&self, allowed: &CpuList, scale: Option<&str>) -> Result<Study, StudyError> {
+        Study::parse_at(&self.name, &self.text, allowed, scale)
     }
 }

@@ -7,11 +7,13 @@ use hdrhistogram::Histogram;
 use load::Latencies;
 use units::Nanos;
 
-use crate::file::{Time, did_you_mean};
+use crate::file::did_you_mean;
 use trial::Measured;
 
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
+)]
 pub struct Ceiling {
     pub watched: Watched,
     /// The most that it may be: nanoseconds, or millionths where a share is watched.
@@ -191,7 +193,7 @@ impl fmt::Display for Ceiling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} <= ", self.watched.name())?;
         match self.watched.is_share() {
-            false => write!(f, "{}", Time(Nanos(self.most))),
+            false => write!(f, "{}", Nanos(self.most).exact()),
             true => match (self.most / 10_000, self.most % 10_000) {
                 (whole, 0) => write!(f, "{whole}%"),
                 (whole, rest) => {

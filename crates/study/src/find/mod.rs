@@ -8,18 +8,17 @@ mod ceiling;
 mod search;
 mod sought;
 
-use std::fmt;
-
-use load::{Arrival, Distribution, Percent, Rate};
+use load::{Arrival, Distribution, Percent, Plan, Rate};
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 pub use ceiling::{Ceiling, Watched};
 pub(crate) use search::{Bounds, Next, Seen};
 
-use crate::study::{Cell, LoadSpec};
+use crate::study::Cell;
 
 /// What is searched for in a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Find {
     /// What is to be as large as it can be.
     pub maximize: Maximize,
@@ -40,7 +39,11 @@ pub struct Find {
 }
 
 /// What a search makes as large as it can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Maximize {
     /// Proven body bits per second.
     Goodput,
@@ -49,7 +52,7 @@ pub enum Maximize {
 }
 
 /// What a search changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Over {
     /// `load.connections`: a load is this many of them.
     Connections,
@@ -58,16 +61,10 @@ pub enum Over {
 }
 
 impl Maximize {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Goodput, Self::Rate];
-
     /// The name in study files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput",
-            Self::Rate => "rate",
-        }
+        self.into()
     }
 }
 
@@ -113,13 +110,13 @@ impl Over {
         Some(Arrival::Open { rate, distribution })
     }
 
-    /// Makes a load spec one of this load.
-    pub(crate) fn set(self, spec: &mut LoadSpec, load: u64) {
+    /// Makes a plan one of this load.
+    pub(crate) fn set(self, plan: &mut Plan, load: u64) {
         match self {
-            Self::Connections => spec.connections = usize::try_from(load).unwrap_or(usize::MAX),
+            Self::Connections => plan.connections = usize::try_from(load).unwrap_or(usize::MAX),
             Self::Arrival(_) => {
                 if let Some(arrival) = self.arrival(load) {
-                    spec.arrival = arrival;
+                    plan.arrival = arrival;
                 }
             }
         }
@@ -160,11 +157,5 @@ impl Cell {
             }
             _ => self.load.connections,
         }
-    }
-}
-
-impl fmt::Display for Maximize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -3,11 +3,11 @@
 use super::*;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::compare::tests::compared;
-use crate::study::Server;
+use crate::testing::server;
 
 /// nginx with two suites: 8.5 and 2.2 Gb/s of one core.
 fn bulk() -> Scene {
-    let mut scene = Scene::suites(&[Server::Nginx], &[GCM, CBC]);
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, CBC]);
     scene.measure(0, 8.5e9, &SPREAD);
     scene.measure(1, 2.2e9, &SPREAD);
     scene
@@ -73,7 +73,7 @@ fn an_unmeasured_cell_never_passes() {
     scene.lines.clear();
     assert!(!judged(&scene, "goodput>=1b/s").met);
     // A server that is not installed.
-    scene.skip(Server::Nginx);
+    scene.skip(server("nginx"));
     assert!(!judged(&scene, "goodput>=1b/s").met);
     // Without the server's CPU time there is no figure per CPU-second.
     let mut scene = bulk();

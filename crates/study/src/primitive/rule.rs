@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::reference::Published;
 
 /// How an answer is found: the costs of a table over the values of one of its lists. Where the table
 /// has several values of the others too, each combination of those is compared by itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// What it asks, where the study says so.
     pub question: Option<String>,
@@ -28,7 +29,8 @@ pub struct Rule {
 }
 
 /// A list of a table that can be compared over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Dimension {
     /// What is done.
     Algorithm,

@@ -1,9 +1,10 @@
 //! The servers of a run: started once, with a record of each.
 
+use targets::{IfMissing, Target};
+
 use super::{Bench, Event, RunError, StartError};
-use crate::study::{IfMissing, Server, Study, TargetSpec};
-use journal::Results;
-use journal::TargetRecord;
+use crate::study::{Only, Study};
+use journal::{Results, TargetRecord};
 
 /// The servers that run, and which cell is whose.
 pub(super) struct Servers<T> {
@@ -26,7 +27,7 @@ impl<T> Servers<T> {
         let mut records: Vec<TargetRecord> =
             earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
-        for (spec, cells) in by_target(study) {
+        for ((target, only), cells) in by_target(study) {
             let names: Vec<String> =
                 cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
             let known = earlier.iter().rfind(|record| record.cells == names);
@@ -36,25 +37,25 @@ impl<T> Servers<T> {
             let most = |cell: &usize| study.cells[*cell].most_connections();
             let connections = cells.iter().map(most).max().unwrap_or(0);
             let mut record = TargetRecord {
-                name: spec.server.to_string(),
-                server: spec.server.to_string(),
-                settings: settings_in_words(spec),
+                name: target.server.to_string(),
+                server: target.server.to_string(),
+                settings: settings_in_words(&target, only),
                 version: None,
                 skipped: None,
                 cells: names,
             };
-            match bench.start(spec, connections) {
-                Ok(target) => {
-                    record.name = bench.name(&target);
-                    record.version = Some(bench.version(&target));
+            match bench.start(&target, only, connections) {
+                Ok(started) => {
+                    record.name = bench.name(&started);
+                    record.version = Some(bench.version(&started));
                     check_same(known, &record)?;
                     report(Event::Started(&record));
                     for cell in cells {
                         servers.of_cell[cell] = Some(servers.running.len());
                     }
-                    servers.running.push(target);
+                    servers.running.push(started);
                 }
-                Err(StartError::Missing(why)) if spec.if_missing == IfMissing::Skip => {
+                Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
                     record.skipped = Some(why);
                     report(Event::Skipped(&record));
                 }
@@ -83,40 +84,41 @@ impl<T> Servers<T> {
 }
 
 /// The study's different servers, each with the indices of its cells.
-pub(crate) fn by_target(study: &Study) -> Vec<(&TargetSpec, Vec<usize>)> {
-    let mut groups: Vec<(&TargetSpec, Vec<usize>)> = Vec::new();
+pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
+    let mut groups: Vec<((Target, Only), Vec<usize>)> = Vec::new();
     for (index, cell) in study.cells.iter().enumerate() {
-        match groups.iter_mut().find(|(spec, _)| **spec == cell.target) {
+        let setup = cell.setup();
+        match groups.iter_mut().find(|(known, _)| *known == setup) {
             Some((_, cells)) => cells.push(index),
-            None => groups.push((&cell.target, vec![index])),
+            None => groups.push((setup, vec![index])),
         }
     }
     groups
 }
 
-fn settings_in_words(spec: &TargetSpec) -> String {
+fn settings_in_words(target: &Target, offered: Only) -> String {
     let only = |what: Option<String>| what.map(|what| format!(", only {what}")).unwrap_or_default();
     let on = |is_on, what: &str| if is_on { format!(", {what}") } else { String::new() };
-    if let Server::Address(address) = &spec.server {
-        return address.url.to_string();
+    if let Some(url) = &target.url {
+        return url.to_string();
     }
-    let environment = spec.environment.to_string();
+    let environment = target.environment.to_string();
     let library =
-        spec.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
+        target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
     format!(
         "{} certificate, CPU {}{}{}{}{}{}{}{}",
-        spec.certificate_key,
-        spec.cpus,
-        on(spec.tickets, "tickets"),
-        on(spec.session_cache, "session cache"),
-        on(spec.encrypt_then_mac, "encrypt-then-MAC"),
+        target.certificate_key,
+        target.cpus,
+        on(target.tickets, "tickets"),
+        on(target.session_cache, "session cache"),
+        on(target.encrypt_then_mac, "encrypt-then-MAC"),
         library.unwrap_or_default(),
-        on(spec.environment != Default::default(), &environment),
-        only(match (spec.only.suite, spec.only.version) {
+        on(target.environment != Default::default(), &environment),
+        only(match (offered.suite, offered.version) {
             (Some(suite), _) => Some(suite.to_string()),
             (None, version) => version.map(|version| version.to_string()),
         }),
-        only(spec.only.group.map(|group| group.to_string())),
+        only(offered.group.map(|group| group.to_string())),
     )
 }
 

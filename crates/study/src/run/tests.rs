@@ -1,6 +1,7 @@
 //! Runs on a bench without servers and clocks: what it does is written down instead.
 
 use std::time::SystemTime;
+use targets::{IfMissing, Target};
 
 use load::Latencies;
 
@@ -8,13 +9,13 @@ mod search;
 
 use super::*;
 use crate::order::interleaved;
-use crate::study::{AnswerRule, IfMissing, Server};
-use crate::testing::cell;
+use crate::study::{AnswerRule, Only};
+use crate::testing::{cell, folder_in_memory, server};
 use trial::testing::example;
 
 /// Two cells of each server, three trials of each cell.
 fn study() -> Study {
-    let servers = [Server::Embedded, Server::Embedded, Server::Nginx, Server::Nginx];
+    let servers = [server("embedded"), server("embedded"), server("nginx"), server("nginx")];
     Study {
         primitives: crate::primitive::Primitives::default(),
         reference: None,
@@ -31,8 +32,8 @@ fn study() -> Study {
 /// What goes wrong, and what was done.
 #[derive(Default)]
 struct Stage {
-    missing: Option<Server>,
-    refuses: Option<Server>,
+    missing: Option<&'static dyn targets::Server>,
+    refuses: Option<&'static dyn targets::Server>,
     /// The probe of this cell fails.
     unfit: Option<&'static str>,
     /// The server has died when this trial, counted from 0, ends.
@@ -51,7 +52,7 @@ struct Stage {
 }
 
 /// Counts itself as running until it is dropped.
-struct Running(Server, std::rc::Rc<std::cell::Cell<usize>>);
+struct Running(&'static dyn targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -62,17 +63,17 @@ impl Drop for Running {
 impl Bench for Stage {
     type Target = Running;
 
-    fn start(&mut self, spec: &TargetSpec, connections: usize) -> Result<Running, StartError> {
+    fn start(&mut self, spec: &Target, _: Only, connections: usize) -> Result<Running, StartError> {
         assert_eq!(connections, 64);
         self.log.push(format!("start {}", spec.server));
-        if self.missing == Some(spec.server.clone()) {
+        if self.missing == Some(spec.server) {
             return Err(StartError::Missing(format!("{} is not installed", spec.server)));
         }
-        if self.refuses == Some(spec.server.clone()) {
+        if self.refuses == Some(spec.server) {
             return Err(StartError::Failed("no free port".into()));
         }
         self.running.set(self.running.get() + 1);
-        Ok(Running(spec.server.clone(), self.running.clone()))
+        Ok(Running(spec.server, self.running.clone()))
     }
 
     fn name(&self, target: &Running) -> String {
@@ -138,7 +139,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let parent = tempfile::tempdir().unwrap();
+        let parent = folder_in_memory();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
         Self { _parent: parent, results, interrupt: AtomicBool::new(false), events: Vec::new() }
     }
@@ -214,7 +215,7 @@ fn each_trial_has_its_latencies_in_a_file_of_its_own() {
 #[test]
 fn a_missing_server_leaves_its_cells_out() {
     let mut desk = Desk::new();
-    let mut stage = Stage { missing: Some(Server::Nginx), ..Stage::default() };
+    let mut stage = Stage { missing: Some(server("nginx")), ..Stage::default() };
     assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
     assert_eq!(desk.places().len(), 6);
     let targets = desk.results.targets().unwrap();
@@ -227,13 +228,13 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
     let mut desk = Desk::new();
     let mut only = study();
     only.cells.truncate(2);
-    let mut stage = Stage { missing: Some(Server::Embedded), ..Stage::default() };
+    let mut stage = Stage { missing: Some(server("embedded")), ..Stage::default() };
     let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
     assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
     only.cells[0].target.if_missing = IfMissing::Fail;
     let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
     assert!(matches!(error, RunError::Start(_)), "{error}");
-    let mut refusing = Stage { refuses: Some(Server::Nginx), ..Stage::default() };
+    let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
     assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
 }
 

@@ -50,7 +50,7 @@ impl Program for Command {
     }
 
     fn launch(&self, site: &Site<'_>) -> Invocation {
-        let line = site.settings.command.as_ref().map(|line| line.filled(site));
+        let line = site.settings.target.command.as_ref().map(|line| line.filled(site));
         Invocation {
             arguments: vec!["-c".into(), line.unwrap_or_default().into()],
             has_children: true,
@@ -62,7 +62,7 @@ impl Program for Command {
     /// What it serves is not known, so it is enough that it listens.
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
         let wanted = |is_wanted: fn(&CommandLine) -> bool| {
-            site.settings.command.as_ref().is_some_and(is_wanted)
+            site.settings.target.command.as_ref().is_some_and(is_wanted)
         };
         if wanted(CommandLine::has_tls) {
             ready::listens(site.https, deadline)?;
@@ -75,7 +75,7 @@ impl Program for Command {
 }
 
 fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
-    settings.command.as_ref().ok_or_else(|| {
+    settings.target.command.as_ref().ok_or_else(|| {
         TargetError::Settings("the command of the server is missing; give it".to_owned())
     })
 }
@@ -86,7 +86,9 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 /// speak TLS; `{plain-port}`, that of plain HTTP; `{cert}` and `{key}`, the files of its certificate
 /// and key; `{root}`, the folder of the objects; `{cpus}`, its CPUs. All but the ports are quoted for
 /// the shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde_with::DeserializeFromStr, serde_with::SerializeDisplay,
+)]
 pub struct CommandLine(String);
 
 impl CommandLine {
@@ -117,7 +119,7 @@ impl CommandLine {
             ("{cert}", path(&site.certificate())),
             ("{key}", path(&site.key())),
             ("{root}", path(site.root)),
-            ("{cpus}", shell_quoted(&site.settings.cpus.to_string())),
+            ("{cpus}", shell_quoted(&site.settings.target.cpus.to_string())),
         ];
         let (mut filled, mut rest) = (String::new(), self.0.as_str());
         while let Some(start) = rest.find('{') {

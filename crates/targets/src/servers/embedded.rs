@@ -72,7 +72,7 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
             .map(Into::into)
             .to_vec();
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
-    add("--cpus", settings.cpus.to_string().into());
+    add("--cpus", settings.target.cpus.to_string().into());
     add("--root", site.root.into());
     add("--tls", list(settings.versions.iter().map(|version| version.number())));
     if !settings.suites.is_empty() {
@@ -83,9 +83,9 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     }
     add("--certificate", site.certificate().into());
     add("--key", site.key().into());
-    add("--tickets", on(settings.tickets).into());
-    add("--session-cache", on(settings.session_cache).into());
-    add("--encrypt-then-mac", on(settings.encrypt_then_mac).into());
+    add("--tickets", on(settings.target.tickets).into());
+    add("--session-cache", on(settings.target.session_cache).into());
+    add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
     arguments
 }
 
@@ -106,6 +106,7 @@ fn announcement(file: &Path) -> Result<Announcement, Unready> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Target;
     use crate::site::tests::site;
     use tls::{Group, Suite};
 
@@ -124,8 +125,7 @@ mod tests {
                 .map(|name| Suite::parse(name).unwrap())
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
-            tickets: false,
-            encrypt_then_mac: false,
+            target: Target { tickets: false, encrypt_then_mac: false, ..settings().target },
             ..settings()
         };
         assert_eq!(

@@ -43,7 +43,7 @@ impl Program for Haproxy {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
-        if settings.environment.has(OPENSSL_CONF) {
+        if settings.target.environment.has(OPENSSL_CONF) {
             return Err(TargetError::Settings(format!(
                 "{OPENSSL_CONF} tells haproxy of tickets and encrypt-then-MAC and cannot be given \
                  in its environment; leave it out"
@@ -70,7 +70,7 @@ impl Program for Haproxy {
     fn backend_cpus(&self, settings: &Settings) -> Result<Option<CpuList>, TargetError> {
         match &settings.backend_cpus {
             Some(cpus) => Ok(Some(cpus.clone())),
-            None => spare_cpus(&settings.cpus).map(Some),
+            None => spare_cpus(&settings.target.cpus).map(Some),
         }
     }
 
@@ -125,6 +125,7 @@ fn parse_version(said: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Target;
 
     #[test]
     fn versions_are_read() {
@@ -156,7 +157,10 @@ mod tests {
     #[test]
     fn what_tells_it_of_tickets_is_not_given_twice() {
         let environment = "OPENSSL_CONF=/x".parse().unwrap();
-        let settings = Settings { environment, ..Settings::new(CpuList::from(0)) };
+        let settings = Settings {
+            target: Target { environment, ..Settings::new(CpuList::from(0)).target },
+            ..Settings::new(CpuList::from(0))
+        };
         let error = Haproxy.check(&settings).unwrap_err();
         assert!(error.to_string().starts_with("OPENSSL_CONF tells haproxy"), "{error}");
     }

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
-use load::{
-    Arrival, Engine, KeyExchangeMode, OneIn, Operation, Plan, Receive, Stop, TlsPlan, Trust, Url,
-};
+use load::{Engine, Job, KeyExchangeMode, OneIn, Operation, Plan, Url};
 use tempfile::TempDir;
-use tls::{Group, Suite, Version};
+use tls::{Group, OrPlain, Version};
 use units::Nanos;
 
 use crate::server::{Serve, peer, stdout_of};
@@ -25,11 +23,10 @@ const TOLERANCE: f64 = 0.005;
 #[test]
 fn fixed_and_fresh_shares_cost_the_server_the_same_instructions() {
     let bench = Bench::new(&["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
-    let plan = |group| TlsPlan {
-        version: Some(Version::Tls13),
+    let plan = |group| Plan {
+        tls: Some(OrPlain::Tls(Version::Tls13)),
         group: Some(group),
-        trust: Trust::Anyone,
-        ..TlsPlan::any()
+        ..Plan::default()
     };
     let start = bench.count(&plan(Group::X25519), KeyExchangeMode::Fixed, FIRST);
     let of_groups = [Group::X25519, Group::Secp256r1].map(|group| bench.each(&plan(group), start));
@@ -40,8 +37,7 @@ fn fixed_and_fresh_shares_cost_the_server_the_same_instructions() {
 #[test]
 fn a_premaster_secret_that_comes_again_costs_the_server_the_same_instructions() {
     let bench = Bench::new(&["-newkey", "rsa:2048"]);
-    let plan =
-        TlsPlan { suite: Suite::parse("AES128-SHA").ok(), trust: Trust::Anyone, ..TlsPlan::any() };
+    let plan = Plan { suite: "AES128-SHA".parse().ok(), ..Plan::default() };
     let start = bench.count(&plan, KeyExchangeMode::Fixed, FIRST);
     let each = bench.each(&plan, start);
     // Otherwise nothing would be shown: it is the decryption that counts.
@@ -71,7 +67,7 @@ impl Bench {
     /// The server's instructions for each handshake, where it had executed `start` after its first
     /// ones: the same with a fixed key exchange and with a fresh one.
     #[track_caller]
-    fn each(&self, plan: &TlsPlan, start: f64) -> f64 {
+    fn each(&self, plan: &Plan, start: f64) -> f64 {
         let each = |mode| (self.count(plan, mode, FIRST + COUNTED) - start) / COUNTED as f64;
         let fixed = each(KeyExchangeMode::Fixed);
         let fresh = each(KeyExchangeMode::Fresh);
@@ -84,7 +80,7 @@ impl Bench {
     }
 
     /// All instructions of a server that shakes hands so many times.
-    fn count(&self, plan: &TlsPlan, mode: KeyExchangeMode, handshakes: u64) -> f64 {
+    fn count(&self, plan: &Plan, mode: KeyExchangeMode, handshakes: u64) -> f64 {
         let out = self.path("callgrind.out");
         let mut callgrind = peer("valgrind");
         callgrind.args(["--tool=callgrind", "--quiet"]);
@@ -94,7 +90,7 @@ impl Bench {
         let cpu = first_cpu().to_string();
         let options = ["--certificate", &certificate, "--key", &key, "--cpus", &cpu];
         let mut server = Serve::start_as(callgrind, &options);
-        let plan = TlsPlan { key_exchange: Some(mode), ..plan.clone() };
+        let plan = Plan { key_exchange: Some(mode), ..plan.clone() };
         shake_hands(server.tls, plan, handshakes);
         server.signal("-INT");
         assert_eq!(server.exit_code(), Some(0));
@@ -103,26 +99,19 @@ impl Bench {
 }
 
 /// So many full handshakes, one after another.
-fn shake_hands(address: SocketAddr, tls: TlsPlan, handshakes: u64) {
-    let (group, suite) = (tls.group, tls.suite);
+fn shake_hands(address: SocketAddr, plan: Plan, handshakes: u64) {
+    let (group, suite) = (plan.group, plan.only_suite());
     let plan = Plan {
-        url: Url::at(true, address, "/"),
-        address,
-        tls,
         operation: Operation::Handshakes,
-        arrival: Arrival::CLOSED,
         connections: 1,
         cpus: first_cpu(),
-        stop: Stop::Operations(handshakes),
-        receive: Receive::Walk,
-        verify: OneIn(NonZeroU32::MIN),
-        objects: None,
-        ramp: Nanos(0),
-        close: load::Close::Fin,
-        seed: 0,
+        verify: Some(OneIn(NonZeroU32::MIN)),
         timeout: Nanos(180_000_000_000),
+        insecure: true,
+        ..plan
     };
-    let outcome = Engine::start(plan).unwrap().join();
+    let job = Job::new(plan, Url::at(true, address, "/"), address);
+    let outcome = Engine::start(Job { operations: Some(handshakes), ..job }).unwrap().join();
     assert_eq!((outcome.completed, outcome.failures.total()), (handshakes, 0));
     let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{:?}", outcome.negotiated) };
     assert_eq!((negotiated.group, negotiated.resumed, count), (group, false, handshakes));

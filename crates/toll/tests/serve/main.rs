@@ -4,6 +4,7 @@
 mod clients;
 mod instructions;
 mod life;
+mod memory;
 mod peers;
 mod server;
 mod tls;

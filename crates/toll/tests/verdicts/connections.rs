@@ -69,7 +69,7 @@ fn a_load_with_no_room_for_its_connections_is_refused_with_what_it_takes() {
     let output = command.args(["-c", "5000", "-d", "1s"]).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains("5000 connections need 5064 file descriptors"), "{error}");
+    assert!(error.contains("--connections 5000 needs 5064 file descriptors"), "{error}");
     assert!(error.contains("may have 100") && error.contains("ulimit -n 5064"), "{error}");
 }
 

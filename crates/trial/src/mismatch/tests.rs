@@ -1,24 +1,24 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{TlsPlan, Verified};
-use tls::{CertificateKey, Group, Suite, Version};
+use load::{Plan, Verified};
+use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 
-use crate::testing::{negotiated, outcome, plan};
+use crate::testing::{job, negotiated, outcome};
 
 fn suite(name: &str) -> &'static Suite {
     Suite::parse(name).unwrap()
 }
 
 /// What mismatches of a load of 10,000 operations where `plan` and `outcome` are changed.
-fn mismatches(change: impl FnOnce(&mut Plan, &mut Outcome)) -> Vec<String> {
-    let mut plan = plan("https://localhost/bytes/1MiB");
-    plan.tls.version = Some(Version::Tls13);
-    plan.tls.suite = Some(suite("TLS_AES_128_GCM_SHA256"));
-    plan.tls.group = Some(Group::X25519);
+fn mismatches(change: impl FnOnce(&mut Job, &mut Outcome)) -> Vec<String> {
+    let mut job = job("https://localhost/bytes/1MiB");
+    job.plan.tls = Some(OrPlain::Tls(Version::Tls13));
+    job.plan.suite = Some(OrPlain::Tls(suite("TLS_AES_128_GCM_SHA256")));
+    job.plan.group = Some(Group::X25519);
     let mut outcome = outcome(10_000);
-    change(&mut plan, &mut outcome);
+    change(&mut job, &mut outcome);
     let key = Some(CertificateKey::EcdsaP256);
-    Receipt::of(&plan, key, &outcome).mismatch.iter().map(ToString::to_string).collect()
+    Receipt::of(&job, key, &outcome).mismatch.iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -27,8 +27,8 @@ fn what_was_asked_and_got_is_no_mismatch() {
     assert!(mismatches(|_, outcome| outcome.completed = 0).is_empty());
     // What was left open may be anything.
     assert!(
-        mismatches(|plan, outcome| {
-            plan.tls = TlsPlan::any();
+        mismatches(|job, outcome| {
+            job.plan = Plan::default();
             outcome.negotiated[0].0.suite = suite("TLS_CHACHA20_POLY1305_SHA256");
         })
         .is_empty()
@@ -76,9 +76,9 @@ fn a_name_that_is_absent_is_not_the_one_that_was_asked_for() {
     );
     // With static RSA there is no group to ask for.
     assert!(
-        mismatches(|plan, outcome| {
-            plan.tls.version = Some(Version::Tls12);
-            plan.tls.suite = Some(suite("AES128-SHA"));
+        mismatches(|job, outcome| {
+            job.plan.tls = Some(OrPlain::Tls(Version::Tls12));
+            job.plan.suite = Some(OrPlain::Tls(suite("AES128-SHA")));
             let kind = &mut outcome.negotiated[0].0;
             (kind.version, kind.suite) = (Version::Tls12, suite("AES128-SHA"));
             kind.group = None;
@@ -90,9 +90,9 @@ fn a_name_that_is_absent_is_not_the_one_that_was_asked_for() {
 #[test]
 fn objects_that_have_another_share_are_a_mismatch() {
     let with = |small, large| {
-        mismatches(|plan, outcome| {
-            plan.url = "https://localhost/".parse().unwrap();
-            plan.objects = Some("1KiB 90%, 1MiB 10%".parse().unwrap());
+        mismatches(|job, outcome| {
+            job.url = "https://localhost/".parse().unwrap();
+            job.objects = Some("1KiB 90%, 1MiB 10%".parse().unwrap());
             outcome.objects = vec![small, large];
         })
     };
@@ -113,10 +113,10 @@ fn objects_that_have_another_share_are_a_mismatch() {
 #[test]
 fn a_resumed_handshake_shows_no_certificate_and_in_tls12_no_group() {
     let resumed = |change: fn(&mut Negotiated)| {
-        mismatches(|plan, outcome| {
-            plan.tls.resumption = "50%".parse().unwrap();
-            plan.tls.version = Some(Version::Tls12);
-            plan.tls.suite = Some(suite("ECDHE-RSA-AES128-GCM-SHA256"));
+        mismatches(|job, outcome| {
+            job.plan.resumption = "50%".parse().unwrap();
+            job.plan.tls = Some(OrPlain::Tls(Version::Tls12));
+            job.plan.suite = Some(OrPlain::Tls(suite("ECDHE-RSA-AES128-GCM-SHA256")));
             let full = Negotiated {
                 version: Version::Tls12,
                 suite: suite("ECDHE-RSA-AES128-GCM-SHA256"),
@@ -144,12 +144,12 @@ fn encrypt_then_mac_must_be_as_asked_both_ways() {
         ["encrypt_then_mac: asked off, got encrypt-then-MAC in 64 handshakes"]
     );
     assert_eq!(
-        mismatches(|plan, _| plan.tls.encrypt_then_mac = Some(true)),
+        mismatches(|job, _| job.plan.encrypt_then_mac = Some(true)),
         ["encrypt_then_mac: asked on, got MAC-then-encrypt in 64 handshakes"]
     );
     assert!(
-        mismatches(|plan, outcome| {
-            plan.tls.encrypt_then_mac = Some(true);
+        mismatches(|job, outcome| {
+            job.plan.encrypt_then_mac = Some(true);
             outcome.negotiated[0].0.encrypt_then_mac = true;
         })
         .is_empty()
@@ -159,14 +159,14 @@ fn encrypt_then_mac_must_be_as_asked_both_ways() {
 #[test]
 fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
     let differences = |asked: &str, full, resumed| {
-        let mut plan = plan("https://localhost/bytes/1MiB");
-        plan.operation = Operation::OneRequestPerConnection;
-        plan.tls.resumption = asked.parse().unwrap();
+        let mut job = job("https://localhost/bytes/1MiB");
+        job.plan.operation = Operation::OneRequestPerConnection;
+        job.plan.resumption = asked.parse().unwrap();
         let mut outcome = outcome(full + resumed);
         let kind = |resumed| Negotiated { resumed, ..negotiated() };
         outcome.negotiated = vec![(kind(false), full), (kind(true), resumed)];
         outcome.verified.signatures = full;
-        let all = Receipt::of(&plan, None, &outcome).mismatch;
+        let all = Receipt::of(&job, None, &outcome).mismatch;
         all.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(differences("70%", 350, 650), Vec::<String>::new());
@@ -186,9 +186,9 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
 #[test]
 fn kept_connections_that_were_to_resume_and_did_not_are_a_mismatch() {
     let of_4 = |operation, resumed| {
-        mismatches(|plan, outcome| {
-            plan.operation = operation;
-            plan.tls.resumption = "100%".parse().unwrap();
+        mismatches(|job, outcome| {
+            job.plan.operation = operation;
+            job.plan.resumption = "100%".parse().unwrap();
             outcome.completed = 4;
             outcome.negotiated = vec![(negotiated(), 4 - resumed)];
             outcome.negotiated.push((Negotiated { resumed: true, ..negotiated() }, resumed));
@@ -216,8 +216,8 @@ fn one_resumed_handshake_is_one_too_many() {
 #[test]
 fn connections_without_their_handshakes_are_not_what_was_asked() {
     let with = |handshakes| {
-        mismatches(|plan, outcome| {
-            plan.operation = Operation::Handshakes;
+        mismatches(|job, outcome| {
+            job.plan.operation = Operation::Handshakes;
             outcome.negotiated[0].1 = handshakes;
         })
     };
@@ -235,8 +235,8 @@ fn connections_without_their_handshakes_are_not_what_was_asked() {
 #[test]
 fn signatures_must_have_been_verified_where_a_sample_cannot_have_missed() {
     let with = |completed, scheme| {
-        mismatches(|plan, outcome| {
-            plan.operation = Operation::Handshakes;
+        mismatches(|job, outcome| {
+            job.plan.operation = Operation::Handshakes;
             outcome.completed = completed;
             outcome.negotiated[0].1 = completed;
             outcome.negotiated[0].0.signature_scheme = scheme;
@@ -275,8 +275,8 @@ fn bodies_must_have_been_opened_and_compared() {
     assert!(nothing[0].contains("no record opened"), "{nothing:?}");
     // A page that toll did not generate cannot be compared.
     assert!(
-        mismatches(|plan, outcome| {
-            plan.url = "https://localhost/index.html".parse().unwrap();
+        mismatches(|job, outcome| {
+            job.url = "https://localhost/index.html".parse().unwrap();
             outcome.verified.compared = 0;
         })
         .is_empty()
@@ -286,8 +286,8 @@ fn bodies_must_have_been_opened_and_compared() {
 #[test]
 fn what_should_be_decrypted_must_not_be_walked() {
     let decrypt = |walked| {
-        mismatches(|plan, outcome| {
-            plan.receive = Receive::Decrypt;
+        mismatches(|job, outcome| {
+            job.plan.receive = Some(Receive::Decrypt);
             outcome.verified.walked = walked;
             outcome.verified.opened = 10_000;
         })

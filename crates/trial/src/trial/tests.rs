@@ -1,6 +1,6 @@
 use super::*;
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
-use crate::testing::{outcome, plan};
+use crate::testing::{job, outcome};
 use crate::verdict::Limit;
 use crate::warning::WarningKind;
 use observe::CpuSeries;
@@ -164,8 +164,10 @@ struct Trouble {
 
 fn run(trouble: &Trouble) -> (Line, Stage) {
     let stage = Stage::new();
+    let mut job = job("https://localhost/bytes/1MiB");
+    job.plan.ramp = trouble.ramp;
     let trial = Trial {
-        plan: Plan { ramp: trouble.ramp, ..plan("https://localhost/bytes/1MiB") },
+        job,
         certificate_key: None,
         backend_cpus: None,
         server_cpus: Some(CpuList::from(0)),

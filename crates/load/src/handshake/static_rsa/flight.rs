@@ -1,6 +1,6 @@
-//! What a server says in a handshake, message by message (RFC 5246, section 7.4).
+//! Parses a server's handshake messages (RFC 5246, section 7.4).
 //!
-//! Each is read whole or not at all: what does not fit its grammar is a decode_error.
+//! A message that does not fit its grammar as a whole is a decode_error.
 
 use super::hello::RENEGOTIATION_INFO;
 use crate::handshake::wire::Reader;
@@ -46,7 +46,7 @@ impl ServerHello {
         for (kind, content) in &given {
             let is_well_formed = match *kind {
                 ENCRYPT_THEN_MAC | EXTENDED_MASTER_SECRET => content.is_empty(),
-                // Nothing has been negotiated before (RFC 5746, section 3.4).
+                // In a first handshake it is empty (RFC 5746, section 3.4).
                 RENEGOTIATION_INFO => *content == [0],
                 _ => true,
             };

@@ -1,4 +1,4 @@
-//! ClientHellos: the one that OpenSSL sends with the same settings, with a random of its own each.
+//! ClientHellos: those that OpenSSL sends with the same settings, each with a new random.
 
 use rustls::crypto::SecureRandom;
 
@@ -6,15 +6,15 @@ use crate::handshake::wire::Reader;
 use crate::randomness::Buffered;
 use crate::record::HEADER;
 
-/// Where it stands in the message: behind its header and the version.
+/// The random's place in the message: after its header and the version.
 const RANDOM: std::ops::Range<usize> = 6..38;
 
 const CLIENT_HELLO: u8 = 1;
-/// A suite that stands for the extension of the type below (RFC 5746, section 3.3).
+/// A pseudo suite with the meaning of the extension below (RFC 5746, section 3.3).
 const RENEGOTIATION_INFO_SCSV: u16 = 0x00ff;
 pub(super) const RENEGOTIATION_INFO: u16 = 0xff01;
 
-/// A ClientHello to make others of.
+/// A template for ClientHellos.
 pub(super) struct Hello {
     /// The whole message, with its header of four bytes.
     message: Vec<u8>,
@@ -46,7 +46,7 @@ impl Hello {
         Some(Self { message: message.to_owned(), offered })
     }
 
-    /// A message with a random of its own, and the random; `None` without randomness.
+    /// A message with a new random, and the random; `None` if the system has none.
     pub(super) fn fresh(&self) -> Option<(Vec<u8>, [u8; 32])> {
         let mut random = [0; 32];
         Buffered.fill(&mut random).ok()?;

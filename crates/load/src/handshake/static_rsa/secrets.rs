@@ -1,4 +1,4 @@
-//! What follows from the premaster secret (RFC 5246, sections 7.4.9 and 8.1; RFC 7627).
+//! Secrets derived from the premaster secret (RFC 5246, sections 7.4.9 and 8.1; RFC 7627).
 
 use ::tls::{PrfHash, Suite};
 
@@ -8,7 +8,7 @@ use crate::record::{Tls12Keys, tls12_keys, tls12_prf};
 /// Length of the premaster secret and of the master secret.
 pub(super) const SECRET: usize = 48;
 
-/// Length of what a Finished message holds.
+/// Length of a Finished message's content.
 const VERIFY_DATA: usize = 12;
 
 /// The randoms of both sides.
@@ -17,7 +17,7 @@ pub(super) struct Randoms {
     pub(super) server: [u8; 32],
 }
 
-/// Who says that it has finished.
+/// The sender of a Finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
@@ -36,13 +36,13 @@ impl Master {
         Self { secret: tls12_prf(hash, premaster, b"master secret", &seed, SECRET), hash }
     }
 
-    /// The extended one, from what both have said up to the ClientKeyExchange.
+    /// The extended master secret, from the transcript up to the ClientKeyExchange.
     pub(super) fn extended(hash: PrfHash, premaster: &[u8; SECRET], session: &Hashed) -> Self {
         let label = b"extended master secret";
         Self { secret: tls12_prf(hash, premaster, label, session.as_ref(), SECRET), hash }
     }
 
-    /// What the Finished message of a side holds, behind this transcript.
+    /// The content of a side's Finished message after this transcript.
     pub(super) fn finished(&self, side: Side, transcript: &Hashed) -> Vec<u8> {
         let label: &[u8] = match side {
             Side::Client => b"client finished",

@@ -1,5 +1,5 @@
-//! Who the server is: its certificates, verified as OpenSSL does in its own handshakes, whenever they
-//! are others than the last.
+//! The server's certificates, verified as OpenSSL does in its own handshakes, whenever they differ
+//! from the last ones.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use super::secrets::SECRET;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::wire::{put_message, put_vector16};
-use crate::plan::Trust;
+use crate::job::Trust;
 use crate::randomness::Buffered;
 
 /// One per thread.
@@ -29,13 +29,13 @@ pub(super) struct Server {
     accepted: Mutex<Option<Arc<Accepted>>>,
 }
 
-/// A Certificate message that was accepted, and what all handshakes with its key have in common.
+/// An accepted Certificate message, and what all handshakes with its key share.
 pub(super) struct Accepted {
     message: Vec<u8>,
     /// Where toll has a name for it.
     pub(super) key: Option<CertificateKey>,
     pub(super) premaster: [u8; SECRET],
-    /// The ClientKeyExchange message that carries it.
+    /// The ClientKeyExchange message with the encrypted `premaster`.
     pub(super) exchange: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl Server {
         Ok(Self { store, accepted: Mutex::new(None) })
     }
 
-    /// Accepts a Certificate message, whose body this is, or says why not.
+    /// Accepts the body of a Certificate message, or says why not.
     pub(super) fn accept(&self, message: &[u8]) -> Result<Arc<Accepted>, Refusal> {
         let mut last = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(accepted) = last.as_ref().filter(|accepted| accepted.message == message) {
@@ -58,7 +58,7 @@ impl Server {
         let certificates =
             flight::certificates(message).ok_or_else(|| Refusal::malformed("Certificate"))?;
         let [own, others @ ..] = &certificates[..] else {
-            return Err(refused("no certificate where there must be one"));
+            return Err(refused("an empty list of certificates"));
         };
         let unread = |_| refused("a certificate that cannot be read");
         let certificate = X509::from_der(own).map_err(unread)?;
@@ -86,7 +86,7 @@ fn refused(seen: &str) -> Refusal {
     Refusal::certificate(Failure::new(ErrorKind::Authentication, seen))
 }
 
-/// Whom OpenSSL's client would trust, and for which host.
+/// The roots and the host that OpenSSL's client would check against.
 fn store(roots: &[X509], host: &str, is_system: bool) -> Result<X509Store, ErrorStack> {
     let mut builder = X509StoreBuilder::new()?;
     let mut asked = X509VerifyParam::new()?;
@@ -122,7 +122,7 @@ fn verify(
     })
 }
 
-/// The version that was offered and 46 random bytes (RFC 5246, section 7.4.7.1).
+/// The offered version and 46 random bytes (RFC 5246, section 7.4.7.1).
 fn premaster() -> Option<[u8; SECRET]> {
     let mut premaster = [3; SECRET];
     Buffered.fill(&mut premaster[2..]).ok()?;

@@ -1,4 +1,4 @@
-//! Against OpenSSL's server; against one that says what no honest server does, in `dishonest`.
+//! Handshakes with OpenSSL's server; `dishonest` has those with a server that breaks the rules.
 
 mod dishonest;
 
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, KeyExchange, Mac, SUITES, Version};
+use ::tls::{CertificateKey, Identity, KeyExchange, Mac, OrPlain, SUITES, Version};
 use openssl::pkey::{PKey, Private};
 use openssl::ssl::{
     Ssl, SslContext, SslContextBuilder, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion,
@@ -19,7 +19,7 @@ use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::client;
 use crate::handshake::openssl::Wire;
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan};
+use crate::{KeyExchangeMode, OneIn, Percent, Plan};
 
 /// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, which has no name in the `openssl` crate.
 const NO_EXTENDED_MASTER_SECRET: SslOptions = SslOptions::from_bits_retain(1);
@@ -41,15 +41,19 @@ fn suites() -> impl Iterator<Item = &'static Suite> {
     SUITES.iter().filter(|suite| suite.key_exchange == KeyExchange::Rsa)
 }
 
-fn plan(suite: &'static Suite) -> TlsPlan {
-    TlsPlan { suite: Some(suite), trust: Trust::Anyone, ..TlsPlan::any() }
+fn plan(suite: &'static Suite) -> Plan {
+    Plan {
+        suite: Some(OrPlain::Tls(suite)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        ..Plan::default()
+    }
 }
 
-fn client_of(plan: &TlsPlan) -> Box<dyn Client> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap()
+fn client_of(plan: &Plan) -> Box<dyn Client> {
+    client(plan, &Trust::Anyone, "localhost").unwrap()
 }
 
-fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
+fn start(plan: &Plan) -> Box<dyn Handshake> {
     client_of(plan).start().unwrap()
 }
 
@@ -78,16 +82,17 @@ fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
             if suite.mac == Mac::Aead && wants_etm.is_some_and(|wants| wants) {
                 continue;
             }
-            let plan = TlsPlan { encrypt_then_mac: wants_etm, ..plan(suite) };
+            let plan = Plan { encrypt_then_mac: wants_etm, ..plan(suite) };
             let mut server = openssl_server(identity(), |builder| {
                 builder.set_options(master);
             });
             let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
-            let told = established.negotiated;
-            assert_eq!((told.suite, told.version, told.resumed), (suite, Version::Tls12, false));
-            assert_eq!((told.group, told.signature_scheme), (None, None));
-            assert_eq!(told.certificate_key, Some(CertificateKey::Rsa(2048)));
-            assert_eq!(told.encrypt_then_mac, wants_etm == Some(true), "{suite}");
+            let negotiated = established.negotiated;
+            assert_eq!((negotiated.suite, negotiated.version), (suite, Version::Tls12));
+            assert!(!negotiated.resumed, "{suite}");
+            assert_eq!((negotiated.group, negotiated.signature_scheme), (None, None));
+            assert_eq!(negotiated.certificate_key, Some(CertificateKey::Rsa(2048)));
+            assert_eq!(negotiated.encrypt_then_mac, wants_etm == Some(true), "{suite}");
             assert!(!established.is_signature_verified);
             assert_keys_agree(established, &mut server);
         }
@@ -95,7 +100,7 @@ fn openssl_agrees_on_every_suite_with_and_without_each_extension() {
 }
 
 #[test]
-fn where_the_server_s_bytes_are_cut_changes_nothing() {
+fn the_servers_bytes_may_be_cut_anywhere() {
     for piece in [1, 2, 5, 6, 100] {
         let mut server = openssl_server(identity(), |_| {});
         let plan = plan(suite("AES128-SHA"));
@@ -105,7 +110,7 @@ fn where_the_server_s_bytes_are_cut_changes_nothing() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+fn a_certificate_request_is_answered_with_an_empty_list() {
     let mut server = openssl_server(identity(), |builder| {
         builder.set_verify(SslVerifyMode::PEER);
     });
@@ -115,7 +120,7 @@ fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
     assert!(server.ssl().peer_certificate().is_none());
 }
 
-/// What a handshake sends first.
+/// The ClientHello of a handshake.
 fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -123,10 +128,10 @@ fn hello_of(handshake: &mut dyn Handshake) -> Vec<u8> {
 }
 
 #[test]
-fn client_hellos_are_openssl_s_but_for_their_random() {
+fn client_hellos_equal_openssls_except_for_the_random() {
     for suite in suites() {
         let fixed = client_of(&plan(suite));
-        let fresh = TlsPlan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
+        let fresh = Plan { key_exchange: Some(KeyExchangeMode::Fresh), ..plan(suite) };
         let [one, two] = [(), ()].map(|()| hello_of(&mut *fixed.start().unwrap()));
         let openssl = hello_of(&mut *start(&fresh));
         for other in [&two, &openssl] {
@@ -136,7 +141,7 @@ fn client_hellos_are_openssl_s_but_for_their_random() {
     }
 }
 
-/// The ClientKeyExchange that OpenSSL's server, which is new, is sent.
+/// The ClientKeyExchange that the client sends to a new OpenSSL server.
 fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
     let mut server = openssl_server(identity, |_| {});
     let mut handshake = client.start().unwrap();
@@ -154,7 +159,7 @@ fn exchange_with(client: &dyn Client, identity: &Identity) -> Vec<u8> {
 fn the_premaster_secret_is_encrypted_once_for_each_key() {
     let other = Identity::generate(CertificateKey::Rsa(2048)).unwrap();
     for (mode, is_same) in [(None, true), (Some(KeyExchangeMode::Fresh), false)] {
-        let plan = TlsPlan { key_exchange: mode, ..plan(suite("AES128-SHA")) };
+        let plan = Plan { key_exchange: mode, ..plan(suite("AES128-SHA")) };
         let client = client_of(&plan);
         let first = exchange_with(&*client, identity());
         assert_eq!(exchange_with(&*client, identity()) == first, is_same);
@@ -166,7 +171,7 @@ fn the_premaster_secret_is_encrypted_once_for_each_key() {
 #[test]
 fn resumption_is_left_to_openssl() {
     let hundred = Percent::new(100).unwrap();
-    let client = client_of(&TlsPlan { resumption: hundred, ..plan(suite("AES128-SHA")) });
+    let client = client_of(&Plan { resumption: hundred, ..plan(suite("AES128-SHA")) });
     let mut builder = SslContext::builder(SslMethod::tls_server()).unwrap();
     builder.set_max_proto_version(Some(SslVersion::TLS1_2)).unwrap();
     builder.set_cipher_list("ALL:@SECLEVEL=0").unwrap();
@@ -185,7 +190,7 @@ fn resumption_is_left_to_openssl() {
 }
 
 #[test]
-fn no_changed_byte_of_what_the_server_says_goes_unnoticed() {
+fn any_changed_byte_of_the_servers_messages_is_noticed() {
     let client = client_of(&plan(suite("AES128-SHA")));
     let mut first = openssl_server(identity(), |_| {});
     assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
@@ -207,7 +212,7 @@ fn no_changed_byte_of_what_the_server_says_goes_unnoticed() {
                         None => is_past = true,
                     }
                 }
-                // One whose length has grown may await more.
+                // A message whose length byte has grown may wait for more bytes.
                 if matches!(result, Ok(None)) {
                     result = handshake.advance(&mut received, &mut to_send);
                 }
@@ -233,12 +238,8 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
     let own = write(identity(), "own");
     let others = write(&Identity::generate(CertificateKey::Rsa(2048)).unwrap(), "others");
     let verdict = |file: &Path, host: &str, mode| {
-        let plan = TlsPlan {
-            trust: Trust::File(file.to_owned()),
-            key_exchange: Some(mode),
-            ..plan(suite("AES128-SHA"))
-        };
-        let client = client(&plan, host, OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
+        let plan = Plan { key_exchange: Some(mode), ..plan(suite("AES128-SHA")) };
+        let client = client(&plan, &Trust::File(file.to_owned()), host).unwrap();
         let mut server = openssl_server(identity(), |_| {});
         let mut handshake = client.start().unwrap();
         let result = with_openssl(&mut *handshake, &mut server, 1000);
@@ -253,7 +254,7 @@ fn certificates_are_trusted_as_openssl_trusts_them() {
     ] {
         let fixed = verdict(file, host, KeyExchangeMode::Fixed);
         assert_eq!(fixed.is_ok(), is_trusted, "{host}: {fixed:?}");
-        // The same words, too.
+        // The descriptions are the same, too.
         assert_eq!(fixed, verdict(file, host, KeyExchangeMode::Fresh), "{host}");
         if let Err((kind, _)) = fixed {
             assert_eq!(kind, ErrorKind::Authentication);

@@ -1,6 +1,6 @@
-//! What a server says in a handshake, message by message (RFC 8446, section 4).
+//! Parses a server's handshake messages (RFC 8446, section 4).
 //!
-//! Each is read whole or not at all: what does not fit its grammar is a decode_error.
+//! A message that does not fit its grammar as a whole is a decode_error.
 
 use crate::handshake::wire::Reader;
 
@@ -28,13 +28,13 @@ pub(super) struct ServerHello<'a> {
     pub(super) is_retry: bool,
     pub(super) session_id: &'a [u8],
     pub(super) suite: u16,
-    /// What it chose beside the legacy version, if anything.
+    /// The version in supported_versions, if it is there.
     pub(super) version: Option<u16>,
     pub(super) group: Option<u16>,
     /// The server's share; a HelloRetryRequest has none.
     pub(super) share: &'a [u8],
     pub(super) cookie: Option<&'a [u8]>,
-    /// Whether it has an extension that no client asked for.
+    /// Whether it has an extension that the client did not offer.
     pub(super) has_others: bool,
 }
 
@@ -96,8 +96,8 @@ pub(super) fn certificate_request(body: &[u8]) -> Option<&[u8]> {
     Some(context)
 }
 
-/// The certificates of a Certificate message, the server's own first, and the types of the
-/// extensions that it gives with them.
+/// The certificates of a Certificate message, the server's own first, and the types of their
+/// extensions.
 pub(super) fn certificates(body: &[u8]) -> Option<(Vec<&[u8]>, Vec<u16>)> {
     let mut reader = Reader(body);
     // A server's context is empty (RFC 8446, section 4.4.2).

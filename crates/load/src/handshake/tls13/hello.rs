@@ -1,7 +1,7 @@
-//! ClientHellos: those that rustls sends with the same configuration, with a random and a session
-//! identifier of their own each.
+//! ClientHellos: those that rustls sends with the same configuration, each with a new random and
+//! session identifier.
 //!
-//! So the server is asked for exactly what rustls would ask it for, and has the same work.
+//! The server is asked for exactly what rustls would ask for, so it has the same work.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::handshake::rustls::encode;
 use crate::handshake::wire::{Reader, put_message, put_records, put_vector16};
 use crate::randomness::Buffered;
 
-/// Where they stand in the body of a ClientHello: behind its version.
+/// The random's place in the body of a ClientHello: after its version.
 const RANDOM: std::ops::Range<usize> = 2..34;
-/// Behind its length.
+/// The session identifier's place, after its length.
 const SESSION_ID: std::ops::Range<usize> = 35..67;
 
 const CLIENT_HELLO: u8 = 1;
 const KEY_SHARE: u16 = 51;
 const COOKIE: u16 = 44;
 
-/// A ClientHello to make others of.
+/// A template for ClientHellos.
 pub(super) struct Hello {
     /// The whole message, with its header of four bytes.
     message: Vec<u8>,
@@ -36,13 +36,13 @@ pub(super) struct Hello {
 
 /// What a HelloRetryRequest asks for.
 pub(super) struct Retry<'a> {
-    /// The group and the share that are wanted instead.
+    /// The requested group and its share.
     pub(super) share: Option<(u16, &'a [u8])>,
     pub(super) cookie: Option<&'a [u8]>,
 }
 
 impl Hello {
-    /// The one that rustls would send; `None` where it cannot be read.
+    /// The ClientHello that rustls would send; `None` where it cannot be parsed.
     pub(super) fn of_rustls(config: Arc<ClientConfig>, name: ServerName<'static>) -> Option<Self> {
         let mut connection = UnbufferedClientConnection::new(config, name).ok()?;
         let UnbufferedStatus { state, .. } = connection.process_tls_records(&mut []);
@@ -77,7 +77,7 @@ impl Hello {
         reader.extensions()
     }
 
-    /// A message with a random and a session identifier of its own; `None` without randomness.
+    /// A message with a new random and session identifier; `None` if the system has no randomness.
     pub(super) fn fresh(&self) -> Option<Vec<u8>> {
         let mut message = self.message.clone();
         for place in [RANDOM, SESSION_ID] {
@@ -91,7 +91,7 @@ impl Hello {
         message.get(4 + SESSION_ID.start..4 + SESSION_ID.end).unwrap_or_default()
     }
 
-    /// The answer to a HelloRetryRequest: the first message with what was asked for (RFC 8446,
+    /// The answer to a HelloRetryRequest: the first message with the requested changes (RFC 8446,
     /// section 4.1.2).
     pub(super) fn again(first: &[u8], retry: &Retry<'_>) -> Option<Vec<u8>> {
         let body = first.get(4..)?;

@@ -1,8 +1,8 @@
-//! HMAC (RFC 2104) for a key schedule, whose keys and messages are short.
+//! HMAC (RFC 2104) for the key schedule, with its short keys and messages.
 //!
-//! A key is kept as what its two padded blocks leave in the hash, since a secret has several things
-//! derived from it. Where a message is a block or two, the buffers of an implementation that takes
-//! messages of all lengths, piece by piece, cost as much as the hash itself.
+//! Several values are derived from each secret, so a key is kept as the hash states after its two
+//! padded blocks. For a message of a block or two, the buffers of a general, incremental
+//! implementation would cost as much as the hash itself.
 
 use sha2::digest::generic_array::GenericArray;
 use sha2::{compress256, compress512};
@@ -43,7 +43,7 @@ impl MacKey {
     }
 }
 
-/// The states of a hash behind the key's block, padded for the inner and for the outer hash.
+/// The states of a hash after the key's block, padded for the inner and for the outer hash.
 #[derive(Clone, Copy)]
 pub(super) struct Padded<S> {
     inner: S,
@@ -82,7 +82,7 @@ pub(super) trait State: Copy {
 
     fn output(&self) -> Hashed;
 
-    /// The hash of a block that left this state and of `message` behind it.
+    /// The hash of a block that left this state, followed by `message`.
     fn end(mut self, message: &[u8]) -> Hashed {
         let (whole, rest) = message.split_at(message.len() - message.len() % Self::BLOCK);
         self.compress(whole);

@@ -1,4 +1,5 @@
-//! The server has chosen and goes on under the handshake's keys, up to both sides' Finished.
+//! The state after the ServerHello: takes the messages under the handshake's keys, up to both
+//! sides' Finished.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::handshake::wire::{put_message, put_records};
 use crate::handshake::{Established, Negotiated, PostHandshake};
 use crate::record::{Opener, Sealer, content_type};
 
-/// What the server has chosen, and what it has proven so far.
+/// What the server has chosen and proven so far.
 pub(super) struct Protected {
     suite: &'static Suite,
     group: Group,
@@ -37,7 +38,7 @@ enum Awaits {
     Finished(Signed),
 }
 
-/// The signature that came.
+/// The server's signature.
 struct Signed {
     by: Arc<Accepted>,
     scheme: u16,
@@ -45,8 +46,8 @@ struct Signed {
 }
 
 impl Protected {
-    /// What follows a choice, of which the transcript ends with the ServerHello; `None` where a
-    /// library refuses a key, as it does for none of its own length.
+    /// The state after a ServerHello, with which the transcript ends. `None` where a library
+    /// refuses a key, which cannot happen with keys of the right length.
     pub(super) fn new(
         suite: &'static Suite,
         group: Group,
@@ -104,7 +105,9 @@ impl Protected {
                 let is_signed =
                     || by.has_signed(scheme, signature, self.transcript.hash().as_ref());
                 if is_verified && !is_signed() {
-                    return Err(Refusal::unauthentic("a signature that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a signature that does not match the handshake",
+                    ));
                 }
                 let by = by.clone();
                 self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
@@ -112,7 +115,9 @@ impl Protected {
             (Awaits::Finished(_), kind::FINISHED) => {
                 let expected = self.secrets.server.finished(&self.transcript.hash());
                 if expected.as_ref() != body {
-                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a Finished that does not match the handshake",
+                    ));
                 }
                 self.transcript.add(message);
                 return self.finish(offer.receive, to_send).map(Some);
@@ -123,7 +128,7 @@ impl Protected {
         Ok(None)
     }
 
-    /// The client's Finished, and the keys of what follows.
+    /// Sends the client's Finished and derives the keys of the connection.
     fn finish(&mut self, receive: Receive, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
         let Awaits::Finished(signed) = &self.awaits else {
             return Err(Refusal::internal("nothing was signed"));
@@ -133,7 +138,7 @@ impl Protected {
         put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
         let mut last = Vec::with_capacity(4 + 48);
         if let Some(context) = &self.certificate_request {
-            // There is no certificate (RFC 8446, section 4.4.2).
+            // The answer without a certificate (RFC 8446, section 4.4.2).
             let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
             put_message(&mut last, kind::CERTIFICATE, &body);
             self.transcript.add(&last);
@@ -164,8 +169,8 @@ impl Protected {
     }
 }
 
-/// Whether an extension of EncryptedExtensions answers one of the client's that may be answered
-/// there (RFC 8446, section 4.2).
+/// Whether an extension of EncryptedExtensions answers one that the client offered and may be there
+/// (RFC 8446, section 4.2).
 fn is_answer(hello: &Hello, kind: u16) -> bool {
     const SERVER_NAME: u16 = 0;
     const SUPPORTED_GROUPS: u16 = 10;

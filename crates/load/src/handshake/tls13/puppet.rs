@@ -1,4 +1,5 @@
-//! A server of TLS 1.3 that says whatever it is told to, under the right keys: for tests and fuzzing.
+//! A server of TLS 1.3 whose messages the caller chooses, with the right keys: for tests and
+//! fuzzing.
 //!
 //! The client's key exchange is fixed, so the shared secret is the server's share, whatever it is.
 
@@ -13,12 +14,12 @@ use crate::record::{Sealer, content_type};
 
 const SHARE: [u8; 32] = [7; 32];
 
-/// A server that has answered a ClientHello, and goes on as it is told.
+/// A server that has answered a ClientHello and sends what the caller chooses.
 pub(crate) struct Puppet {
     transcript: Transcript,
     secrets: schedule::Handshake,
     sealer: Sealer,
-    /// What is to be sent.
+    /// The bytes to send.
     pub(crate) out: Vec<u8>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn answer(
     message(kind::SERVER_HELLO, &body)
 }
 
-/// Extensions one behind the other.
+/// The encoding of several extensions.
 pub(crate) fn listed(extensions: &[(u16, &[u8])]) -> Vec<u8> {
     let mut list = Vec::new();
     for (kind, content) in extensions {
@@ -79,7 +80,7 @@ impl Puppet {
         Some(Self { transcript, secrets, sealer, out })
     }
 
-    /// Says this in a record of its own, whatever it is.
+    /// Sends this content in its own record.
     pub(crate) fn say(&mut self, content_type: u8, content: &[u8]) {
         if content_type == content_type::HANDSHAKE {
             self.transcript.add(content);
@@ -87,13 +88,13 @@ impl Puppet {
         let _ = self.sealer.seal(content_type, content, &mut self.out);
     }
 
-    /// The hash of what both have said.
+    /// The transcript's hash.
     #[cfg(test)]
     pub(crate) fn transcript(&self) -> Vec<u8> {
         self.transcript.hash().as_ref().to_vec()
     }
 
-    /// The Finished that proves it.
+    /// The Finished message for this transcript.
     #[cfg(test)]
     pub(crate) fn finished(&self) -> Vec<u8> {
         let content = self.secrets.server.finished(&self.transcript.hash());

@@ -1,6 +1,6 @@
 //! The key schedule of TLS 1.3 without a pre-shared key (RFC 8446, section 7.1).
 //!
-//! Secrets are kept as keys of HMACs, for that is what all of them become.
+//! Secrets are kept as keys of HMACs, because all of them are used as such.
 
 use tls::{PrfHash, Suite};
 
@@ -18,7 +18,7 @@ impl Secret {
         Self(MacKey::new(self.0.hash(), &self.0.sign(keying_material)))
     }
 
-    /// HKDF-Expand-Label, of no more bytes than the hash has.
+    /// HKDF-Expand-Label, up to the hash's length.
     fn expand(&self, label: &[u8], context: &[u8], length: usize) -> Hashed {
         const PREFIX: &[u8] = b"tls13 ";
         // Two lengths, the longest label and context, and HKDF's counter (RFC 5869, section 2.3).
@@ -71,9 +71,9 @@ impl Secret {
     }
 }
 
-/// What all handshakes with one hash have in common.
+/// What all handshakes with one hash share.
 pub(super) struct Beginning {
-    /// Keyed with what the early secret gives the handshake secret.
+    /// The salt of the handshake secret, derived from the early secret.
     salt: Secret,
     nothing: Hashed,
 }
@@ -87,7 +87,8 @@ impl Beginning {
         Self { salt: early.derive(b"derived", &nothing), nothing }
     }
 
-    /// The handshake's secrets, from what the key exchange gave and the transcript to ServerHello.
+    /// The handshake's secrets, from the shared secret of the key exchange and the transcript to
+    /// ServerHello.
     pub(super) fn handshake(&self, shared: &[u8], hello: &Hashed) -> Handshake {
         let secret = self.salt.extract(shared);
         Handshake {

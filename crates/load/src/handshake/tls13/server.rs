@@ -1,5 +1,5 @@
-//! Who the server is: its certificates, verified whenever they are others than the last, and its
-//! signatures, verified in one handshake in K.
+//! The server's certificates, verified whenever they differ from the last ones, and its signatures,
+//! verified in one handshake in K.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -45,8 +45,8 @@ impl Server {
         Self { verifier, name, one_in, handshakes, accepted }
     }
 
-    /// Accepts a Certificate message, whose body this is, or says why not. `offered` are the types
-    /// of the client's extensions.
+    /// Accepts the body of a Certificate message, or says why not. `offered` are the types of the
+    /// client's extensions.
     pub(super) fn accept(&self, message: &[u8], offered: &[u16]) -> Result<Arc<Accepted>, Refusal> {
         let mut last = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(accepted) = last.as_ref().filter(|accepted| accepted.message == message) {
@@ -60,7 +60,7 @@ impl Server {
         let unread =
             || Failure::new(ErrorKind::Authentication, "a certificate that cannot be read");
         let [own, others @ ..] = &certificates[..] else {
-            let seen = "no certificate where there must be one";
+            let seen = "an empty list of certificates";
             return Err(Refusal::certificate(Failure::new(ErrorKind::Authentication, seen)));
         };
         let others: Vec<_> = others.iter().map(|der| CertificateDer::from(*der)).collect();

@@ -1,8 +1,8 @@
-//! Against OpenSSL's server and rustls's, and against one that says what no honest server does.
+//! Handshakes with OpenSSL's server, rustls's, and a server that breaks the rules.
 
 use std::sync::OnceLock;
 
-use ::tls::{CertificateKey, Identity, SUITES, Version};
+use ::tls::{CertificateKey, Identity, OrPlain, SUITES, Version};
 use foreign_types::ForeignTypeRef;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
@@ -16,11 +16,12 @@ use super::*;
 use crate::failure::ErrorKind;
 use crate::handshake::against_openssl::{assert_keys_agree, with_openssl};
 use crate::handshake::openssl::Wire;
-use crate::handshake::{Negotiated, client, wire};
+use crate::handshake::wire::put_records;
+use crate::handshake::{Established, Negotiated, client, wire};
 use crate::receive::line::{End, Line};
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::record::HEADER;
-use crate::{KeyExchangeMode, OneIn, Percent, Receive, TlsPlan, Trust};
+use crate::{KeyExchangeMode, OneIn, Percent, Plan, Receive, Trust};
 
 fn identity(key: CertificateKey) -> &'static Identity {
     static IDENTITIES: OnceLock<Vec<(CertificateKey, Identity)>> = OnceLock::new();
@@ -53,12 +54,22 @@ fn private(identity: &Identity) -> PKey<Private> {
     PKey::private_key_from_pem(&identity.key_pem).unwrap()
 }
 
-fn plan() -> TlsPlan {
-    TlsPlan { version: Some(Version::Tls13), trust: Trust::Anyone, ..TlsPlan::any() }
+fn plan() -> Plan {
+    Plan {
+        tls: Some(OrPlain::Tls(Version::Tls13)),
+        verify: Some(OneIn(NonZeroU32::MIN)),
+        ..Plan::default()
+    }
 }
 
-fn start(plan: &TlsPlan) -> Box<dyn Handshake> {
-    client(plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap().start().unwrap()
+/// One that verifies one in so many.
+fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
+    let plan = Plan { verify: Some(OneIn(verify)), ..plan() };
+    client(&plan, &Trust::Anyone, "localhost").unwrap()
+}
+
+fn start(plan: &Plan) -> Box<dyn Handshake> {
+    client(plan, &Trust::Anyone, "localhost").unwrap().start().unwrap()
 }
 
 fn without_tickets(builder: &mut SslContextBuilder) {
@@ -66,7 +77,7 @@ fn without_tickets(builder: &mut SslContextBuilder) {
 }
 
 #[test]
-fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
+fn openssl_agrees_with_every_suite_group_and_kind_of_key() {
     let groups = [Group::X25519, Group::Secp256r1, Group::Secp384r1];
     let keys = [
         CertificateKey::Rsa(2048),
@@ -77,7 +88,7 @@ fn openssl_agrees_on_every_suite_and_group_and_every_kind_of_key_signs() {
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let of_groups = suites.flat_map(|suite| groups.map(|group| (suite, group)));
     for ((suite, group), key) in of_groups.zip(keys.into_iter().cycle()) {
-        let plan = TlsPlan { suite: Some(suite), group: Some(group), ..plan() };
+        let plan = Plan { suite: Some(OrPlain::Tls(suite)), group: Some(group), ..plan() };
         let mut server = openssl_server(key, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
         let expected = (suite, Some(group), Some(key));
@@ -105,13 +116,18 @@ fn updated(server: &mut SslStream<Wire>, is_requested: bool, content: &[u8]) -> 
 
 /// Own handshakes and rustls's, with every suite.
 #[test]
-fn openssl_s_key_updates_are_followed_and_answered() {
+fn openssls_key_updates_are_followed_and_answered() {
     const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npong";
     let suites = SUITES.iter().filter(|suite| suite.version() == Version::Tls13);
     let modes = [KeyExchangeMode::Fixed, KeyExchangeMode::Fresh];
     for (suite, mode) in suites.flat_map(|suite| modes.map(|mode| (suite, mode))) {
-        let plan = TlsPlan { suite: Some(suite), key_exchange: Some(mode), ..plan() };
-        let client = client(&plan, "localhost", OneIn(NonZeroU32::MIN), Receive::Decrypt).unwrap();
+        let plan = Plan {
+            suite: Some(OrPlain::Tls(suite)),
+            key_exchange: Some(mode),
+            receive: Some(Receive::Decrypt),
+            ..plan()
+        };
+        let client = client(&plan, &Trust::Anyone, "localhost").unwrap();
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let mut handshake = client.start().unwrap();
         let established = with_openssl(&mut *handshake, &mut server, 1000).unwrap();
@@ -135,7 +151,7 @@ fn openssl_s_key_updates_are_followed_and_answered() {
 }
 
 #[test]
-fn where_the_server_s_bytes_are_cut_changes_nothing() {
+fn the_servers_bytes_may_be_cut_anywhere() {
     for piece in [1, 2, 5, 6, 100] {
         let mut server = openssl_server(CertificateKey::Rsa(2048), without_tickets);
         let established = with_openssl(&mut *start(&plan()), &mut server, piece).unwrap();
@@ -152,7 +168,7 @@ fn a_server_that_wants_another_group_gets_it() {
                 without_tickets(builder);
                 builder.set_groups_list(name).unwrap();
             });
-            let plan = TlsPlan { suite: Some(suite), ..plan() };
+            let plan = Plan { suite: Some(OrPlain::Tls(suite)), ..plan() };
             let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
             assert_eq!(established.negotiated.group, Some(group));
             assert_keys_agree(established, &mut server);
@@ -161,7 +177,7 @@ fn a_server_that_wants_another_group_gets_it() {
 }
 
 #[test]
-fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
+fn a_certificate_request_is_answered_with_an_empty_list() {
     let mut server = openssl_server(CertificateKey::EcdsaP256, |builder| {
         without_tickets(builder);
         builder.set_verify(SslVerifyMode::PEER);
@@ -173,8 +189,7 @@ fn a_server_that_asks_for_a_certificate_is_told_that_there_is_none() {
 
 #[test]
 fn signatures_are_verified_in_one_handshake_in_k() {
-    let client =
-        client(&plan(), "localhost", OneIn(NonZeroU32::new(3).unwrap()), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::new(3).unwrap());
     let verified: Vec<bool> = (0..7)
         .map(|_| {
             let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
@@ -186,12 +201,12 @@ fn signatures_are_verified_in_one_handshake_in_k() {
 }
 
 #[test]
-fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
+fn any_changed_byte_of_the_servers_flight_is_noticed() {
     for at in 0.. {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
-        // Not the first handshake of its client, so its signature is not looked at: the Finished
-        // covers all that was said.
-        let client = client(&plan(), "localhost", OneIn(NonZeroU32::MAX), Receive::Walk).unwrap();
+        // It is not the first handshake of its client, so its signature is not verified: the
+        // Finished covers the whole transcript.
+        let client = client_of(NonZeroU32::MAX);
         let mut first = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         assert!(with_openssl(&mut *client.start().unwrap(), &mut first, 1000).is_ok());
         let mut handshake = client.start().unwrap();
@@ -200,7 +215,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
         server.get_mut().incoming = to_send.split_off(0);
         assert!(server.accept().is_err());
         received = std::mem::take(&mut server.get_mut().outgoing);
-        // The versions of ServerHello's record and of the ChangeCipherSpec behind it mean nothing.
+        // The versions of ServerHello's record and of the ChangeCipherSpec after it mean nothing.
         let hello = HEADER + usize::from(u16::from_be_bytes([received[3], received[4]]));
         let Some(byte) = received.get_mut(at) else { break };
         *byte ^= 1;
@@ -211,7 +226,7 @@ fn no_changed_byte_of_the_server_s_flight_goes_unnoticed() {
 
 #[test]
 fn client_hellos_differ_in_their_random_and_session_identifier_alone() {
-    let client = client(&plan(), "localhost", OneIn(NonZeroU32::MIN), Receive::Walk).unwrap();
+    let client = client_of(NonZeroU32::MIN);
     let hello = || {
         let (mut received, mut to_send) = (Vec::new(), Vec::new());
         let mut handshake = client.start().unwrap();
@@ -233,9 +248,9 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     let hundred = Percent::new(100).unwrap();
     let fresh = Some(crate::KeyExchangeMode::Fresh);
     for plan in [
-        TlsPlan { resumption: hundred, ..plan() },
-        TlsPlan { key_exchange: fresh, ..plan() },
-        TlsPlan { version: None, ..plan() },
+        Plan { resumption: hundred, ..plan() },
+        Plan { key_exchange: fresh, ..plan() },
+        Plan { tls: None, ..plan() },
     ] {
         let mut server = openssl_server(CertificateKey::EcdsaP256, without_tickets);
         let established = with_openssl(&mut *start(&plan), &mut server, 1000).unwrap();
@@ -243,7 +258,7 @@ fn resumption_and_honest_key_exchange_are_left_to_rustls() {
     }
 }
 
-/// What a client says of a server that answers its ClientHello with these messages.
+/// The client's result when the server answers its ClientHello with these messages.
 fn said_to(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Failure> {
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
@@ -255,7 +270,7 @@ fn said_to(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Failure> {
         && failure.kind != ErrorKind::Alert
         && failure.kind != ErrorKind::EarlyClose
     {
-        assert!(to_send.len() > before, "no alert tells of {}", failure.seen);
+        assert!(to_send.len() > before, "no alert was sent for {}", failure.seen);
     }
     result
 }
@@ -278,7 +293,7 @@ fn in_record(message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn server_hellos_that_no_honest_server_sends() {
+fn bad_server_hellos_are_refused() {
     use ErrorKind::Handshake;
     const TLS13: (u16, &[u8]) = (43, &[3, 4]);
     let mut share = vec![0, 29];
@@ -299,24 +314,28 @@ fn server_hellos_that_no_honest_server_sends() {
     refused(0x1301, &[(43, &[3, 3]), (51, share)], "a version that was not offered");
     refused(0x1399, &[TLS13, (51, share)], "a suite that was not offered");
     refused(0xc02f, &[TLS13, (51, share)], "a suite that was not offered");
-    refused(0x1301, &[TLS13], "a key share of a group without the client's");
-    refused(0x1301, &[TLS13, (51, &other_group)], "a key share of a group without the client's");
-    refused(0x1301, &[TLS13, (51, &short)], "a key share that is none of its group");
+    refused(0x1301, &[TLS13], "a key share of a group for which the client sent none");
+    refused(
+        0x1301,
+        &[TLS13, (51, &other_group)],
+        "a key share of a group for which the client sent none",
+    );
+    refused(0x1301, &[TLS13, (51, &short)], "a key share that is not valid in its group");
     refused(0x1301, &[TLS13, (51, share), (41, &[0, 0])], "that was not offered");
     refused(0x1301, &[TLS13, TLS13, (51, share)], "a malformed ServerHello");
     refused(0x1301, &[TLS13, (51, &[0, 29, 0])], "a malformed ServerHello");
-    assert_refused(Handshake, "another session identifier", |_| {
+    assert_refused(Handshake, "a session identifier that is not the client's", |_| {
         in_record(&puppet::answer(&RANDOM, &[9; 32], 0x1301, &[TLS13, (51, share)]))
     });
-    assert_refused(Handshake, "where keys change", |client| {
+    assert_refused(Handshake, "after which the keys change", |client| {
         let hello = puppet::server_hello(client);
         in_record(&[hello, message(8, &[0, 0])].concat())
     });
     assert_refused(Handshake, "a message of type 8", |_| in_record(&message(8, &[0, 0])));
     assert_refused(Handshake, "an empty record", |_| vec![22, 3, 3, 0, 0]);
-    assert_refused(Handshake, "not protected as it must be", |_| vec![20, 3, 3, 0, 1, 2]);
-    assert_refused(Handshake, "not protected as it must be", |_| vec![23, 3, 3, 0, 1, 2]);
-    assert_refused(ErrorKind::NotTls, "no TLS record", |_| b"HTTP/1.1 400".to_vec());
+    assert_refused(Handshake, "the wrong protection", |_| vec![20, 3, 3, 0, 1, 2]);
+    assert_refused(Handshake, "the wrong protection", |_| vec![23, 3, 3, 0, 1, 2]);
+    assert_refused(ErrorKind::NotTls, "not a TLS record", |_| b"HTTP/1.1 400".to_vec());
     assert_refused(Handshake, "a malformed record", |client| {
         [in_record(&puppet::server_hello(client)), b"HTTP/1.1 400".to_vec()].concat()
     });
@@ -325,7 +344,7 @@ fn server_hellos_that_no_honest_server_sends() {
 }
 
 #[test]
-fn retries_that_no_honest_server_asks_for() {
+fn bad_retry_requests_are_refused() {
     const TLS13: (u16, &[u8]) = (43, &[3, 4]);
     let retry = |client: &[u8], extensions: &[(u16, &[u8])]| {
         let all = [&[TLS13], extensions].concat();
@@ -334,8 +353,8 @@ fn retries_that_no_honest_server_asks_for() {
     let refused = |extensions: &[(u16, &[u8])], seen: &str| {
         assert_refused(ErrorKind::Handshake, seen, |client| retry(client, extensions));
     };
-    refused(&[], "asks for nothing else");
-    refused(&[(51, &[0, 29])], "asks for nothing else");
+    refused(&[], "changes nothing");
+    refused(&[(51, &[0, 29])], "changes nothing");
     refused(&[(51, &[1, 0])], "a group that was not offered");
     refused(&[(51, &[0, 23, 0])], "a malformed ServerHello");
     assert_refused(ErrorKind::Handshake, "a second HelloRetryRequest", |client| {
@@ -348,7 +367,7 @@ fn retries_that_no_honest_server_asks_for() {
         let hello = puppet::answer(&[5; 32], session_of(client), 0x1302, &[TLS13, (51, &share)]);
         [retry(client, &[(51, &[0, 23])]), in_record(&hello)].concat()
     });
-    // A cookie alone is a reason, and comes back.
+    // A cookie alone is a reason for a retry, and the client repeats it.
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -383,7 +402,7 @@ fn certificate_verify(scheme: u16, signature: &[u8]) -> Vec<u8> {
 
 const NO_EXTENSIONS: [u8; 2] = [0, 0];
 
-/// Plays the honest server's part up to this message.
+/// A puppet that has sent an honest server's messages up to this one.
 fn puppet_until(client_hello: &[u8], stop_before: u8) -> Puppet {
     let mut puppet = Puppet::new(client_hello).unwrap();
     type Say = fn(&Puppet) -> Vec<u8>;
@@ -404,7 +423,7 @@ fn puppet_until(client_hello: &[u8], stop_before: u8) -> Puppet {
 }
 
 #[test]
-fn the_puppet_is_believed_when_it_is_honest() {
+fn an_honest_puppet_is_accepted() {
     let mut handshake = start(&plan());
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     assert!(handshake.advance(&mut received, &mut to_send).unwrap().is_none());
@@ -414,7 +433,7 @@ fn the_puppet_is_believed_when_it_is_honest() {
 }
 
 #[test]
-fn protected_messages_that_no_honest_server_sends() {
+fn bad_protected_messages_are_refused() {
     use ErrorKind::{Authentication, Handshake};
     let refused = |kind, seen: &str, stop_before, content_type: u8, content: &[u8]| {
         assert_refused(kind, seen, |client| {
@@ -431,7 +450,8 @@ fn protected_messages_that_no_honest_server_sends() {
     };
     let (first, second) = (kind::ENCRYPTED_EXTENSIONS, kind::CERTIFICATE);
     let (third, last) = (kind::CERTIFICATE_VERIFY, kind::FINISHED);
-    // Application protocols and early data were not offered, and versions are not answered here.
+    // Application protocols and early data were not offered, and supported_versions does not belong
+    // here.
     for kind in [16, 42, 43, 51] {
         let seen = format!("extension {kind}, which was not offered");
         refused(Handshake, &seen, first, handshake, &extensions(&[(kind, &[])]));
@@ -452,7 +472,13 @@ fn protected_messages_that_no_honest_server_sends() {
     refused(Handshake, "a message of type 13", second, handshake, &twice);
     let cut = message(kind::CERTIFICATE_REQUEST, &[0, 0]);
     refused(Handshake, "a malformed CertificateRequest", second, handshake, &cut);
-    refused(Authentication, "no certificate", second, handshake, &message(second, &[0, 0, 0, 0]));
+    refused(
+        Authentication,
+        "empty list of certificates",
+        second,
+        handshake,
+        &message(second, &[0, 0, 0, 0]),
+    );
     refused(Handshake, "a malformed Certificate", second, handshake, &message(second, &[1, 9]));
     let no_der = message(second, &[0, 0, 0, 6, 0, 0, 1, 9, 0, 0]);
     refused(Authentication, "", second, handshake, &no_der);
@@ -468,7 +494,7 @@ fn protected_messages_that_no_honest_server_sends() {
     refused(Handshake, "extension 18, which was not offered", second, handshake, &unasked);
 
     let signed = |scheme, signature: &[u8]| certificate_verify(scheme, signature);
-    let forged = "a signature that is not the handshake's";
+    let forged = "a signature that does not match the handshake";
     refused(Authentication, forged, third, handshake, &signed(0x0403, &[1; 70]));
     refused(Authentication, forged, third, handshake, &signed(0x0403, &signature(&[0; 32])));
     refused(Authentication, forged, third, handshake, &signed(0x0804, &[1; 256]));
@@ -476,10 +502,10 @@ fn protected_messages_that_no_honest_server_sends() {
     let longer = [&signed(0x0403, &[1; 70])[4..], &[0]].concat();
     refused(Handshake, "a malformed CertificateVerify", third, handshake, &message(third, &longer));
 
-    let wrong = "a Finished that is not the handshake's";
+    let wrong = "a Finished that does not match the handshake";
     refused(Authentication, wrong, last, handshake, &message(last, &[0; 32]));
     refused(Authentication, wrong, last, handshake, &message(last, &[]));
-    assert_refused(Handshake, "where keys change", |client| {
+    assert_refused(Handshake, "after which the keys change", |client| {
         let mut puppet = puppet_until(client, kind::FINISHED);
         let finished = puppet.finished();
         puppet.say(content_type::HANDSHAKE, &[finished, message(4, &[0; 9])].concat());
@@ -491,7 +517,7 @@ fn protected_messages_that_no_honest_server_sends() {
         puppet.out.extend([1; 40]);
         puppet.out
     });
-    assert_refused(Handshake, "not protected as it must be", |client| {
+    assert_refused(Handshake, "the wrong protection", |client| {
         let mut puppet = puppet_until(client, kind::CERTIFICATE);
         puppet.out.extend(in_record(&certificate()));
         puppet.out

@@ -1,4 +1,4 @@
-//! New keys on a connection that stands (RFC 8446, sections 4.6.3 and 7.2).
+//! New keys on an established connection (RFC 8446, sections 4.6.3 and 7.2).
 
 use ::tls::Suite;
 
@@ -16,7 +16,7 @@ pub(super) struct Updates {
 
 impl PostHandshake for Updates {
     fn take_ticket(&mut self, _: &[u8]) -> Result<(), Failure> {
-        // This client resumes nothing.
+        // This client never resumes.
         Ok(())
     }
 

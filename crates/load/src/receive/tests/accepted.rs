@@ -1,4 +1,4 @@
-//! What completes, with the right counts.
+//! Responses that complete, with the right counts.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ fn an_object_is_walked_or_opened_whole() {
         let end = edited(layer, whole, |_| {});
         let opened = match (layer, whole) {
             (_, true) => SIZE as u64,
-            // What is read with the head.
+            // Body bytes that are read with the head.
             (Layer::Plain, false) => (ONE_RECORD - head(SIZE).len()) as u64,
             (_, false) => 4096,
         };
@@ -81,7 +81,7 @@ fn the_end_of_the_stream_ends_a_body_where_only_the_server_can_have_ended_it() {
 }
 
 #[test]
-fn what_servers_send_beside_data_is_passed_over() {
+fn tickets_and_hello_requests_are_skipped() {
     each_protected(|layer, whole| {
         let mut peer = layer.peer();
         let mut bytes = Vec::new();
@@ -101,11 +101,11 @@ fn what_servers_send_beside_data_is_passed_over() {
 }
 
 #[test]
-fn tickets_are_given_to_who_takes_them() {
+fn tickets_go_to_the_post_handshake_handler() {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let mut peer = Layer::Tls13Gcm.peer();
     let mut bytes = Vec::new();
-    // Two in a record, one behind something else, and one in three records.
+    // Two in a record, one after another message, and one in three records.
     for messages in [
         &[4, 0, 0, 1, 9, 4, 0, 0, 2, 7, 8][..],
         &[0, 0, 0, 0, 4, 0, 0, 0],
@@ -123,7 +123,7 @@ fn tickets_are_given_to_who_takes_them() {
     assert_eq!(*taken.lock().unwrap(), [vec![9], vec![7, 8], vec![], vec![24, 0, 0]]);
 }
 
-/// Notes the tickets that it is given.
+/// Keeps the tickets that it receives.
 struct Taker(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl PostHandshake for Taker {
@@ -154,7 +154,7 @@ fn padded_records_are_opened_to_their_content() {
 fn a_proof_comes_with_the_next_record() {
     for layer in Layer::protected() {
         let records = response(layer);
-        let (before, behind) = records.split_at(3);
+        let (before, after) = records.split_at(3);
         let mut reception = layer.reception();
         reception.expect(Expectation::Object(SIZE as u64), false);
         let bytes = before.concat();
@@ -162,7 +162,7 @@ fn a_proof_comes_with_the_next_record() {
         reception.ask_proof();
         assert!(!reception.is_proven());
         assert_eq!((reception.body(), reception.opened()), (8192, 0));
-        assert_eq!(Line::new(&behind[0], AT_ONCE).run(&mut reception), Ok(End::Starved));
+        assert_eq!(Line::new(&after[0], AT_ONCE).run(&mut reception), Ok(End::Starved));
         assert!(reception.is_proven(), "{layer:?}");
         assert_eq!((reception.body(), reception.opened()), (12_288, 4096));
     }

@@ -1,5 +1,5 @@
 //! Responses that begin in a long record: their heads are read without opening it. Damage is then
-//! refused, or the record opened; what is not seen any more is told here too.
+//! refused, or the record is opened. Damage that is no longer noticed is listed here too.
 
 use proptest::prelude::*;
 
@@ -9,12 +9,12 @@ use crate::receive::heads::LEARNED_FROM;
 const RECORD: usize = 8192;
 const BODY: usize = 5 * RECORD;
 
-/// The head in one record with the beginning of the body, as servers send it which fill records.
+/// The head in one record with the beginning of the body, as servers that fill records send it.
 fn text() -> Vec<u8> {
     [head(BODY), object(BODY)].concat()
 }
 
-/// A response: five full records, and a last one with as much of the body as the head displaced.
+/// A response: five full records, and a last one with as many body bytes as the head has.
 fn records(peer: &mut Peer) -> Vec<Vec<u8>> {
     peer.records(&text(), &[RECORD; 5])
 }
@@ -24,7 +24,7 @@ fn layers() -> impl Iterator<Item = Layer> {
     Layer::protected().filter(|layer| layer.opener().before_plaintext().is_some())
 }
 
-/// A reception, and its peer, after enough responses to have learned how they begin.
+/// A reception and its peer, after enough responses to have learned how they begin.
 fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
     let mut reception = Reception::tls(layer.opener(), lengths.clone());
     let mut peer = layer.peer();
@@ -43,7 +43,7 @@ fn the_bytes_of_a_response_on_the_wire_are_learned() {
         let bytes = records(&mut peer).concat();
         let total = |reception: &Reception| reception.total(Expectation::Object(BODY as u64));
         assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
-        // One that is walked counts no fewer.
+        // A walked response counts all of them too.
         assert_eq!(received(&mut reception, &bytes), Ok(Some(BODY as u64)));
         assert_eq!(total(&reception), Some(bytes.len() as u64), "{layer:?}");
         assert_eq!(reception.total(Expectation::Object(BODY as u64 - 1)), None);
@@ -64,7 +64,7 @@ fn received(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, Erro
     }
 }
 
-/// What comes of a response with this damage, once it is known how responses begin.
+/// The result of a response with this damage, once the reception has learned how responses begin.
 fn damaged(layer: Layer, edit: impl Fn(&mut Vec<Vec<u8>>)) -> Result<Option<u64>, ErrorKind> {
     let (mut reception, mut peer) = learned(layer, &Lengths::default());
     let mut records = records(&mut peer);
@@ -137,7 +137,7 @@ fn records_that_are_missing_repeated_or_swapped_are_no_success() {
 }
 
 #[test]
-fn a_byte_of_the_head_that_counts_and_one_of_the_last_record_are_seen() {
+fn damage_to_the_status_or_the_last_record_is_noticed() {
     for layer in layers() {
         let body = HEADER + layer.opener().before_plaintext().unwrap();
         let status = head(BODY).windows(3).position(|word| word == b"200").unwrap();
@@ -149,9 +149,9 @@ fn a_byte_of_the_head_that_counts_and_one_of_the_last_record_are_seen() {
     }
 }
 
-/// Opening every record sees it, as one response in K is received.
+/// Opening every record finds it, and one response in K is received that way.
 #[test]
-fn other_bytes_of_the_first_record_are_not_seen() {
+fn damage_elsewhere_in_the_first_record_is_not_noticed() {
     for layer in layers() {
         let server = HEADER
             + layer.opener().before_plaintext().unwrap()
@@ -173,7 +173,7 @@ fn other_bytes_of_the_first_record_are_not_seen() {
 }
 
 #[test]
-fn what_begins_otherwise_is_opened() {
+fn a_response_that_begins_otherwise_is_opened() {
     for layer in layers() {
         let refused = |text: &[u8]| {
             let (mut reception, mut peer) = learned(layer, &Lengths::default());
@@ -187,7 +187,7 @@ fn what_begins_otherwise_is_opened() {
         wrong[head(BODY).len() + 2] ^= 1;
         assert_eq!(refused(&wrong), Err(ErrorKind::Content), "{layer:?}");
 
-        // A longer head, chunks, and what is no data: all as promised.
+        // A longer head, chunks, and a record that is no data: all correct.
         let field = format!("HTTP/1.1 200 OK\r\nX: {}\r\n", "y".repeat(500));
         let longer = text().strip_prefix(b"HTTP/1.1 200 OK\r\n").map(|rest| rest.to_vec()).unwrap();
         let longer = [field.as_bytes(), &longer].concat();
@@ -218,7 +218,7 @@ fn a_failure_ends_the_trust() {
 }
 
 #[test]
-fn a_proof_that_is_asked_behind_a_head_is_given_by_the_next_record() {
+fn the_next_record_after_a_head_gives_the_proof() {
     for layer in layers() {
         let (mut reception, mut peer) = learned(layer, &Lengths::default());
         let records = records(&mut peer);

@@ -1,4 +1,4 @@
-//! KeyUpdates in TLS 1.3 (RFC 8446, section 4.6.3), honest ones and others.
+//! KeyUpdates in TLS 1.3 (RFC 8446, section 4.6.3), correct ones and others.
 
 use super::*;
 use crate::record::Header;
@@ -12,7 +12,7 @@ fn following(layer: Layer) -> Reception {
     layer.reception().with_post_handshake(layer.post_handshake())
 }
 
-/// What comes of a response with these contents of handshake records within its body.
+/// The result of a response with these contents of handshake records within its body.
 fn with_messages(layer: Layer, messages: &[&[u8]]) -> Result<End, Failure> {
     let mut peer = layer.peer();
     let mut bytes = peer.data(&head(200));
@@ -25,7 +25,7 @@ fn with_messages(layer: Layer, messages: &[&[u8]]) -> Result<End, Failure> {
 }
 
 #[test]
-fn updates_before_within_and_behind_a_response_are_followed() {
+fn updates_before_within_and_after_a_response_are_followed() {
     for layer in LAYERS {
         let (mut peer, mut reception) = (layer.peer(), following(layer));
         for _ in 0..3 {
@@ -68,11 +68,11 @@ fn any_number_of_requests_is_answered_once_before_more_is_sent() {
         let mut rest = &mut out[..];
         for mut opener in [layer.opener(), layer.opener_after(1)] {
             let header = Header::parse(rest[..HEADER].try_into().unwrap()).unwrap();
-            let (record, behind) = rest.split_at_mut(HEADER + header.length);
+            let (record, after) = rest.split_at_mut(HEADER + header.length);
             let body = &mut record[HEADER..];
             let content = opener.open(header, body).unwrap();
             opened.push((content.content_type, body[content.plaintext].to_vec()));
-            rest = behind;
+            rest = after;
         }
         let get = (content_type::APPLICATION_DATA, b"GET".to_vec());
         assert_eq!(opened, [(content_type::HANDSHAKE, NOT_REQUESTED.to_vec()), get]);
@@ -94,15 +94,15 @@ fn updates_in_a_row_are_bounded() {
 }
 
 #[test]
-fn updates_that_no_honest_server_sends() {
+fn bad_updates_are_refused() {
     let cases: [(&[&[u8]], &str); 7] = [
         (&[&[24, 0, 0, 1, 2]], "a malformed KeyUpdate"),
         (&[&[24, 0, 0, 0]], "a malformed KeyUpdate"),
         (&[&[24, 0, 0, 2, 0, 0]], "a malformed KeyUpdate"),
-        (&[&[24, 0, 0, 1, 0, 4, 0, 0, 0]], "where keys change"),
-        (&[&[24, 0, 0, 1, 0, 24, 0, 0, 1, 0]], "where keys change"),
-        (&[&[24, 0, 0, 1, 0, 4]], "where keys change"),
-        // Where one is announced and does not come whole, the data behind it has the old key.
+        (&[&[24, 0, 0, 1, 0, 4, 0, 0, 0]], "after which the keys change"),
+        (&[&[24, 0, 0, 1, 0, 24, 0, 0, 1, 0]], "after which the keys change"),
+        (&[&[24, 0, 0, 1, 0, 4]], "after which the keys change"),
+        // Where one is announced but incomplete, the data after it has the old key.
         (&[&[24, 0, 0, 1], NOT_REQUESTED], "a malformed KeyUpdate"),
     ];
     for layer in LAYERS {
@@ -118,7 +118,7 @@ fn updates_that_no_honest_server_sends() {
 }
 
 #[test]
-fn messages_without_an_end_are_not_collected_for_ever() {
+fn endless_messages_are_refused() {
     let piece = vec![0; 16_000];
     let mut messages = vec![&[4, 0xff, 0xff, 0xff][..]];
     messages.extend([&piece[..]; 9]);
@@ -127,7 +127,7 @@ fn messages_without_an_end_are_not_collected_for_ever() {
 }
 
 #[test]
-fn an_update_that_was_announced_and_not_made_or_made_and_not_announced_is_lost() {
+fn an_update_only_announced_or_only_made_fails() {
     for layer in LAYERS {
         // The peer changes its key in a record that is not sent.
         let mut peer = layer.peer();

@@ -18,7 +18,7 @@ fn sampled(layer: Layer, edit: impl FnOnce(&mut Vec<Vec<u8>>)) -> Result<Option<
 const LOST: Result<Option<u64>, ErrorKind> = Err(ErrorKind::UnverifiableRecord);
 
 #[test]
-fn damage_to_content_is_seen_wherever_it_is() {
+fn damage_to_content_is_noticed_anywhere() {
     for layer in Layer::protected() {
         assert_eq!(sampled(layer, |_| {}), Ok(Some(SIZE as u64)));
         for which in 0..6 {
@@ -28,7 +28,7 @@ fn damage_to_content_is_seen_wherever_it_is() {
             };
             assert_eq!(sampled(layer, flip), LOST, "{layer:?} {which}");
             let repeat = |records: &mut Vec<Vec<u8>>| records.insert(which, records[which].clone());
-            // The end of the last one's repetition is nobody's any more.
+            // The bytes after the last repetition belong to no record.
             let repeated = if which < 5 { LOST } else { Ok(Some(SIZE as u64)) };
             assert_eq!(sampled(layer, repeat), repeated, "{layer:?} {which}");
         }
@@ -41,7 +41,7 @@ fn damage_to_content_is_seen_wherever_it_is() {
 }
 
 #[test]
-fn content_that_is_authentic_and_wrong_is_told_as_such() {
+fn authentic_but_wrong_content_is_reported_as_such() {
     for layer in Layer::protected() {
         let mut wrong = object(SIZE);
         wrong[9000] ^= 1;
@@ -58,7 +58,7 @@ fn content_that_is_authentic_and_wrong_is_told_as_such() {
 /// A record of 4096 bytes in CBC ends with 20 of MAC and 12 of padding. Only what receives all
 /// records (`--receive decrypt`) sees a wrong MAC around the right content.
 #[test]
-fn a_wrong_mac_in_the_middle_is_seen_where_all_is_authenticated() {
+fn a_wrong_mac_in_the_middle_is_noticed_where_all_is_authenticated() {
     // In the block before the last, which also garbles the last: its padding must stay.
     let damage = |records: &mut Vec<Vec<u8>>| {
         let at = records[2].len() - 32;

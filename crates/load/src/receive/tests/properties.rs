@@ -1,4 +1,4 @@
-//! Any cut of the same bytes comes to the same, and no bytes do harm.
+//! The same bytes give the same result wherever they are cut, and no bytes cause a panic.
 
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ proptest! {
                 prop_assert_eq!(completed.opened, opened);
             }
             prop_assert_eq!(completed.compared, completed.opened == completed.body);
-            // Empty records may stand behind a response.
+            // Empty records may follow a response.
             prop_assert_eq!(line.run(&mut reception), Ok(End::Starved));
         }
     }
@@ -92,11 +92,11 @@ proptest! {
         let mut text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         let mut rest = &body[..];
         for size in chunks {
-            let (here, behind) = rest.split_at(size);
+                        let (here, after) = rest.split_at(size);
             text.extend(format!("{size:x}\r\n").bytes());
             text.extend(here);
             text.extend(b"\r\n");
-            rest = behind;
+                        rest = after;
         }
         text.extend(b"0\r\n\r\n");
         let wire = layer.peer().records(&text, &cuts).concat();
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_of_a_peer_panic_or_go_in_circles(
+    fn no_bytes_cause_a_panic_or_an_endless_loop(
         which in 0..Layer::ALL.len(),
         whole: bool,
         is_object: bool,

@@ -1,4 +1,4 @@
-//! What must end as a failure, and of which kind.
+//! Responses that must fail, and how.
 
 use super::*;
 
@@ -44,10 +44,10 @@ fn records_that_are_missing() {
     each_protected(|layer, whole| {
         for i in 0..6 {
             let end = edited(layer, whole, |records| drop(records.remove(i)));
-            // A walk without its last bytes only waits; what comes is the end of the stream.
+            // Without the last bytes a walk only waits, until the end of the stream.
             let expected = if i == 5 || !whole && i > 0 { Err(ErrorKind::ShortBody) } else { LOST };
             assert_eq!(end, expected, "{layer:?} {whole} without record {i}");
-            // With another response behind, the count comes out but the places do not.
+            // With another response after it, the count is right but the sequence numbers are not.
             let mut peer_goes_on = response(layer);
             let gone = peer_goes_on.remove(i);
             peer_goes_on.extend(response(layer));
@@ -60,7 +60,7 @@ fn records_that_are_missing() {
 }
 
 #[test]
-fn a_last_record_sent_twice_is_none_of_the_next_response() {
+fn a_last_record_sent_twice_is_not_part_of_the_next_response() {
     each_protected(|layer, whole| {
         let mut records = response(layer);
         records.push(records[5].clone());
@@ -111,7 +111,7 @@ fn bodies_shorter_than_promised() {
 }
 
 #[test]
-fn chunks_that_end_before_the_object_are_told_first_however_bytes_are_cut() {
+fn chunks_that_end_early_are_reported_first_wherever_bytes_are_cut() {
     let text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore";
     each(|layer, whole| {
         for size in [text.len(), 7, 1] {
@@ -154,22 +154,22 @@ fn content_that_is_not_the_objects() {
 }
 
 #[test]
-fn content_that_does_not_fit_behind_what_was_dropped() {
+fn content_that_does_not_fit_after_dropped_bytes() {
     for layer in Layer::protected() {
         let mut wrong = object(SIZE);
         wrong[SIZE - 10] ^= 1;
         let texts = [&head(SIZE), &wrong[..8192], &wrong[8192..16_384], &wrong[16_384..]];
         let expectation = Expectation::Object(SIZE as u64);
-        // Whether the content or the count of bytes is wrong, a walk cannot tell.
+        // A walk cannot know whether the content or the count of bytes is wrong.
         assert_eq!(sent(layer, false, expectation, &texts), LOST, "{layer:?}");
         assert_eq!(sent(layer, true, expectation, &texts), Err(ErrorKind::Content));
     }
 }
 
 #[test]
-fn what_is_dropped_and_is_no_data() {
-    // In TLS 1.3 all records look like data from outside: a ticket, a KeyUpdate and padding
-    // are counted, and the count does not come out.
+fn dropped_records_that_are_no_data() {
+    // In TLS 1.3 all records look like data: a ticket, a KeyUpdate and padding are counted as such,
+    // and then the count is wrong.
     let padding = [&object(4096)[..], &[content_type::APPLICATION_DATA], &[0; 9]].concat();
     let strangers: [(u8, &[u8], usize); 3] = [
         (content_type::HANDSHAKE, &[4, 0, 0, 1, 9], 0),
@@ -200,7 +200,7 @@ fn a_key_update_before_the_body_or_in_an_opened_one() {
             let mut bytes = Vec::new();
             for (i, text) in texts.iter().enumerate() {
                 if i == before {
-                    // Behind a ticket in the same record.
+                    // After a ticket in the same record.
                     let messages = [4, 0, 0, 1, 9, 24, 0, 0, 1, 0];
                     bytes.extend(peer.record(content_type::HANDSHAKE, &messages));
                 }
@@ -228,7 +228,7 @@ fn alerts() {
                 }
             }
             let end = receive(layer, whole, Expectation::Object(SIZE as u64), &bytes);
-            // A walk through TLS 1.3 sees only that nothing follows it.
+            // A walk of TLS 1.3 only notices that nothing follows it.
             let is_hidden = before > 0 && !whole && !layer.is_tls12();
             let kind = if is_hidden { ErrorKind::ShortBody } else { ErrorKind::Alert };
             assert_eq!(end.unwrap_err().kind, kind, "{layer:?} {whole} {before}");
@@ -322,7 +322,7 @@ fn an_end_before_the_response() {
 }
 
 #[test]
-fn data_that_began_before_it_was_asked_for_is_no_response() {
+fn data_that_began_before_its_request_is_no_response() {
     for layer in Layer::protected() {
         for whole in [false, true] {
             let bytes = layer.peer().data(&[&head(9)[..], &object(9)].concat());

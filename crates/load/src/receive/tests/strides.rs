@@ -1,4 +1,4 @@
-//! Records of one length are passed several at a time, and what then goes wrong is never a success.
+//! Records of one length are dropped several at a time, and errors in them never pass as success.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn records(peer: &mut Peer, sizes: &[usize]) -> Vec<Vec<u8>> {
 
 const REGULAR: [usize; 21] = [RECORD; 21];
 
-/// A reception, and its peer, after enough responses to have learned the length of the records.
+/// A reception and its peer, after enough responses to have learned the length of the records.
 fn learned(layer: Layer, lengths: &Lengths) -> (Reception, Peer) {
     let mut reception = Reception::tls(layer.opener(), lengths.clone());
     let mut peer = layer.peer();
@@ -42,7 +42,7 @@ fn body(reception: &mut Reception, bytes: &[u8]) -> Result<Option<u64>, ErrorKin
 }
 
 #[test]
-fn one_header_stands_for_all_records_but_the_last() {
+fn one_header_is_read_for_all_records_but_the_last() {
     for layer in Layer::protected() {
         let (mut reception, mut peer) = learned(layer, &Lengths::default());
         let records = records(&mut peer, &REGULAR);
@@ -54,20 +54,20 @@ fn one_header_stands_for_all_records_but_the_last() {
         let all = 21 * records[1].len() - HEADER;
         assert_eq!(reception.want(), Want::Skip(all as u64), "{layer:?}");
 
-        // Progress is told record by record, and a proof cuts the rest off.
+        // Progress counts record by record, and a proof ends the stride.
         reception.skipped(3 * records[1].len() as u64).unwrap();
         assert_eq!(reception.body(), 3 * RECORD as u64);
         reception.ask_proof();
         assert_eq!(reception.want(), Want::Skip((records[1].len() - HEADER) as u64));
-        let behind = &rest[3 * records[1].len()..];
-        let end = Line::new(behind, AT_ONCE).honest().run(&mut reception).unwrap();
+        let after = &rest[3 * records[1].len()..];
+        let end = Line::new(after, AT_ONCE).honest().run(&mut reception).unwrap();
         assert!(matches!(end, End::Complete(Completed { body, .. }) if body == BODY as u64));
         assert!(reception.is_proven());
     }
 }
 
 #[test]
-fn a_record_too_many_or_too_few_is_no_success_and_ends_the_trust() {
+fn a_record_too_many_or_too_few_fails_and_lengths_are_forgotten() {
     for layer in Layer::protected() {
         for damage in [
             (|records| drop(records.remove(9))) as fn(&mut Vec<Vec<u8>>),
@@ -111,7 +111,7 @@ proptest! {
                 || end == Ok(Some(BODY as u64)),
             "{:?}", end
         );
-        // Trusted once more at most: where this one came out right, the next may not.
+        // At most one more response may pass: where this one happened to fit, the next does not.
         let mut last = end;
         for _ in 0..2 {
             let mut reception = Reception::tls(layer.opener(), lengths.clone());

@@ -1,4 +1,4 @@
-//! What a walk takes for right by design, and what opening all records sees.
+//! What a walk accepts by design, and opening all records finds.
 
 use super::*;
 
@@ -52,12 +52,12 @@ fn other_padding_of_a_cbc_record_that_is_dropped_with_others() {
     const RECORD: usize = 1000;
     const BODY: usize = 8 * RECORD;
     for layer in [Layer::Cbc, Layer::CbcEncryptThenMac] {
-        // Two bytes fewer than promised, in a record whose padding makes up for them.
+        // Two bytes fewer than promised, in a record with more padding instead.
         let short = object(BODY - 2);
         let sizes = [&[RECORD; 2][..], &[RECORD - 2], &[RECORD; 5]].concat();
         let ends = [
             (false, Expectation::Anything, Ok(BODY as u64)),
-            // The last record's content is not that of its place.
+            // The last record's content belongs elsewhere in the object.
             (false, Expectation::Object(BODY as u64), Err(ErrorKind::UnverifiableRecord)),
             (true, Expectation::Anything, Err(ErrorKind::ShortBody)),
         ];

@@ -10,7 +10,7 @@ pub const ALERT: u8 = 21;
 pub const HANDSHAKE: u8 = 22;
 pub const DATA: u8 = 23;
 
-/// The sending side of a connection, with its key in hand.
+/// The sending side of a connection, with its key.
 pub struct Craft {
     key: LessSafeKey,
     iv: [u8; 12],
@@ -32,7 +32,7 @@ impl Craft {
         Ok(Self { key: LessSafeKey::new(key), iv, sequence, stream })
     }
 
-    /// A record of this inner type with so many zeros behind it.
+    /// A record of this inner type with `padding` zeros after it.
     pub fn seal(&mut self, kind: u8, content: &[u8], padding: usize) -> Vec<u8> {
         let mut nonce = self.iv;
         for (byte, number) in nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()) {

@@ -12,7 +12,7 @@ use tls::{Identity, Suite};
 
 use super::{Session, split};
 
-/// What a server gives its clients to resume by.
+/// A server's means of resumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gives {
     Nothing,

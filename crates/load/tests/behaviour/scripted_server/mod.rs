@@ -1,5 +1,4 @@
-//! Servers that do what a script says, right or wrong: on a free port of 127.0.0.1, a thread for
-//! each connection.
+//! Servers that run a script, on a free port of 127.0.0.1, with a thread for each connection.
 
 mod craft;
 mod legacy;
@@ -18,7 +17,7 @@ pub use legacy::{Gives, Legacy, legacy_acceptor, resuming_acceptor};
 pub use secure::{Secure, config, config_of, ecdsa, forged, long_chain, rsa};
 pub use stacks::{Accept, stacks};
 
-/// No read or write of a script takes longer, so that none outlives its test for long.
+/// The limit of a script's reads and writes, so that no script outlives its test for long.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A server that runs a script on each connection.
@@ -88,7 +87,7 @@ pub trait Session {
     /// The records that carry `content`; over plain HTTP one piece.
     fn records(&mut self, content: &[u8]) -> io::Result<Vec<Vec<u8>>>;
 
-    /// What announces the close.
+    /// The bytes that announce the close.
     fn close_notify(&mut self) -> io::Result<Vec<u8>>;
 
     fn stream(&mut self) -> &mut TcpStream;
@@ -135,7 +134,7 @@ impl Session for Plain {
     }
 }
 
-/// Sends an end, then reads until the client's: a close with unread bytes would be a reset.
+/// Ends this side, then reads until the client's end: a close with unread bytes would be a reset.
 pub fn finish(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     silence(stream)
@@ -166,9 +165,9 @@ fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     let mut rest = bytes;
     while let [_, _, _, high, low, ..] = rest {
-        let (record, behind) = rest.split_at(5 + usize::from(u16::from_be_bytes([*high, *low])));
+        let (record, after) = rest.split_at(5 + usize::from(u16::from_be_bytes([*high, *low])));
         records.push(record.to_vec());
-        rest = behind;
+        rest = after;
     }
     records
 }

@@ -48,7 +48,7 @@ pub fn forged(version: &'static SupportedProtocolVersion) -> Arc<ServerConfig> {
     Arc::new(with_key(&[version], key))
 }
 
-/// A configuration whose chain has the same certificate so many times.
+/// A configuration whose chain repeats the same certificate.
 pub fn long_chain(version: &'static SupportedProtocolVersion, length: usize) -> Arc<ServerConfig> {
     let mut key = certified(ecdsa(), |key| key);
     key.cert = vec![key.cert[0].clone(); length];
@@ -87,7 +87,7 @@ impl ResolvesServerCert for Only {
     }
 }
 
-/// A key that signs, well-formed, something else than it is given.
+/// A key whose well-formed signatures are over something else.
 #[derive(Debug)]
 struct Forged<T>(T);
 

@@ -1,10 +1,9 @@
 //! How the agreement of two clients is judged: as a scene of trials has it.
 
-use peers::Peer;
+use load::Client;
 
 use super::*;
 use crate::analysis::{Agreement, CrossCheck};
-use crate::study::LoadClient;
 use trial::{Neighbours, Warning};
 
 /// toll and wrk at nginx, seven trials each: `rate` times toll's, at the cost of `cost` times the
@@ -129,11 +128,11 @@ fn an_answer_over_loads_of_other_clients_says_so() {
     let told = |scene: &Scene| scene.first().caveats.join(" ");
     assert!(told(&scene).contains("wrk made some of it. toll did not verify its counts"));
     for cell in &mut scene.study.cells {
-        cell.load.client = LoadClient::Other(Peer::Ab);
+        cell.load.client = Client::Ab;
     }
     assert!(told(&scene).contains("ab made the load; toll did not verify its counts."));
     for cell in &mut scene.study.cells {
-        cell.load.client = LoadClient::Toll;
+        cell.load.client = Client::Toll;
     }
     assert!(!told(&scene).contains("did not verify"));
 }

@@ -2,7 +2,8 @@
 
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::analysis::{Mark, TrialCounts};
-use crate::study::{Metric, Server};
+use crate::study::Metric;
+use crate::testing::server;
 use trial::Limit;
 use trial::Role;
 use trial::{Warning, WarningKind};
@@ -226,14 +227,14 @@ fn cpu_time_that_is_not_known_is_not_0() {
 
 #[test]
 fn a_skipped_target_is_neither_planned_nor_answered() {
-    let mut scene = Scene::suites(&[Server::Embedded, Server::Nginx], &[GCM, CBC]).answer(
+    let mut scene = Scene::suites(&[server("embedded"), server("nginx")], &[GCM, CBC]).answer(
         Metric::GoodputPerServerCpu,
         SUITE,
         GCM,
     );
     scene.measure(0, 8.5e9, &SPREAD);
     scene.measure(1, 2.2e9, &SPREAD);
-    scene.skip(Server::Nginx);
+    scene.skip(server("nginx"));
     let analysis = scene.analysis();
     assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 14, valid: 14 });
     assert_eq!(analysis.cells.len(), 4);

@@ -1,11 +1,12 @@
 //! Answers along a key, published figures beside ours, and what more cores would do.
 
+use crate::testing::server;
 use cpus::CpuList;
 
 use crate::analysis::Analysis;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::reference::Reference;
-use crate::study::{Cell, Metric, Server};
+use crate::study::{Cell, Metric};
 use trial::Limit;
 
 use super::{SUITE, limit};
@@ -16,7 +17,7 @@ const CORES: &str = "target.cores";
 /// nginx with both suites at these values of another key, what each cell sends in bits per second.
 fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene {
     let mut scene =
-        Scene::suites(&[Server::Nginx], &[CBC, GCM]).answer(Metric::Goodput, SUITE, CBC);
+        Scene::suites(&[server("nginx")], &[CBC, GCM]).answer(Metric::Goodput, SUITE, CBC);
     let suites: Vec<Cell> = std::mem::take(&mut scene.study.cells);
     for value in values {
         for cell in &suites {

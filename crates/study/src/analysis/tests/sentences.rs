@@ -1,7 +1,8 @@
 //! The words of answers, in full.
 
 use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, SPREAD, Scene};
-use crate::study::{Metric, Server};
+use crate::study::Metric;
+use crate::testing::server;
 use trial::Limit;
 
 use super::{NONE, SUITE, bulk, limit};
@@ -82,7 +83,7 @@ fn the_tax_is_what_tls_takes_of_plain() {
 #[test]
 fn a_tax_without_trials_is_none() {
     let mut scene =
-        Scene::suites(&[Server::Nginx], &[NONE, GCM, CHACHA]).answer(Metric::TlsTax, SUITE, NONE);
+        Scene::suites(&[server("nginx")], &[NONE, GCM, CHACHA]).answer(Metric::TlsTax, SUITE, NONE);
     scene.measure(0, 4e9, &[1.0; 7]);
     scene.measure(1, 4e9, &SPREAD);
     scene.measure(2, 5e9, &SPREAD);
@@ -144,7 +145,7 @@ fn a_rate_is_not_called_the_servers_maximum_where_something_else_was_the_limit()
 
 #[test]
 fn servers_are_compared_and_one_that_is_missing_is_named() {
-    let mut scene = Scene::suites(&[Server::Embedded, Server::Nginx], &[GCM]).answer(
+    let mut scene = Scene::suites(&[server("embedded"), server("nginx")], &[GCM]).answer(
         Metric::GoodputPerServerCpu,
         "target.server",
         "embedded",
@@ -158,7 +159,7 @@ fn servers_are_compared_and_one_that_is_missing_is_named() {
          CPU."
     );
     scene.keep(|cell, _| cell == 0);
-    scene.skip(Server::Nginx);
+    scene.skip(server("nginx"));
     let answer = scene.first();
     assert_eq!(
         answer.sentence,
@@ -210,7 +211,7 @@ fn requests_are_named_with_what_they_ask_for() {
 #[test]
 fn of_two_suites_alike_the_baseline_is_preferred() {
     const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
-    let mut scene = Scene::suites(&[Server::Nginx], &[GCM, GCM_256, CHACHA]).answer(
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, GCM_256, CHACHA]).answer(
         Metric::GoodputPerServerCpu,
         SUITE,
         GCM,
@@ -234,7 +235,7 @@ fn of_two_suites_alike_the_baseline_is_preferred() {
 fn of_suites_alike_beside_another_baseline_the_first_is_preferred() {
     const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
     for order in [[CHACHA, GCM, GCM_256], [CHACHA, GCM_256, GCM]] {
-        let mut scene = Scene::suites(&[Server::Nginx], &order).answer(
+        let mut scene = Scene::suites(&[server("nginx")], &order).answer(
             Metric::GoodputPerServerCpu,
             SUITE,
             CHACHA,

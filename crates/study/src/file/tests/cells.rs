@@ -1,9 +1,11 @@
-use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Receive};
-use tls::{CertificateKey, Group, Version};
+use crate::testing::server;
+use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive};
+use targets::IfMissing;
+use tls::{CertificateKey, Group, OrPlain, Version};
 use units::{Bytes, Nanos};
 
 use super::*;
-use crate::study::{Cell, IfMissing, Metric, Protocol, Server};
+use crate::study::{Cell, Metric};
 
 /// The example of the design, with all of its keys.
 const EXAMPLE: &str = r#"
@@ -45,12 +47,9 @@ baseline = "AES128-SHA"
 "#;
 
 fn protocol(cell: &Cell) -> (Option<Version>, Option<&str>, Option<Group>) {
-    match &cell.load.protocol {
-        Protocol::Plain => panic!("{} is plain HTTP", cell.name),
-        Protocol::Tls { version, suite, group, .. } => {
-            (*version, suite.map(|suite| suite.name), *group)
-        }
-    }
+    assert!(!cell.load.is_plain(), "{} is plain HTTP", cell.name);
+    let version = cell.load.tls.and_then(OrPlain::tls);
+    (version, cell.load.only_suite().map(|suite| suite.name), cell.load.group)
 }
 
 #[test]
@@ -59,18 +58,18 @@ fn every_key_arrives() {
     assert_eq!((study.name.as_str(), study.seed, study.trials), ("test", 9, 8));
     assert!(study.question.starts_with("How much more"));
     let Cell { target, load, .. } = &study.cells[3];
-    assert_eq!(target.server, Server::Nginx);
+    assert_eq!(target.server, server("nginx"));
     assert_eq!(target.if_missing, IfMissing::Fail);
     assert_eq!(target.cpus, CpuList::from(0));
     assert_eq!(target.certificate_key, CertificateKey::Rsa(2048));
     assert!(!target.tickets && !target.session_cache && !target.encrypt_then_mac);
     assert_eq!(load.cpus, CpuList::from(1));
     assert_eq!(load.operation, Operation::Requests);
-    assert_eq!(load.object, Mix::of_size(Bytes(16 << 20)));
+    assert_eq!(target.object, Mix::of_size(Bytes(16 << 20)));
     assert_eq!(load.connections, 64);
-    assert_eq!(load.receive, Receive::Walk);
-    assert_eq!(load.verify, OneIn(32.try_into().unwrap()));
-    assert_eq!(load.warmup, Nanos(150_000_000));
+    assert_eq!(load.receive, Some(Receive::Walk));
+    assert_eq!(load.verify, Some(OneIn(32.try_into().unwrap())));
+    assert_eq!(load.warmup, Some(Nanos(150_000_000)));
     assert_eq!(load.duration, Nanos(600_000_000));
     assert_eq!((load.timeout, load.close), (Nanos(10_000_000_000), Close::Fin));
     let answer = &study.answers[0];
@@ -101,15 +100,11 @@ fn the_last_swept_key_changes_fastest_and_cells_are_numbered() {
 #[test]
 fn a_key_without_use_under_load_is_left_out() {
     for cell in &parse(EXAMPLE).cells {
-        let Protocol::Tls { version, group, encrypt_then_mac, key_exchange, .. } =
-            cell.load.protocol
-        else {
-            panic!("{} is plain HTTP", cell.name)
-        };
+        let (version, _, group) = protocol(cell);
         assert_eq!(version, Some(Version::Tls12));
         assert_eq!(group, None, "static RSA has no group");
-        assert_eq!(key_exchange, Some(KeyExchangeMode::Fixed));
-        assert_eq!(encrypt_then_mac, Some(false));
+        assert_eq!(cell.load.key_exchange, Some(KeyExchangeMode::Fixed));
+        assert_eq!(cell.load.encrypt_then_mac, Some(false));
     }
 }
 
@@ -121,20 +116,12 @@ fn what_is_not_said_has_a_value() {
     assert_eq!((study.cells.len(), name.as_str(), params.len()), (1, "bulk-0001", 0));
     assert_eq!(target.if_missing, IfMissing::Skip);
     assert_eq!((&target.cpus, &load.cpus), (&CpuList::from(0), &CpuList::from(1)));
-    assert_eq!(load.object, Mix::of_size(Bytes(1 << 20)));
-    assert_eq!((load.connections, load.receive), (64, Receive::Walk));
-    assert_eq!((load.warmup, load.duration), (Nanos(1_000_000_000), Nanos(10_000_000_000)));
-    assert_eq!(
-        load.protocol,
-        Protocol::Tls {
-            version: None,
-            suite: None,
-            group: None,
-            encrypt_then_mac: None,
-            key_exchange: None,
-            resumption: Percent::default(),
-        }
-    );
+    assert_eq!(target.object, Mix::of_size(Bytes(1 << 20)));
+    assert_eq!((load.connections, load.receive), (64, Some(Receive::Walk)));
+    assert_eq!((load.warmup(), load.duration), (Nanos(1_000_000_000), Nanos(10_000_000_000)));
+    assert_eq!(protocol(&study.cells[0]), (None, None, None));
+    assert_eq!((load.encrypt_then_mac, load.key_exchange), (None, None));
+    assert_eq!(load.resumption, Percent::default());
 }
 
 #[test]
@@ -152,7 +139,7 @@ fn a_sweep_over_suites_has_plain_http_as_its_baseline() {
             "sweep.\"load.suite\" = [\"none\", \"TLS_AES_128_GCM_SHA256\", \"ECDHE-RSA-AES128-SHA\"]",
         ],
     ));
-    assert_eq!(study.cells[0].load.protocol, Protocol::Plain);
+    assert!(study.cells[0].load.is_plain());
     assert_eq!(study.cells[0].params["load.suite"], "none");
     let x25519 = Some(Group::X25519);
     assert_eq!(
@@ -181,7 +168,7 @@ fn a_swept_none_makes_what_the_case_says_of_tls_useless() {
         &["suite = \"TLS_AES_128_GCM_SHA256\""],
         &["load.group = \"x25519\"", "sweep.\"load.tls\" = [\"none\", \"1.3\"]"],
     ));
-    assert_eq!(study.cells[0].load.protocol, Protocol::Plain);
+    assert!(study.cells[0].load.is_plain());
     assert_eq!(protocol(&study.cells[1]).2, Some(Group::X25519));
 }
 
@@ -200,13 +187,13 @@ fn a_case_goes_its_own_way_and_no_other_does() {
     );
     let study = parse(&text);
     let [first, second] = &study.cells[..] else { panic!("{:?}", study.cells) };
-    assert_eq!((first.load.connections, &first.load.object), (9, &Mix::of_size(Bytes(2048))));
-    assert_eq!((second.load.connections, &second.load.object), (5, &Mix::of_size(Bytes(1 << 20))));
-    let Protocol::Tls { encrypt_then_mac, .. } = first.load.protocol else { panic!() };
-    assert_eq!(encrypt_then_mac, Some(true));
-    let Protocol::Tls { encrypt_then_mac, key_exchange, .. } = second.load.protocol else {
-        panic!()
-    };
+    assert_eq!((first.load.connections, &first.target.object), (9, &Mix::of_size(Bytes(2048))));
+    assert_eq!(
+        (second.load.connections, &second.target.object),
+        (5, &Mix::of_size(Bytes(1 << 20)))
+    );
+    assert_eq!(first.load.encrypt_then_mac, Some(true));
+    let Plan { encrypt_then_mac, key_exchange, .. } = second.load;
     assert_eq!((encrypt_then_mac, key_exchange), (None, Some(KeyExchangeMode::Fixed)));
 }
 

@@ -1,14 +1,14 @@
 //! Other clients than toll's: what they make of a study's keys, and how they check its cells.
 
-use load::{Arrival, KeyExchangeMode, Operation, Receive};
+use load::{Arrival, Client, KeyExchangeMode, Operation, Receive};
 use peers::Peer;
 use tls::{Suite, Version};
 use units::Nanos;
 
 use super::*;
-use crate::study::{Cell, LoadClient, Only, Protocol};
+use crate::study::{Cell, Only};
 
-const WRK: LoadClient = LoadClient::Other(Peer::Wrk);
+const WRK: Client = Client::Wrk;
 
 /// What holds for all cases, and toll needs, but no other client knows.
 const TOLLS: [&str; 7] = [
@@ -35,27 +35,23 @@ fn a_swept_client_has_the_same_server_and_leaves_out_what_it_does_not_know() {
         ],
     ));
     let [toll, wrk, ..] = &study.cells[..] else { panic!("{study:?}") };
-    assert_eq!((toll.load.client, wrk.load.client), (LoadClient::Toll, WRK));
-    assert_eq!((toll.load.receive, wrk.load.receive), (Receive::Walk, Receive::Decrypt));
-    assert_eq!((toll.load.warmup, wrk.load.warmup), (Nanos(200_000_000), Nanos(0)));
+    assert_eq!((toll.load.client, wrk.load.client), (Client::Toll, WRK));
+    assert_eq!((toll.load.receive(), wrk.load.receive()), (Receive::Walk, Receive::Decrypt));
+    assert_eq!((toll.load.warmup(), wrk.load.warmup()), (Nanos(200_000_000), Nanos(0)));
     assert_eq!(wrk.load.arrival, Arrival::CLOSED);
-    let key_exchange = |cell: &Cell| match cell.load.protocol {
-        Protocol::Tls { key_exchange, .. } => key_exchange,
-        Protocol::Plain => panic!("{} is plain HTTP", cell.name),
-    };
-    assert_eq!(key_exchange(toll), Some(KeyExchangeMode::Fixed));
-    assert_eq!(key_exchange(wrk), None);
+    assert_eq!(toll.load.key_exchange, Some(KeyExchangeMode::Fixed));
+    assert_eq!(wrk.load.key_exchange, None);
     // wrk cannot be told a suite, so the server of all offers no other.
     let suite = Suite::parse("TLS_AES_128_GCM_SHA256").unwrap();
     let only = Only { version: Some(Version::Tls13), suite: Some(suite), group: None };
-    assert!(study.cells.iter().all(|cell| cell.target.only == only));
-    assert_eq!(parse(&study.resolved()), study);
+    assert!(study.cells.iter().all(|cell| cell.only == only));
+    assert_eq!(read_back(&study), study);
 }
 
 #[test]
 fn a_server_chooses_where_toll_alone_makes_the_load() {
     let study = parse(&with(&["suite = \"TLS_AES_128_GCM_SHA256\""], &[]));
-    assert_eq!(study.cells[0].target.only, Only::default());
+    assert_eq!(study.cells[0].only, Only::default());
 }
 
 #[test]
@@ -74,7 +70,7 @@ fn what_a_client_cannot_do_is_refused() {
         ("wrk", &["load.duration = \"600ms\""], "load.client = wrk: wrk runs for whole seconds"),
         ("wrk", &["load.operation = \"handshakes\""], "wrk cannot make handshakes"),
         ("s_time", &[], "s_time makes handshakes only"),
-        ("siege", &[], "`siege` is no client that can make a load; write one of: toll, wrk, ab"),
+        ("siege", &[], "load.client: `siege` is no value of it; write one of: toll, wrk, ab"),
     ] {
         let message = client(name, lines);
         assert!(message.contains(expected), "{name}: {message}");
@@ -90,7 +86,7 @@ fn a_cross_check_repeats_each_cell_of_the_answers_that_the_program_can_make() {
     assert_eq!(left_out, []);
     assert_eq!(study.cells.len(), 3 * quick.cells.len());
     // It is a study like any other: what a result folder holds of it is read back.
-    assert_eq!(Study::parse("quick.toml", &study.resolved(), &allowed()).unwrap(), study);
+    assert_eq!(read_back(&study), study);
 
     for cell in &quick.cells {
         let program = match cell.load.operation {
@@ -99,14 +95,14 @@ fn a_cross_check_repeats_each_cell_of_the_answers_that_the_program_can_make() {
         };
         let toll = find(&study, &format!("{}-{program}-0001", cell.name));
         let other = find(&study, &format!("{}-{program}-0002", cell.name));
-        assert_eq!(toll.load.client, LoadClient::Toll);
-        assert_eq!(other.load.client.name().replace('_', "-"), program);
+        assert_eq!(toll.load.client, Client::Toll);
+        assert_eq!(other.load.client.to_string().replace('_', "-"), program);
         assert_eq!((&toll.target, toll.load.duration), (&other.target, other.load.duration));
         assert_eq!(toll.load.duration, Nanos(1_000_000_000), "whole seconds, rounded up");
-        assert_eq!(toll.target.only, Only::of(&cell.target.server, &cell.load.protocol));
+        assert_eq!(toll.only, Only::of(&cell.target, &cell.load));
         assert_eq!(toll.load.connections, other.load.connections);
         assert_eq!(toll.load.cpus, other.load.cpus);
-        assert_eq!((toll.load.receive, other.load.receive), (Receive::Walk, Receive::Decrypt));
+        assert_eq!((toll.load.receive(), other.load.receive()), (Receive::Walk, Receive::Decrypt));
     }
 }
 

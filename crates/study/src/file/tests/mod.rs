@@ -12,6 +12,7 @@ mod servers;
 
 use cpus::CpuList;
 
+use crate::file::StudyFile;
 use crate::study::Study;
 
 const QUICK: &str = include_str!("../../../../../studies/quick.toml");
@@ -40,4 +41,15 @@ fn with(lines: &[&str], case: &[&str]) -> String {
                 operation = \"requests\"";
     let case = [&["[[case]]", "name = \"bulk\""], case].concat();
     [&[head], lines, &case].concat().join("\n")
+}
+
+/// The study as it is read from the `cells.json` of its results.
+fn read_back(study: &Study) -> Study {
+    serde_json::from_str(&serde_json::to_string(study).unwrap()).unwrap()
+}
+
+/// The study that an argument names.
+fn shipped_at(name: &str, allowed: &str, scale: Option<&str>) -> Study {
+    let file = StudyFile::find(name).unwrap();
+    file.read(&allowed.parse().unwrap(), scale).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -38,10 +38,7 @@ fn a_study_may_have_tables_alone() {
     );
     assert_eq!((only.cpus.to_string().as_str(), only.rounds, only.samples), ("0-1", 3, 10));
     assert_eq!(only.rows(), 6 + 2);
-    assert_eq!(
-        Study::parse("t.toml", &study.resolved(), &allowed()).unwrap().primitives,
-        study.primitives
-    );
+    assert_eq!(read_back(&study).primitives, study.primitives);
 }
 
 #[test]
@@ -77,7 +74,7 @@ fn everything_can_be_written_and_is_read_back() {
         (&first.at[..], &second.at[..]),
         (&[Bytes(64), Bytes(8192)][..], &[Bytes(8192)][..])
     );
-    assert_eq!(Study::parse("test.toml", &study.resolved(), &allowed()).unwrap(), study);
+    assert_eq!(read_back(&study), study);
 }
 
 #[test]
@@ -281,7 +278,7 @@ fn a_part_is_asked_for_by_its_name() {
 
 #[test]
 fn the_shipped_table_study_is_read_and_its_quick_form_is_short() {
-    let quick = |name| Study::find_at(name, &allowed(), Some("quick")).unwrap();
+    let quick = |name| shipped_at(name, "0-1", Some("quick"));
     let primitives = quick("primitives");
     assert!(primitives.cells.is_empty() && primitives.primitives.answers.len() >= 4);
     assert!(

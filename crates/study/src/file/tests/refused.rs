@@ -62,15 +62,15 @@ fn unknown_keys_are_suggested() {
 fn a_bare_number_is_told_its_unit() {
     assert_eq!(
         load(&["duration = 600"]),
-        "line 8: load.duration = 600 has no unit; write a time such as \"600ms\""
+        "line 8: load.duration: `600` has no unit; write a time such as 500us, 150ms, 10s or 2min"
     );
-    assert_eq!(
-        case(&["target.object = 16"]),
-        "line 10: case bulk: target.object = 16 has no unit; write a size such as \"16MiB\""
-    );
+    let message = case(&["target.object = 16"]);
+    assert!(message.starts_with("line 10: case bulk: target.object: `16` has"), "{message}");
+    assert!(message.contains("has no unit; write a size such as 512B, 16KiB"), "{message}");
     assert_eq!(
         case(&["sweep.\"load.warmup\" = [", "\"1s\",", "2.5]"]),
-        "line 12: case bulk: load.warmup = 2.5 has no unit; write a time such as \"2.5ms\""
+        "line 12: case bulk: load.warmup: `2.5` has no unit; write a time such as 500us, 150ms, \
+         10s or 2min"
     );
     assert!(load(&["duration = \"600\""]).starts_with("line 8: load.duration: `600` has no unit"));
 }
@@ -96,8 +96,8 @@ fn values_of_another_type_are_told_how_they_are_written() {
         ),
         (
             "suite = [\"AES128-SHA\"]",
-            "load.suite is a list; to try several values write sweep.\"load.suite\" = [...] in a \
-             case",
+            "load.suite is a list, where one value belongs; to try several values write \
+             sweep.\"load.suite\" = [...] in a case",
         ),
         ("group = { x = 1 }", "load.group is no text; write it in quotes"),
         ("warmup = 1979-05-27", "load.warmup is no text; write it in quotes"),
@@ -248,39 +248,66 @@ fn too_many_cells_are_refused_before_they_are_made() {
 }
 
 #[test]
+fn a_million_values_are_refused_before_they_are_read() {
+    let values = "1,".repeat(1_000_000);
+    assert_eq!(
+        case(&[&format!("sweep.\"load.connections\" = [{values}]")]),
+        "line 8: with case bulk the study has more than 10000 cells; sweep fewer values"
+    );
+    let scale = with(&[], &["sweep.\"load.connections\" = [1]"])
+        + &format!("\n[scale.large]\nsweep.\"load.connections\" = [{values}]");
+    let message = Study::parse_at("test.toml", &scale, &allowed(), Some("large")).unwrap_err();
+    assert!(message.to_string().contains("has more than 10000 values"), "{message}");
+    let sizes = format!(
+        "schema = 1\nquestion = \"?\"\n[[primitives]]\nname = \"a\"\nalgorithms = [\"SHA-1\"]\nsizes = [{}]",
+        "\"1B\",".repeat(1_000_000)
+    );
+    assert!(refusal(&sizes).contains("has more than 10000 values"), "{}", refusal(&sizes));
+}
+
+#[test]
+fn as_many_cells_as_there_may_be_are_read() {
+    let values: Vec<String> = (1..=10_000).map(|n| n.to_string()).collect();
+    let sweep = format!("sweep.\"load.connections\" = [{}]", values.join(","));
+    let study = parse(&with(&[], &[&sweep]));
+    assert_eq!(study.cells.len(), 10_000);
+    assert_eq!(study.cells[9_999].load.connections, 10_000);
+}
+
+#[test]
 fn contradictions_within_a_case_are_refused() {
     for (lines, message) in [
         (
             &["load.suite = \"none\"", "load.group = \"x25519\""][..],
-            "line 11: case bulk: load.suite = none is plain HTTP, which contradicts load.group = \
-             x25519; leave one out",
+            "line 11: case bulk: load.suite = none (line 10) is plain HTTP, which contradicts \
+             load.group = x25519; leave one out",
         ),
         (
             &["load.suite = \"none\"", "load.tls = \"1.3\""],
-            "line 11: case bulk: load.suite = none is plain HTTP, which contradicts load.tls = 1.3; \
-             leave one out",
+            "line 11: case bulk: load.suite = none (line 10) is plain HTTP, which contradicts \
+             load.tls = 1.3; leave one out",
         ),
         (
             &["load.suite = \"AES128-SHA\"", "load.group = \"x25519\""],
-            "line 11: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA has no key exchange by \
-             group, which contradicts load.group = x25519; leave one out",
+            "line 11: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA (line 10) has no key \
+             exchange by group, which contradicts load.group = x25519; leave one out",
         ),
         (
             &["load.tls = \"1.3\"", "sweep.\"load.suite\" = [", "\"AES128-SHA\"]"],
-            "line 12: case bulk: load.tls = 1.3 asks for another version than load.suite = \
-             TLS_RSA_WITH_AES_128_CBC_SHA, which is one of TLS 1.2; leave load.tls out, for it \
-             follows from the suite",
+            "line 12: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA is a suite of TLS 1.2, \
+             which contradicts load.tls = 1.3 (line 10); leave one out",
         ),
         (
             &["load.suite = \"ECDHE-RSA-AES128-SHA\"", "load.key-exchange = \"fixed\""],
-            "line 11: case bulk: load.suite = TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA goes through \
-             OpenSSL, whose key exchange is always fresh, which contradicts load.key-exchange = \
-             fixed; leave one out",
+            "line 11: case bulk: load.suite = TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA (line 10) goes \
+             through OpenSSL, whose key exchange is always fresh, which contradicts \
+             load.key-exchange = fixed; leave one out",
         ),
         (
             &["load.encrypt-then-mac = true"],
-            "line 10: case bulk: a load whose suite is left open has no encrypt-then-MAC (only \
-             CBC suites have), which contradicts load.encrypt-then-mac = true; leave one out",
+            "line 10: case bulk: load.suite = (left open) has no encrypt-then-MAC (only CBC suites \
+             such as AES128-SHA have), which contradicts load.encrypt-then-mac = true; leave one \
+             out",
         ),
         (
             &["load.suite = \"AES128-SHA\"", "load.encrypt-then-mac = true"],
@@ -305,11 +332,15 @@ fn contradictions_within_a_case_are_refused() {
 #[test]
 fn contradictions_under_load_and_from_afar_are_refused() {
     let lines = ["tls = \"none\"", &format!("suite = \"{GCM}\"")];
-    assert!(load(&lines).starts_with("line 9: case bulk: load.tls = none is plain HTTP"));
+    assert!(load(&lines).starts_with("line 9: case bulk: load.tls = none (line 8) is plain HTTP"));
     let text = with(&["tls = \"none\""], &[&format!("load.suite = \"{GCM}\"")]);
-    assert!(refusal(&text).starts_with("line 11: case bulk: load.tls = none is plain HTTP"));
+    assert!(
+        refusal(&text).starts_with("line 11: case bulk: load.tls = none (line 8) is plain HTTP")
+    );
     let text = with(&["tls = \"1.2\""], &[&format!("load.suite = \"{GCM}\"")]);
-    assert!(refusal(&text).starts_with("line 11: case bulk: load.tls = 1.2 asks for another"));
+    assert!(
+        refusal(&text).contains("is a suite of TLS 1.3, which contradicts load.tls = 1.2 (line 8)")
+    );
 }
 
 #[test]
@@ -317,8 +348,8 @@ fn what_cannot_be_measured_is_refused() {
     for (lines, message) in [
         (
             &["load.operation = \"handshakes\"", "load.tls = \"none\""][..],
-            "line 10: case bulk: load.operation = handshakes, but plain HTTP has none; leave none \
-             out of load.tls and load.suite",
+            "line 11: case bulk: load.tls = none is plain HTTP, which contradicts load.operation = \
+             handshakes (line 10); leave one out",
         ),
         (
             &["target.cpus = \"0,7\""],
@@ -337,7 +368,7 @@ fn what_cannot_be_measured_is_refused() {
         ),
         (
             &["load.duration = \"0s\""],
-            "line 10: case bulk: a window of 0s measures nothing; give a duration such as 10s",
+            "line 10: case bulk: a window of 0s measures nothing; give one such as 10s",
         ),
     ] {
         assert_eq!(case(lines), message);
@@ -365,7 +396,7 @@ fn answers_are_about_what_is_measured() {
     );
     assert_eq!(
         full(("metric", "goodputt")),
-        "line 17: metric is wrong: `goodputt` is no metric; did you mean goodput?"
+        "line 17: metric: `goodputt` is no value of it; did you mean goodput?"
     );
     assert_eq!(
         full(("compare", "load.group")),
@@ -390,7 +421,7 @@ fn answers_are_about_what_is_measured() {
 
 #[test]
 fn a_study_is_found_by_its_name_or_its_path() {
-    let find = |argument: &str| Study::find(argument, &allowed()).unwrap_err().to_string();
+    let find = |argument: &str| StudyFile::find(argument).unwrap_err().to_string();
     assert!(find("quik").starts_with(
         "`quik` is no study that toll brings along; did you mean quick? (one of your own is named"
     ));
@@ -399,6 +430,6 @@ fn a_study_is_found_by_its_name_or_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, QUICK).unwrap();
-    let study = Study::find(path.to_str().unwrap(), &allowed()).unwrap();
+    let study = shipped_at(path.to_str().unwrap(), "0-1", None);
     assert_eq!((study.name.as_str(), study.cells.len()), ("mine", 14));
 }

@@ -1,15 +1,16 @@
 //! Runs with searches, on servers whose curves are known.
 
+use crate::study::Only;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
+use targets::Target;
 
 use load::Latencies;
 
 use super::*;
 use crate::analysis::{Analysis, Mark, SearchEnd};
 use crate::find::{Ceiling, Find, Maximize, Over};
-use crate::study::Server;
-use crate::testing::cell;
+use crate::testing::{cell, folder_in_memory, server};
 use trial::Limit;
 use trial::testing::example;
 use units::Nanos;
@@ -42,7 +43,7 @@ impl Default for Hill {
 impl Bench for Hill {
     type Target = ();
 
-    fn start(&mut self, _: &TargetSpec, connections: usize) -> Result<(), StartError> {
+    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), StartError> {
         assert_eq!(connections, 4096, "it has room for all that is searched");
         Ok(())
     }
@@ -111,7 +112,7 @@ fn study() -> Study {
         hold: HOLD,
     };
     let cells = (1..=4).map(|number| {
-        let mut cell = cell("bulk", number, Server::Embedded);
+        let mut cell = cell("bulk", number, server("embedded"));
         cell.find = (number < 4).then_some(find);
         cell
     });
@@ -135,7 +136,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let parent = tempfile::tempdir().unwrap();
+        let parent = folder_in_memory();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
         Self { _parent: parent, results }
     }

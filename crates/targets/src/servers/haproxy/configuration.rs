@@ -18,7 +18,7 @@ const SESSIONS: u32 = 20_000;
 /// # Errors
 /// A path that HAProxy cannot be told.
 pub(super) fn render(site: &Site<'_>) -> Result<String, TargetError> {
-    let cpus = site.settings.cpus.as_slice();
+    let cpus = site.settings.target.cpus.as_slice();
     let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     Ok(format!(
         "\
@@ -47,7 +47,7 @@ backend objects
 ",
         threads = cpus.len(),
         cpus = list.join(" "),
-        sessions = if site.settings.session_cache { SESSIONS } else { 0 },
+        sessions = if site.settings.target.session_cache { SESSIONS } else { 0 },
         http = site.http,
         https = site.https,
         tls = tls(site)?,
@@ -56,7 +56,7 @@ backend objects
 }
 
 fn tls(site: &Site<'_>) -> Result<String, TargetError> {
-    let Settings { versions, suites, tickets, .. } = site.settings;
+    let Settings { target, versions, suites, .. } = site.settings;
     let mut words = vec![
         format!("ssl crt {}", quoted(&site.folder.join(PEM))?),
         format!("ssl-min-ver {}", version(versions.iter().min())),
@@ -66,7 +66,7 @@ fn tls(site: &Site<'_>) -> Result<String, TargetError> {
     words.extend(of_version(Version::Tls12).map(|names| format!("ciphers {names}")));
     words.extend(of_version(Version::Tls13).map(|names| format!("ciphersuites {names}")));
     words.extend(openssl::groups(site.settings).map(|names| format!("curves {names}")));
-    if !tickets {
+    if !target.tickets {
         words.push("no-tls-tickets".to_owned());
     }
     Ok(words.join(" "))
@@ -89,11 +89,11 @@ system_default = servers
 CipherString = DEFAULT:@SECLEVEL={level}
 "
     );
-    if !settings.tickets {
+    if !settings.target.tickets {
         // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
         text.push_str("NumTickets = 0\n");
     }
-    if !settings.encrypt_then_mac {
+    if !settings.target.encrypt_then_mac {
         text.push_str("Options = -EncryptThenMac\n");
     }
     text
@@ -117,6 +117,7 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Target;
     use crate::site::tests::site;
     use tls::{CertificateKey, Group, Suite};
 
@@ -135,10 +136,13 @@ mod tests {
                 .map(|name| Suite::parse(name).unwrap())
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
-            certificate_key: CertificateKey::Rsa(1024),
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
+            target: Target {
+                certificate_key: CertificateKey::Rsa(1024),
+                tickets: false,
+                session_cache: false,
+                encrypt_then_mac: false,
+                ..settings().target
+            },
             ..settings()
         };
         let expected = "\

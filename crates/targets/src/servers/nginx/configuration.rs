@@ -91,7 +91,7 @@ http {{
     fn room(&self) -> Result<Room, TargetError> {
         let most = self.most_descriptors.unwrap_or(u64::MAX);
         let settings = self.site.settings;
-        let (all, cores) = (settings.connections as u64, settings.cpus.len() as u64);
+        let (all, cores) = (settings.connections as u64, settings.target.cpus.len() as u64);
         // The kernel spreads connections over the workers' sockets by chance, not evenly.
         let part = |workers| if workers == 1 { all } else { all.div_ceil(workers) * 5 / 4 };
         let fits = |on_a_core: &u64| part(cores * on_a_core) + SPARE <= most;
@@ -114,7 +114,7 @@ http {{
     }
 
     fn main(&self, workers_on_a_core: u64, descriptors: u64) -> Result<String, TargetError> {
-        let cpus = self.site.settings.cpus.as_slice();
+        let cpus = self.site.settings.target.cpus.as_slice();
         let masks: Vec<String> =
             (0..workers_on_a_core).flat_map(|_| cpus).map(|&cpu| mask(cpu)).collect();
         let user = self.user.map_or_else(String::new, |user| format!("user {user};\n"));
@@ -162,15 +162,15 @@ error_log {error_log} notice;
         if let Some(groups) = openssl::groups(settings) {
             lines.push(format!("ssl_ecdh_curve {groups}"));
         }
-        lines.push(format!("ssl_session_tickets {}", on(settings.tickets)));
-        if !settings.tickets {
+        lines.push(format!("ssl_session_tickets {}", on(settings.target.tickets)));
+        if !settings.target.tickets {
             // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
             lines.push("ssl_conf_command NumTickets 0".to_owned());
         }
-        let cache = if settings.session_cache { "shared:toll:64m" } else { "off" };
+        let cache = if settings.target.session_cache { "shared:toll:64m" } else { "off" };
         lines.push(format!("ssl_session_cache {cache}"));
         lines.push("ssl_session_timeout 1h".to_owned());
-        if !settings.encrypt_then_mac {
+        if !settings.target.encrypt_then_mac {
             lines.push("ssl_conf_command Options -EncryptThenMac".to_owned());
         }
         Ok(lines.iter().map(|line| format!("        {line};\n")).collect())
@@ -219,8 +219,8 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
     use crate::site::tests::site;
+    use crate::{Settings, Target};
     use tls::{CertificateKey, Group, Suite};
 
     fn settings() -> Settings {
@@ -247,10 +247,13 @@ mod tests {
                 .map(|name| Suite::parse(name).unwrap())
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
-            certificate_key: CertificateKey::Rsa(1024),
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: false,
+            target: Target {
+                certificate_key: CertificateKey::Rsa(1024),
+                tickets: false,
+                session_cache: false,
+                encrypt_then_mac: false,
+                ..settings().target
+            },
             ..settings()
         };
         let expected = r#"user root;

@@ -1,4 +1,4 @@
-//! A server that says what no honest server does, under the right keys.
+//! A server that breaks the rules, but has the right keys.
 
 use openssl::rsa::Padding;
 
@@ -10,7 +10,7 @@ use crate::record::Sealer;
 const RENEGOTIATION_INFO: (u16, &[u8]) = (hello::RENEGOTIATION_INFO, &[0]);
 const EXTENDED_MASTER_SECRET: (u16, &[u8]) = (23, &[]);
 
-/// A server that says whatever it is told to, under the right keys.
+/// A server whose messages the test chooses, with the right keys.
 struct Puppet {
     transcript: Transcript,
     randoms: Randoms,
@@ -73,7 +73,7 @@ impl Puppet {
         self.out.extend(in_record(content_type::HANDSHAKE, message));
     }
 
-    /// Reads the client's flight, and gives what seals the server's records and its Finished.
+    /// Reads the client's flight; returns the server's sealer and its Finished.
     fn agree(&mut self, flight: &[u8]) -> (Sealer, Vec<u8>) {
         let suite = suite("AES128-SHA");
         let exchange = &flight[HEADER..HEADER + 4 + 2 + 256];
@@ -92,10 +92,11 @@ impl Puppet {
     }
 }
 
-/// How a server ends a handshake, given what seals its records and its honest Finished.
+/// How a server ends a handshake, given its sealer and its honest Finished.
 type Ending<'a> = &'a dyn Fn(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>;
 
-/// What a client says of a server that answers its ClientHello with this, and its Finished with that.
+/// The client's result when the server answers its ClientHello with the first, and its Finished
+/// with the second.
 fn said_to(
     answer: impl FnOnce(&mut Puppet),
     ending: impl FnOnce(&mut Puppet, Sealer, Vec<u8>) -> Vec<u8>,
@@ -116,7 +117,7 @@ fn said_to(
     if let Err(failure) = &result
         && !matches!(failure.kind, ErrorKind::Alert | ErrorKind::EarlyClose)
     {
-        assert!(!to_send.is_empty(), "no alert tells of {}", failure.seen);
+        assert!(!to_send.is_empty(), "no alert was sent for {}", failure.seen);
     }
     result.map(|established| established.is_some())
 }
@@ -143,12 +144,12 @@ fn changed() -> Vec<u8> {
 }
 
 #[test]
-fn the_puppet_is_believed_when_it_is_honest() {
+fn an_honest_puppet_is_accepted() {
     let ending = |_: &mut Puppet, mut sealer: Sealer, finished: Vec<u8>| {
         [changed(), seal(&mut sealer, content_type::HANDSHAKE, &finished)].concat()
     };
     assert!(said_to(honest, ending).unwrap());
-    // A HelloRequest and a warning go by.
+    // A HelloRequest and a warning are ignored.
     let noisy = |puppet: &mut Puppet| {
         puppet.out.extend(in_record(22, &message(kind::HELLO_REQUEST, &[])));
         puppet.out.extend(in_record(21, &[1, 112]));
@@ -158,7 +159,7 @@ fn the_puppet_is_believed_when_it_is_honest() {
 }
 
 #[test]
-fn server_hellos_that_no_honest_server_sends() {
+fn bad_server_hellos_are_refused() {
     use ErrorKind::Handshake;
     let refused = |version, suite, extensions: &[(u16, &[u8])], seen: &str| {
         let hello = server_hello(version, suite, extensions);
@@ -183,14 +184,14 @@ fn server_hellos_that_no_honest_server_sends() {
     assert_refused(Handshake, "an empty record", record(&[22, 3, 3, 0, 0]));
     assert_refused(Handshake, "a record of type 20", record(&[20, 3, 3, 0, 1, 1]));
     assert_refused(Handshake, "a record of type 23", record(&[23, 3, 3, 0, 1, 1]));
-    assert_refused(ErrorKind::NotTls, "no TLS record", record(b"HTTP/1.1 400"));
+    assert_refused(ErrorKind::NotTls, "not a TLS record", record(b"HTTP/1.1 400"));
     assert_refused(ErrorKind::Alert, "handshake_failure", record(&[21, 3, 3, 0, 2, 2, 40]));
     assert_refused(ErrorKind::EarlyClose, "close_notify", record(&[21, 3, 3, 0, 2, 1, 0]));
     assert_refused(Handshake, "a malformed alert", record(&[21, 3, 3, 0, 1, 1]));
 }
 
 #[test]
-fn flights_that_no_honest_server_sends() {
+fn bad_flights_are_refused() {
     use ErrorKind::{Authentication, Handshake};
     let refused = |kind, seen: &str, messages: &[Vec<u8>]| {
         assert_refused(kind, seen, |puppet| {
@@ -200,7 +201,11 @@ fn flights_that_no_honest_server_sends() {
     };
     refused(Handshake, "a message of type 2", &[honest_hello()]);
     refused(Handshake, "a message of type 14", &[done()]);
-    refused(Authentication, "no certificate", &[message(kind::CERTIFICATE, &[0, 0, 0])]);
+    refused(
+        Authentication,
+        "empty list of certificates",
+        &[message(kind::CERTIFICATE, &[0, 0, 0])],
+    );
     refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 3, 0, 0, 1])]);
     refused(Handshake, "a malformed Cert", &[message(kind::CERTIFICATE, &[0, 0, 0, 0])]);
     refused(Authentication, "cannot be read", &[certificate_of(&[9; 40])]);
@@ -226,7 +231,7 @@ fn flights_that_no_honest_server_sends() {
 }
 
 #[test]
-fn endings_that_no_honest_server_sends() {
+fn bad_endings_are_refused() {
     use ErrorKind::{Authentication, Handshake};
     let refused = |kind, seen: &str, ending: Ending<'_>| {
         let failure = said_to(honest, ending).unwrap_err();
@@ -238,7 +243,7 @@ fn endings_that_no_honest_server_sends() {
             [changed(), seal(&mut sealer, content_type, &content)].concat()
         }
     };
-    let wrong = "a Finished that is not the handshake's";
+    let wrong = "a Finished that does not match the handshake";
     refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[0; 12])));
     refused(Authentication, wrong, &protected(22, message(kind::FINISHED, &[])));
     refused(Handshake, "a message of type 4", &protected(22, message(4, &[0; 6])));
@@ -251,7 +256,7 @@ fn endings_that_no_honest_server_sends() {
     });
     refused(Handshake, "not authentic", &|_, _, _| [changed(), in_record(22, &[1; 64])].concat());
     refused(Handshake, "not authentic", &|_, mut sealer, finished| {
-        // The second record of its side, so its sequence number is another.
+        // It is the server's second record, so its sequence number is wrong for a first.
         seal(&mut sealer, 22, &finished);
         [changed(), seal(&mut sealer, 22, &finished)].concat()
     });

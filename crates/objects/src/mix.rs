@@ -1,37 +1,38 @@
-//! Several objects, and how often each is asked for.
+//! Several objects, and how often each is requested.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Bytes;
 
 /// Objects with their shares of the requests. Written `1KiB 90%, /index.html 9.5%, 16MiB 0.5%`: a
-/// size stands for the generated object of that size, and one object alone needs no share.
+/// size means the generated object of that size, and a single object needs no share.
 ///
-/// Each request draws its object by itself, as users do who know nothing of each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Each request draws its object independently.
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct Mix(Vec<Portion>);
 
 /// One object of a mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Portion {
-    /// What is asked for.
+    /// The path that is requested.
     pub path: String,
     /// Its share of the requests, in thousandths of a percent; not 0.
     share: u32,
 }
 
 /// All requests, in thousandths of a percent.
-pub(crate) const WHOLE: u32 = 100_000;
+pub const WHOLE: u32 = 100_000;
 
-/// No list of objects is longer; whoever needs more has a log to replay.
+/// The longest list of objects.
 const MOST_OBJECTS: usize = 1000;
 
 impl Mix {
     /// One generated object.
     #[must_use]
     pub fn of_size(size: Bytes) -> Self {
-        Self(vec![Portion { path: objects::path(size), share: WHOLE }])
+        Self(vec![Portion { path: crate::path(size), share: WHOLE }])
     }
 
     /// All objects; at least one.
@@ -40,13 +41,13 @@ impl Mix {
         &self.0
     }
 
-    /// The sizes of its objects, where all are generated ones.
+    /// The sizes of its objects, where all of them are generated.
     #[must_use]
     pub fn sizes(&self) -> Option<Vec<Bytes>> {
-        self.0.iter().map(|portion| objects::size_of(&portion.path)).collect()
+        self.0.iter().map(|portion| crate::size_of(&portion.path)).collect()
     }
 
-    /// The path of its object, where there is one alone.
+    /// The path of its object, where there is only one.
     #[must_use]
     pub fn only(&self) -> Option<&str> {
         match &self.0[..] {
@@ -63,7 +64,9 @@ impl Portion {
         f64::from(self.share) / f64::from(WHOLE)
     }
 
-    pub(crate) fn thousandths(&self) -> u32 {
+    /// Its share in thousandths of a percent, of [`WHOLE`].
+    #[must_use]
+    pub fn thousandths(&self) -> u32 {
         self.share
     }
 }
@@ -84,10 +87,10 @@ impl FromStr for Mix {
             let (name, share) = match item.split_once(char::is_whitespace) {
                 Some((name, share)) => (name, thousandths(share.trim())),
                 None if items.len() == 1 => (*item, Some(WHOLE)),
-                None => return wrong(format!("gives `{item}` no share")),
+                None => return wrong(format!("needs a share for `{item}`")),
             };
             let path = match (name.parse::<Bytes>(), is_path(name)) {
-                (Ok(size), _) => objects::path(size),
+                (Ok(size), _) => crate::path(size),
                 (Err(_), true) => name.to_owned(),
                 (Err(error), false) => {
                     return wrong(format!(
@@ -96,7 +99,7 @@ impl FromStr for Mix {
                 }
             };
             let Some(share) = share.filter(|share| *share > 0) else {
-                return wrong(format!("gives `{name}` a share that is none"));
+                return wrong(format!("has an invalid share for `{name}`"));
             };
             if portions.iter().any(|other| other.path == path) {
                 return wrong(format!("has `{name}` twice"));
@@ -105,7 +108,7 @@ impl FromStr for Mix {
         }
         match portions.iter().map(|portion| u64::from(portion.share)).sum::<u64>() {
             sum if sum == u64::from(WHOLE) => Ok(Self(portions)),
-            sum => wrong(format!("has shares of {} in all, not of 100%", in_percent(sum))),
+            sum => wrong(format!("has shares of {} in all instead of 100%", in_percent(sum))),
         }
     }
 }
@@ -133,10 +136,10 @@ fn in_percent(thousandths: u64) -> String {
 }
 
 impl fmt::Display for Mix {
-    /// As it is read.
+    /// As it is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |portion: &Portion| match objects::size_of(&portion.path) {
-            Some(size) if objects::path(size) == portion.path => size.to_string(),
+        let name = |portion: &Portion| match crate::size_of(&portion.path) {
+            Some(size) if crate::path(size) == portion.path => size.to_string(),
             _ => portion.path.clone(),
         };
         match &self.0[..] {
@@ -160,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn mixes_are_read_and_written_alike() {
+    fn a_mix_is_written_as_it_is_parsed() {
         for text in ["1MiB", "/index.html?x=1", "1KiB 90%, 1MiB 10%", "/a 99.999%, 77B 0.001%"] {
             assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
         }
@@ -181,14 +184,14 @@ mod tests {
     fn what_is_no_mix_says_why() {
         for (text, why) in [
             ("", "neither a path nor a size"),
-            ("1KiB, 1MiB", "gives `1KiB` no share"),
-            ("1KiB 90%, 1MiB 9%", "has shares of 99% in all, not of 100%"),
+            ("1KiB, 1MiB", "needs a share for `1KiB`"),
+            ("1KiB 90%, 1MiB 9%", "has shares of 99% in all instead of 100%"),
             ("1KiB 90%, 1MiB 10.001%", "has shares of 100.001% in all"),
             ("1KiB 50%, 1024B 50%", "has `1024B` twice"),
-            ("1KiB 100%, 1MiB 0%", "gives `1MiB` a share that is none"),
-            ("1KiB 9e1%, 1MiB 10%", "gives `1KiB` a share that is none"),
-            ("1KiB 101%", "gives `1KiB` a share that is none"),
-            ("1KiB x9, 1MiB x1", "gives `1KiB` a share that is none"),
+            ("1KiB 100%, 1MiB 0%", "has an invalid share for `1MiB`"),
+            ("1KiB 9e1%, 1MiB 10%", "has an invalid share for `1KiB`"),
+            ("1KiB 101%", "has an invalid share for `1KiB`"),
+            ("1KiB x9, 1MiB x1", "has an invalid share for `1KiB`"),
             ("a 50%, /b 50%", "neither a path nor a size"),
             ("/\u{e9} 50%, /b 50%", "neither a path nor a size"),
             ("1024", "neither a path nor a size"),

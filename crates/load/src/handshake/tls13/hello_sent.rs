@@ -1,4 +1,4 @@
-//! A ClientHello was sent: what the server answers to it, a choice or a wish for another.
+//! The state after a ClientHello: takes the ServerHello or HelloRetryRequest.
 
 use ::tls::PrfHash;
 
@@ -12,8 +12,8 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::put_records;
 use crate::record::content_type;
 
-/// What awaits a ServerHello.
-pub(super) struct Asked {
+/// The ClientHello that was sent, and what came before it.
+pub(super) struct HelloSent {
     /// The last ClientHello.
     pub(super) message: Vec<u8>,
     /// The group whose share it carries.
@@ -22,8 +22,8 @@ pub(super) struct Asked {
     pub(super) retried: Option<(u16, Transcript)>,
 }
 
-impl Asked {
-    /// What follows the server's answer.
+impl HelloSent {
+    /// Takes the server's answer and returns the next stage.
     pub(super) fn answered(
         self,
         offer: &Offer,
@@ -39,7 +39,7 @@ impl Asked {
             return Err(Refusal::unexpected("an extension of ServerHello that was not offered"));
         }
         if hello.session_id != Hello::session_id(&self.message) {
-            return Err(Refusal::illegal("another session identifier than the client's"));
+            return Err(Refusal::illegal("a session identifier that is not the client's"));
         }
         let (suite, beginning) = offer
             .suites
@@ -59,11 +59,13 @@ impl Asked {
             .find(|group| {
                 hello.group == Some(group.code_point()) && hello.group == Some(self.group)
             })
-            .ok_or_else(|| Refusal::illegal("a key share of a group without the client's"))?;
+            .ok_or_else(|| {
+                Refusal::illegal("a key share of a group for which the client sent none")
+            })?;
         let shared = fixed(*group)
             .start()
             .and_then(|exchange| exchange.complete(hello.share))
-            .map_err(|_| Refusal::illegal("a key share that is none of its group"))?;
+            .map_err(|_| Refusal::illegal("a key share that is not valid in its group"))?;
         let mut transcript = match self.retried {
             Some((_, transcript)) => transcript,
             None => Transcript::new(suite.prf),
@@ -89,7 +91,7 @@ impl Asked {
         }
         let group = hello.group.filter(|group| *group != self.group);
         if group.is_none() && (hello.group.is_some() || hello.cookie.is_none()) {
-            return Err(Refusal::illegal("a HelloRetryRequest that asks for nothing else"));
+            return Err(Refusal::illegal("a HelloRetryRequest that changes nothing"));
         }
         let exchange = match group {
             None => None,
@@ -110,7 +112,7 @@ impl Asked {
         first.add(&self.message);
         let mut transcript = first.replaced_by_its_hash(hash);
         transcript.add(message);
-        Ok(Stage::Asked(Box::new(Asked {
+        Ok(Stage::HelloSent(Box::new(HelloSent {
             message: again,
             group: group.unwrap_or(self.group),
             retried: Some((hello.suite, transcript)),

@@ -4,21 +4,21 @@ use std::cell::Cell;
 
 use crate::Percent;
 
-/// Deals handshakes out, so that of any number of them in a row the share that shall resume is
-/// right to one.
+/// Spreads the resuming handshakes evenly: of any number of handshakes in a row, the number that
+/// resumes is exact to one.
 #[derive(Debug)]
-pub(super) struct Dial {
+pub(super) struct ResumingShare {
     share: Percent,
-    /// What the next one adds up to, in hundredths.
+    /// The accumulated share, in hundredths.
     sum: Cell<u16>,
 }
 
-impl Dial {
+impl ResumingShare {
     pub(super) fn new(share: Percent) -> Self {
         Self { share, sum: Cell::new(0) }
     }
 
-    /// Whether the next handshake shall resume.
+    /// Whether the next handshake is to resume.
     pub(super) fn next(&self) -> bool {
         let sum = self.sum.get() + u16::from(self.share.get());
         self.sum.set(sum % 100);
@@ -34,8 +34,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_run_of_handshakes_has_the_share(percent in 0u8..=100, skip in 0usize..200, count in 1usize..300) {
-            let dial = Dial::new(Percent::new(percent).unwrap());
-            let resuming = std::iter::repeat_with(|| dial.next()).skip(skip).take(count);
+            let resuming = ResumingShare::new(Percent::new(percent).unwrap());
+            let resuming = std::iter::repeat_with(|| resuming.next()).skip(skip).take(count);
             let resuming = resuming.filter(|resumes| *resumes).count() as f64;
             let exact = count as f64 * f64::from(percent) / 100.0;
             prop_assert!((resuming - exact).abs() <= 1.0, "{resuming} of {count}");

@@ -1,4 +1,5 @@
-//! What a peer sends, step by step: so a fuzzer, which cannot forge a record, gets beyond the first.
+//! What a peer sends, step by step. A fuzzer cannot forge a record, so its input chooses steps, and
+//! the peer seals the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +8,28 @@ use super::records::REGULAR;
 use crate::receive::line::{Layer, Peer, head};
 use crate::record::content_type;
 
-/// No longer wire is told.
+/// The most bytes that a script sends.
 const LONGEST: usize = 128 << 10;
 
-/// What a peer sends, and what of it is as it should be.
-pub(super) struct Story {
+/// What a peer sends, and how much of it is honest.
+pub(super) struct Script {
     /// All that is sent.
     pub(super) wire: Vec<u8>,
-    /// How much of it comes before the first record that is not as, or not where, it was sealed.
+    /// How many bytes come before the first record that was altered or moved.
     pub(super) untouched: usize,
-    /// The records of the same contents as they would be if each had been sealed where it is, up to
-    /// what is no record.
+    /// The same contents, each sealed again in its actual place, up to the first bytes that are no
+    /// record.
     pub(super) resealed: Vec<u8>,
-    /// Where those records end that are where they were sealed.
+    /// The ends of the records that are in their original place.
     pub(super) in_place: BTreeSet<usize>,
-    /// Whether there is nothing but untouched records of data.
+    /// Whether there are only unaltered data records.
     pub(super) is_honest: bool,
     pub(super) is_flipped: bool,
     /// Whether records of one length hold different amounts, as those of CBC may.
     pub(super) hides_amounts: bool,
 }
 
-struct Teller {
+struct Writer {
     peer: Peer,
     /// How many records it has sealed.
     sealed: usize,
@@ -55,16 +56,16 @@ struct Sent {
 
 #[derive(Clone)]
 struct Record {
-    /// How many were sealed before it.
+    /// How many records were sealed before it.
     place: usize,
     kind: u8,
     content: Vec<u8>,
 }
 
-impl Story {
-    /// A story to the end of the input; honest heads promise `size` bytes.
+impl Script {
+    /// A script to the end of the input; honest heads promise `size` bytes.
     pub(super) fn read(input: &mut Input<'_>, layer: Layer, size: usize) -> Self {
-        let mut teller = Teller {
+        let mut writer = Writer {
             peer: layer.peer(),
             sealed: 0,
             wire: Vec::new(),
@@ -75,12 +76,12 @@ impl Story {
             hides_amounts: false,
             object: 0,
         };
-        while !input.is_empty() && teller.wire.len() < LONGEST {
-            teller.step(input, size);
+        while !input.is_empty() && writer.wire.len() < LONGEST {
+            writer.step(input, size);
         }
-        let Teller { wire, unflipped, sent, is_honest, hides_amounts, .. } = teller;
+        let Writer { wire, unflipped, sent, is_honest, hides_amounts, .. } = writer;
         let mut untouched = wire.len();
-        // A bit that was flipped twice is as it was.
+        // A bit that was flipped twice is unaltered.
         let flipped = wire.iter().zip(&unflipped).position(|(is, was)| is != was);
         if let Some(flipped) = flipped {
             untouched =
@@ -108,7 +109,7 @@ impl Story {
     }
 }
 
-impl Teller {
+impl Writer {
     fn step(&mut self, input: &mut Input<'_>, size: usize) {
         match input.byte() % 15 {
             0 => self.head(&head(size)),
@@ -164,7 +165,7 @@ impl Teller {
                     *byte ^= 1 << bit;
                 }
             }
-            // A KeyUpdate, in one of three malformed.
+            // A KeyUpdate; one in three is malformed.
             _ => self.record(content_type::HANDSHAKE, &[24, 0, 0, 1, input.byte() % 3]),
         }
     }
@@ -198,7 +199,7 @@ impl Teller {
     }
 }
 
-/// Bytes of the input, up to 255, behind their number.
+/// Up to 255 bytes of the input, after a byte with their number.
 fn counted<'a>(input: &mut Input<'a>) -> &'a [u8] {
     let count = input.byte();
     input.bytes(count.into())

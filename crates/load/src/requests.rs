@@ -1,37 +1,37 @@
-//! What the requests of a load ask for, and which of it the next one does.
+//! The requests of a load, and the object of the next one.
 
 use std::ops::Index;
 
+use objects::WHOLE;
 use random::Random;
 use units::Bytes;
 
-use crate::mix::WHOLE;
 use crate::receive::Expectation;
-use crate::{Close, Operation, Plan};
+use crate::{Close, Job, Operation};
 
-/// Random numbers of arrivals have the streams of the threads' numbers; those of objects begin here.
+/// Arrivals use the random streams numbered by thread; the streams for objects begin here.
 const FIRST_STREAM: u64 = 1 << 32;
 
-/// One request and what it is to be answered with.
+/// One request and its expected answer.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     pub(crate) request: Vec<u8>,
     pub(crate) expectation: Expectation,
 }
 
-/// The requests of one load thread, by the numbers of the plan's objects.
+/// The requests of one load thread, by the numbers of the job's objects.
 #[derive(Debug)]
-pub(crate) struct Asks {
-    asks: Vec<Ask>,
-    /// The shares summed up, in the same order; the last one is [`WHOLE`].
+pub(crate) struct Requests {
+    requests: Vec<Request>,
+    /// The cumulative shares, in the same order; the last one is [`WHOLE`].
     up_to: Vec<u32>,
     random: Random,
 }
 
-impl Asks {
-    /// Those of the load's thread of this number.
-    pub(crate) fn new(plan: &Plan, thread: usize) -> Self {
-        let shares: Vec<u32> = match &plan.objects {
+impl Requests {
+    /// The requests of the thread with this number.
+    pub(crate) fn new(job: &Job, thread: usize) -> Self {
+        let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
             Some(mix) => mix.portions().iter().map(|portion| portion.thousandths()).collect(),
         };
@@ -40,15 +40,15 @@ impl Asks {
             Some(*sum)
         };
         Self {
-            asks: plan.paths().map(|path| Ask::new(plan, path)).collect(),
+            requests: job.paths().map(|path| Request::new(job, path)).collect(),
             up_to: shares.into_iter().scan(0, sum).collect(),
-            random: Random::stream(plan.seed, FIRST_STREAM + thread as u64),
+            random: Random::stream(job.seed, FIRST_STREAM + thread as u64),
         }
     }
 
-    /// Which object the next request asks for.
+    /// The object of the next request.
     pub(crate) fn next(&mut self) -> usize {
-        if self.asks.len() == 1 {
+        if self.requests.len() == 1 {
             return 0;
         }
         let drawn = self.random.below(u64::from(WHOLE));
@@ -56,23 +56,23 @@ impl Asks {
     }
 }
 
-impl Index<usize> for Asks {
-    type Output = Ask;
+impl Index<usize> for Requests {
+    type Output = Request;
 
-    fn index(&self, object: usize) -> &Ask {
-        &self.asks[object]
+    fn index(&self, object: usize) -> &Request {
+        &self.requests[object]
     }
 }
 
-impl Ask {
-    fn new(plan: &Plan, path: &str) -> Self {
-        let connection = match (plan.operation, plan.close) {
+impl Request {
+    fn new(job: &Job, path: &str) -> Self {
+        let connection = match (job.plan.operation, job.plan.close) {
             (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
             _ => "",
         };
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
-            plan.url.authority(),
+            job.url.authority(),
             env!("CARGO_PKG_VERSION"),
         );
         let expectation = match objects::size_of(path) {
@@ -86,22 +86,22 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::plan;
-    use crate::{Mix, TlsPlan};
+    use crate::job::tests::job;
+    use crate::{Mix, Plan};
 
-    fn asks(mix: &str, seed: u64, thread: usize) -> Asks {
+    fn requests(mix: &str, seed: u64, thread: usize) -> Requests {
         let objects = Some(mix.parse::<Mix>().unwrap());
-        let plan = Plan { objects, seed, ..plan("https://localhost/", TlsPlan::any()) };
-        Asks::new(&plan, thread)
+        let job = Job { objects, seed, ..job("https://localhost/", Plan::default()) };
+        Requests::new(&job, thread)
     }
 
     fn drawn(mix: &str, seed: u64, thread: usize, count: usize) -> Vec<usize> {
-        let mut asks = asks(mix, seed, thread);
-        std::iter::repeat_with(|| asks.next()).take(count).collect()
+        let mut requests = requests(mix, seed, thread);
+        std::iter::repeat_with(|| requests.next()).take(count).collect()
     }
 
     #[test]
-    fn each_object_is_asked_for_as_often_as_it_should_be() {
+    fn objects_are_drawn_in_proportion_to_their_shares() {
         let count = 100_000;
         let drawn = drawn("1KiB 89.5%, /a 10%, 1MiB 0.5%", 1, 0, count);
         for (object, share) in [0.895, 0.1, 0.005].into_iter().enumerate() {
@@ -124,10 +124,12 @@ mod tests {
 
     #[test]
     fn each_object_has_its_request_and_its_size() {
-        let asks = asks("1KiB 50%, /index.html?x 50%", 0, 0);
-        assert!(asks[0].request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n"));
-        assert!(asks[1].request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
-        assert!(matches!(asks[0].expectation, Expectation::Object(1024)));
-        assert!(matches!(asks[1].expectation, Expectation::Anything));
+        let requests = requests("1KiB 50%, /index.html?x 50%", 0, 0);
+        assert!(
+            requests[0].request.starts_with(b"GET /bytes/1KiB HTTP/1.1\r\nHost: localhost\r\n")
+        );
+        assert!(requests[1].request.starts_with(b"GET /index.html?x HTTP/1.1\r\n"));
+        assert!(matches!(requests[0].expectation, Expectation::Object(1024)));
+        assert!(matches!(requests[1].expectation, Expectation::Anything));
     }
 }

@@ -3,8 +3,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// What to ask for: `https://host[:port]/path`, or the same with `http`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+/// What to request: `https://host[:port]/path`, or the same with `http`.
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub struct Url {
     tls: bool,
     host: String,
@@ -59,25 +61,26 @@ impl Url {
     /// The first address that the host's name resolves to, if toll may load the server.
     ///
     /// # Errors
-    /// The resolver's; an address that is not this machine's loopback, unless the user operates it.
+    /// The resolver's error, or an address other than loopback, unless the user operates that host.
     pub fn address(&self, i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
         let addresses: Vec<_> = (self.host.as_str(), self.port).to_socket_addrs()?.collect();
         choose(&addresses, i_operate_this_host)
     }
 }
 
-/// Why there is no address to load.
+/// Why the host's name gives no address to load.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The name has none.
-    #[error("{0}; is the name right?")]
+    /// The name has no address.
+    #[error("{0}; check the host name")]
     Resolve(#[from] io::Error),
-    /// One of them is another host's.
+    /// One of the addresses belongs to another host.
     #[error("it is at {0}, which is not this machine's loopback")]
     Foreign(IpAddr),
 }
 
-/// The first address, if all may be loaded: other programs are given the name, and may take any.
+/// The first address, if all may be loaded: other programs resolve the name themselves and may use
+/// any of them.
 fn choose(addresses: &[SocketAddr], i_operate_this_host: bool) -> Result<SocketAddr, AddressError> {
     let is_foreign = |address: &&SocketAddr| !address.ip().to_canonical().is_loopback();
     match addresses.iter().find(is_foreign) {
@@ -96,7 +99,7 @@ impl FromStr for Url {
         let wrong = |why: &str| {
             format!("`{text}` {why}; write a URL such as https://127.0.0.1:8443/bytes/1MiB")
         };
-        let uri: http::Uri = text.parse().map_err(|_| wrong("is no URL"))?;
+        let uri: http::Uri = text.parse().map_err(|_| wrong("is not a URL"))?;
         let tls = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
@@ -115,7 +118,7 @@ impl FromStr for Url {
             (Some(0), _) => return Err(wrong("has port 0")),
             (Some(port), _) => port,
             (None, Some((_, rest))) if !rest.ends_with(']') => {
-                return Err(wrong("has a port that is none"));
+                return Err(wrong("has an invalid port"));
             }
             (None, _) if tls => 443,
             (None, _) => 80,
@@ -167,17 +170,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_says_how_to_write_one() {
+    fn a_wrong_url_is_refused_with_the_form_to_write() {
         for (text, why) in [
-            ("localhost:8443/x", "is no URL"),
+            ("localhost:8443/x", "is not a URL"),
             ("/bytes", "has no scheme"),
             ("ftp://host/", "is neither http nor https"),
             ("https://user:pass@host/", "has a user name"),
             ("https://host:0/", "has port 0"),
-            ("https://host:99999/", "has a port that is none"),
-            ("https://host:/", "has a port that is none"),
-            ("https://", "is no URL"),
-            ("", "is no URL"),
+            ("https://host:99999/", "has an invalid port"),
+            ("https://host:/", "has an invalid port"),
+            ("https://", "is not a URL"),
+            ("", "is not a URL"),
         ] {
             let message = text.parse::<Url>().unwrap_err();
             assert!(message.contains(why), "{text}: {message}");

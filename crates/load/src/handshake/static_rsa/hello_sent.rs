@@ -1,11 +1,11 @@
-//! A ClientHello was sent: what the server answers, message by message, up to the client's Finished (RFC
+//! The state after the ClientHello: takes the server's messages up to the client's Finished (RFC
 //! 5246, section 7.3).
 
 use std::sync::Arc;
 
 use ::tls::Version;
 
-use super::agreed::Agreed;
+use super::finished_sent::FinishedSent;
 use super::flight::{self, ServerHello, kind};
 use super::secrets::{Master, Randoms, Side};
 use super::server::Accepted;
@@ -19,17 +19,17 @@ use crate::record::{Opener, Sealer, content_type};
 /// An empty list of certificates (RFC 5246, section 7.4.6).
 const NO_CERTIFICATE: [u8; 3] = [0, 0, 0];
 
-/// What is awaited of the server's answer.
-pub(super) enum Asked {
+/// The next message that the server must send.
+pub(super) enum HelloSent {
     ServerHello {
-        /// The client's.
+        /// The client's random.
         random: [u8; 32],
     },
     Certificate(Chosen),
     Done {
         chosen: Chosen,
         server: Arc<Accepted>,
-        /// Whether the server wants a certificate of the client.
+        /// Whether the server has requested a certificate.
         wants_certificate: bool,
     },
 }
@@ -41,7 +41,7 @@ pub(super) struct Chosen {
     extended_master_secret: bool,
 }
 
-impl Asked {
+impl HelloSent {
     /// Takes a message with its header of four bytes; `to_send` is what answers it.
     pub(super) fn take(
         self,
@@ -52,9 +52,11 @@ impl Asked {
     ) -> Result<Stage, Refusal> {
         let (kind, body) = (message[0], &message[4..]);
         let next = match (self, kind) {
-            // It is in no transcript, and a client that is shaking hands need not answer (RFC 5246,
-            // section 7.4.1.1).
-            (asked, kind::HELLO_REQUEST) if body.is_empty() => return Ok(Stage::Asked(asked)),
+            // A HelloRequest is not part of the transcript, and a client ignores it during a
+            // handshake (RFC 5246, section 7.4.1.1).
+            (hello_sent, kind::HELLO_REQUEST) if body.is_empty() => {
+                return Ok(Stage::HelloSent(hello_sent));
+            }
             (Self::ServerHello { random }, kind::SERVER_HELLO) => {
                 Self::Certificate(Chosen::read(offer, random, body)?)
             }
@@ -75,19 +77,19 @@ impl Asked {
                     return Err(Refusal::malformed("ServerHelloDone"));
                 }
                 transcript.add(message);
-                let agreed =
+                let finished_sent =
                     chosen.answer(offer, &server, wants_certificate, transcript, to_send)?;
-                return Ok(Stage::Agreed(Box::new(agreed)));
+                return Ok(Stage::FinishedSent(Box::new(finished_sent)));
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         };
         transcript.add(message);
-        Ok(Stage::Asked(next))
+        Ok(Stage::HelloSent(next))
     }
 }
 
 impl Chosen {
-    /// Reads the body of a ServerHello, the answer to one with this random.
+    /// Parses the body of a ServerHello; `random` is the client's.
     fn read(offer: &Offer, random: [u8; 32], body: &[u8]) -> Result<Self, Refusal> {
         const TLS12: u16 = 0x0303;
         let hello = ServerHello::read(body).ok_or_else(|| Refusal::malformed("ServerHello"))?;
@@ -108,7 +110,7 @@ impl Chosen {
         })
     }
 
-    /// Sends the client's part, up to its Finished.
+    /// Sends the client's flight, up to its Finished.
     fn answer(
         self,
         offer: &Offer,
@@ -116,7 +118,7 @@ impl Chosen {
         wants_certificate: bool,
         transcript: &mut Transcript,
         to_send: &mut Vec<u8>,
-    ) -> Result<Agreed, Refusal> {
+    ) -> Result<FinishedSent, Refusal> {
         let Self { randoms, encrypt_then_mac, extended_master_secret } = self;
         let (suite, hash) = (offer.suite, offer.suite.prf);
         let mut flight = Vec::with_capacity(7 + server.exchange.len());
@@ -154,6 +156,6 @@ impl Chosen {
             encrypt_then_mac,
             resumed: false,
         };
-        Ok(Agreed { opener, sealer, master, negotiated, has_changed: false })
+        Ok(FinishedSent { opener, sealer, master, negotiated, has_changed: false })
     }
 }

@@ -1,4 +1,4 @@
-//! The client has sent its Finished: the server's is awaited.
+//! The state after the client's Finished: the server's is awaited.
 
 use super::flight::kind;
 use super::secrets::{Master, Side};
@@ -7,8 +7,8 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::{Established, Negotiated};
 use crate::record::{Opener, Sealer};
 
-/// Keys that both have, if the server's Finished proves it.
-pub(super) struct Agreed {
+/// The keys, not confirmed until the server's Finished.
+pub(super) struct FinishedSent {
     pub(super) opener: Opener,
     pub(super) sealer: Sealer,
     pub(super) master: Master,
@@ -17,15 +17,17 @@ pub(super) struct Agreed {
     pub(super) has_changed: bool,
 }
 
-impl Agreed {
-    /// Takes a message with its header of four bytes, which must be the server's Finished behind this
+impl FinishedSent {
+    /// Checks that a message, with its header of four bytes, is the server's Finished after this
     /// transcript.
     pub(super) fn check(&self, message: &[u8], transcript: &Transcript) -> Result<(), Refusal> {
         match message[0] {
             kind::FINISHED if self.has_changed => {
                 let expected = self.master.finished(Side::Server, &transcript.hash());
                 if expected != message[4..] {
-                    return Err(Refusal::unauthentic("a Finished that is not the handshake's"));
+                    return Err(Refusal::unauthentic(
+                        "a Finished that does not match the handshake",
+                    ));
                 }
                 Ok(())
             }
@@ -33,13 +35,13 @@ impl Agreed {
         }
     }
 
-    /// What the server's Finished has proven.
+    /// The result, once the server's Finished has confirmed the keys.
     pub(super) fn established(self) -> Established {
         Established {
             opener: self.opener,
             sealer: self.sealer,
             negotiated: self.negotiated,
-            // The server signs nothing: that it has the key shows in its Finished.
+            // The server signs nothing. Its Finished proves that it has the private key.
             is_signature_verified: false,
             post_handshake: None,
         }

@@ -1,0 +1,222 @@
+//! A plan at the server that it is carried out at.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use keys::WrongValue;
+use objects::Mix;
+use tls::OrPlain;
+use units::Nanos;
+
+use crate::{Arrival, Distribution, Operation, Plan, Url};
+
+/// A plan, and what only a running load knows.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What the clients do.
+    pub plan: Plan,
+    /// What to ask for; its scheme decides between TLS and plain HTTP.
+    pub url: Url,
+    /// What to ask for instead of the URL's path, which is `/` then.
+    pub objects: Option<Mix>,
+    /// Where the server listens.
+    pub address: SocketAddr,
+    /// Whose certificates are accepted.
+    pub trust: Trust,
+    /// What everything random follows from: equal jobs load alike, so trials that are to be
+    /// independent need different ones.
+    pub seed: u64,
+    /// After how many operations, completed or failed, the load ends. All are counted then, and the
+    /// plan's times do not matter.
+    pub operations: Option<u64>,
+}
+
+/// Whose certificates are accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// Any certificate; signatures are still sampled.
+    Anyone,
+    /// The system's certificate authorities.
+    System,
+    /// The certificates in this PEM file.
+    File(PathBuf),
+}
+
+/// When a load's window begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// After a time: a warm-up that is not counted, then the measured window.
+    After { warmup: Nanos, duration: Nanos },
+    /// After so many operations, completed or failed, all counted.
+    Operations(u64),
+}
+
+/// A load that cannot be carried out; one line that says what and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub(crate) String);
+
+impl From<WrongValue> for PlanError {
+    fn from(wrong: WrongValue) -> Self {
+        Self(wrong.why)
+    }
+}
+
+impl Job {
+    /// A plan at the server of a URL, which listens at this address. Whose certificates are accepted is
+    /// what the plan says, or the system's.
+    #[must_use]
+    pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
+        let trust = plan.trust().unwrap_or(Trust::System);
+        Self { plan, url, objects: None, address, trust, seed: 0, operations: None }
+    }
+
+    /// # Errors
+    /// Where parts of the job contradict each other, in the words of `toll load`.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let Self { plan, url, .. } = self;
+        let error = |message: String| Err(PlanError(message));
+        plan.check()?;
+        if url.is_tls() && plan.is_plain() {
+            return error(format!(
+                "{url} is TLS, but plain HTTP was asked for; give an http:// URL"
+            ));
+        }
+        // The URL's scheme says the same as `--tls none`.
+        let is_said = plan.tls.is_some() || url.is_tls();
+        let plain = Plan { tls: plan.tls.or(Some(OrPlain::Plain)), ..plan.clone() };
+        let plan = if is_said { plan } else { &plain };
+        if !url.is_tls() && !plan.is_plain() {
+            return error(format!(
+                "{url} is plain HTTP, but TLS was asked for; give an https:// URL"
+            ));
+        }
+        if let Some(conflict) = plan.conflicts().first() {
+            return error(conflict.sentence(|key| match key {
+                "tls" if !is_said => url.to_string(),
+                _ => keys::flag(plan, key),
+            }));
+        }
+        let Some(objects) = &self.objects else { return Ok(()) };
+        if plan.operation == Operation::Handshakes {
+            return error(format!("handshakes ask for nothing; leave --object {objects} out"));
+        }
+        if url.path() != "/" {
+            return error(format!(
+                "{url} names an object, and --object {objects} too; leave the URL's path out, or \
+                 --object"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether anything of it follows from the seed.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
+        is_mixed
+            || matches!(
+                self.plan.arrival,
+                Arrival::Open { distribution: Distribution::Poisson, .. }
+            )
+    }
+
+    /// The paths that are asked for, in the order of the job's objects.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let alone = self.objects.is_none().then(|| self.url.path());
+        let mixed = self.objects.iter().flat_map(Mix::portions);
+        alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    pub(crate) fn stop(&self) -> Stop {
+        match self.operations {
+            Some(count) => Stop::Operations(count),
+            None => Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration },
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use tls::{Group, Suite, Version};
+
+    use super::*;
+    use crate::KeyExchangeMode;
+    use crate::plan::tests::suite;
+
+    pub(crate) fn job(url: &str, plan: Plan) -> Job {
+        Job::new(plan, url.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
+    }
+
+    fn message(url: &str, plan: Plan) -> String {
+        job(url, plan).check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictions_say_what_to_change() {
+        let any = Plan::default;
+        let (https, http) = ("https://localhost/", "http://localhost/");
+        let cbc = suite("AES128-SHA");
+        assert!(job(https, any()).check().is_ok());
+        let tls13 = Some(OrPlain::Tls(Version::Tls13));
+        assert_eq!(
+            message(https, Plan { tls: tls13, suite: cbc, ..any() }),
+            "--suite TLS_RSA_WITH_AES_128_CBC_SHA is a suite of TLS 1.2, which contradicts --tls \
+             1.3; leave one out"
+        );
+        assert!(
+            message(https, Plan { group: Some(Group::X25519), suite: cbc, ..any() })
+                .contains("has no key exchange by group, which contradicts --group x25519")
+        );
+        let fixed = Some(KeyExchangeMode::Fixed);
+        let ephemeral = suite("ECDHE-RSA-AES128-SHA");
+        assert!(
+            message(https, Plan { key_exchange: fixed, suite: ephemeral, ..any() })
+                .contains("always fresh")
+        );
+        assert!(job(https, Plan { key_exchange: fixed, suite: cbc, ..any() }).check().is_ok());
+        assert!(
+            message(https, Plan { encrypt_then_mac: Some(true), ..any() })
+                .contains("--suite left open has no encrypt-then-MAC (only CBC suites")
+        );
+        let hybrid = Some(Group::X25519MlKem768);
+        let tls12 = Some(OrPlain::Tls(Version::Tls12));
+        assert!(
+            message(https, Plan { group: hybrid, tls: tls12, ..any() })
+                .contains("--tls 1.2 is of TLS 1.2, which has no such group")
+        );
+        let aead = suite("ECDHE-RSA-AES128-GCM-SHA256");
+        assert!(job(https, Plan { group: hybrid, suite: aead, ..any() }).check().is_err());
+        assert_eq!(
+            message(http, Plan { suite: cbc, ..any() }),
+            "http://localhost/ is plain HTTP, which contradicts --suite \
+             TLS_RSA_WITH_AES_128_CBC_SHA; leave one out"
+        );
+        let both = Plan { tls: tls12, suite: cbc, ..any() };
+        assert!(message(http, both).contains("is plain HTTP, but TLS was asked for"));
+        let plain = Plan { suite: Some(OrPlain::<&Suite>::Plain), ..any() };
+        assert!(job(http, plain.clone()).check().is_ok());
+        assert!(message(https, plain).contains("plain HTTP was asked for"));
+        let resumption = "70%".parse().unwrap();
+        assert!(job(https, Plan { resumption, suite: cbc, ..any() }).check().is_ok());
+        assert!(
+            message(http, Plan { resumption, ..any() }).contains("contradicts --resumption 70%")
+        );
+        let handshakes = Plan { operation: Operation::Handshakes, ..any() };
+        assert!(message(http, handshakes).contains("contradicts --operation handshakes"));
+        let wrong = Plan { insecure: true, ca: Some("a.pem".into()), ..any() };
+        assert!(message(https, wrong).contains("contradicts --ca a.pem"));
+    }
+
+    #[test]
+    fn objects_are_asked_for_at_a_server_and_not_at_a_path() {
+        let mut mixed = job("https://localhost/", Plan::default());
+        mixed.objects = "1KiB 90%, 1MiB 10%".parse().ok();
+        assert!(mixed.check().is_ok() && mixed.is_random());
+        assert_eq!(mixed.paths().collect::<Vec<_>>(), ["/bytes/1KiB", "/bytes/1MiB"]);
+        let both = Job { url: "https://localhost/x".parse().unwrap(), ..mixed.clone() };
+        assert!(both.check().unwrap_err().to_string().contains("leave the URL's path out"));
+        mixed.plan.operation = Operation::Handshakes;
+        assert!(mixed.check().unwrap_err().to_string().contains("handshakes ask for nothing"));
+    }
+}

@@ -1,0 +1,334 @@
+//! Apache httpd, 2.4 or later, as Debian packages it: the event MPM with mod_ssl, a worker process
+//! for each CPU, no access log, connections that are kept. Workers are pinned to the CPUs together,
+//! since Apache pins none to one of them. It needs neither root nor a folder of the system but that of
+//! its modules.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use cpus::CpuList;
+use rustix::process::Resource;
+use tls::Version;
+
+use crate::program::{self, Binary};
+use crate::ready::{self, Unready};
+use crate::running::Started;
+use crate::server::{Invocation, Program, Server};
+use crate::site::Site;
+use crate::{Settings, TargetError, openssl};
+
+/// The file of its configuration.
+const CONFIGURATION: &str = "apache.conf";
+/// Where Debian puts its modules.
+const MODULES: &str = "/usr/lib/apache2/modules";
+/// Threads of a worker process at most.
+const MOST_THREADS: usize = 10_000;
+/// Threads and descriptors of a process beside those of its connections.
+const SPARE: usize = 64;
+/// The CPUs of the machine, of which Apache makes its number of listening sockets.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+pub(super) struct Apache;
+
+impl Server for Apache {
+    fn name(&self) -> &'static str {
+        "apache"
+    }
+
+    fn program(&self) -> Option<&dyn Program> {
+        Some(self)
+    }
+}
+
+impl Program for Apache {
+    fn binary(&self) -> Binary {
+        Binary::Installed { name: "apache2", package: "apache2" }
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        // A connection and a file for each.
+        let needed = 2 * connections_of_a_worker(settings) + SPARE;
+        match rustix::process::getrlimit(Resource::Nofile).current {
+            Some(most) if most < needed as u64 => Err(TargetError::Settings(format!(
+                "apache needs {needed} descriptors in each of its processes for {} connections, but \
+                 a process may have {most} here; lower the connections, give the server more CPUs, \
+                 or raise the limit (ulimit -n)",
+                settings.connections
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// From what `apache2 -v` prints, which does not say what mod_ssl runs on.
+    fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError> {
+        let output = program::ask(binary, &["-v".into()], settings.variables())?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.lines().find_map(|line| line.strip_prefix("Server version: "));
+        version.and_then(|version| version.split_whitespace().next()).map(str::to_owned).ok_or_else(
+            || {
+                TargetError::Settings(format!(
+                    "{} -v names no version; take Apache httpd 2.4",
+                    binary.display()
+                ))
+            },
+        )
+    }
+
+    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+        let online = fs::read_to_string(ONLINE).map_err(TargetError::file(Path::new(ONLINE)))?;
+        let online: CpuList = online.trim().parse().map_err(TargetError::Settings)?;
+        site.write(CONFIGURATION, &render(site, online.len())?)?;
+        let mut arguments = arguments(site);
+        arguments.push("-t".into());
+        site.test(CONFIGURATION, &arguments, Vec::new(), complaint)
+    }
+
+    fn launch(&self, site: &Site<'_>) -> Invocation {
+        let mut arguments = arguments(site);
+        arguments.extend(["-D".into(), "FOREGROUND".into()]);
+        Invocation { arguments, has_children: true, ..Invocation::default() }
+    }
+
+    /// It logs its start with the OpenSSL that it runs on.
+    fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
+        let log = fs::read_to_string(site.error_log())?;
+        let library = library(&log)
+            .ok_or_else(|| Unready::NotYet("it has not logged that it runs".to_owned()))?;
+        ready::attempt(site.http, site.https, site.smallest, deadline)?;
+        Ok(Started { version: format!("{}, OpenSSL {library}", site.version), ..site.started() })
+    }
+
+    /// It replaces a worker process that crashed.
+    fn incidents(&self) -> Option<fn(&str) -> bool> {
+        Some(|line| line.contains("child pid") && line.contains("exit signal"))
+    }
+}
+
+/// -d, because its own folder is one of the system.
+fn arguments(site: &Site<'_>) -> Vec<OsString> {
+    let flags = [("-d", site.folder.clone()), ("-f", site.folder.join(CONFIGURATION))];
+    flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
+}
+
+fn complaint(line: &str) -> Option<&str> {
+    (!line.is_empty()).then_some(line)
+}
+
+/// `3.0.22` of `Apache/2.4.62 (Debian) OpenSSL/3.0.22 configured -- resuming normal operations`.
+fn library(log: &str) -> Option<&str> {
+    let line = log.lines().find(|line| line.contains(" configured -- resuming "))?;
+    line.split_once(" OpenSSL/")?.1.split_whitespace().next()
+}
+
+/// The kernel spreads connections over the workers' sockets by chance, not evenly.
+fn connections_of_a_worker(settings: &Settings) -> usize {
+    match settings.target.cpus.len() {
+        1 => settings.connections,
+        workers => settings.connections.div_ceil(workers) * 5 / 4,
+    }
+}
+
+/// The configuration, on a machine with so many CPUs online.
+fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
+    let workers = site.settings.target.cpus.len();
+    let connections = connections_of_a_worker(site.settings);
+    // While all threads are busy, Apache closes connections that are kept.
+    let threads = (connections + SPARE).min(MOST_THREADS);
+    // A socket for each worker where the numbers divide, else one for all. That there are buckets at
+    // all makes Apache set SO_REUSEPORT.
+    let ratio = if online.is_multiple_of(workers) { online / workers } else { online };
+    let user = match rustix::process::geteuid().is_root() {
+        true => "User #65534\nGroup #65534\n",
+        false => "",
+    };
+    let cache = match site.settings.target.session_cache {
+        true => "shmcb:sessions(67108864)",
+        false => "none",
+    };
+    Ok(format!(
+        "\
+LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
+LoadModule authz_core_module {MODULES}/mod_authz_core.so
+LoadModule socache_shmcb_module {MODULES}/mod_socache_shmcb.so
+LoadModule ssl_module {MODULES}/mod_ssl.so
+
+{user}ServerName localhost
+DefaultRuntimeDir {folder}
+PidFile {pid}
+ErrorLog {error_log}
+LogLevel notice
+
+ServerLimit {workers}
+StartServers {workers}
+ThreadLimit {threads}
+ThreadsPerChild {threads}
+MaxRequestWorkers {all_threads}
+MinSpareThreads 1
+MaxSpareThreads {all_threads}
+AsyncRequestWorkerFactor {factor}
+ListenBacklog 65535
+ListenCoresBucketsRatio {ratio}
+Listen {http}
+Listen {https}
+
+Timeout 3600
+KeepAlive On
+KeepAliveTimeout 3600
+MaxKeepAliveRequests 0
+EnableSendfile On
+DocumentRoot {root}
+
+SSLSessionCache {cache}
+SSLSessionCacheTimeout 3600
+<VirtualHost {https}>
+{tls}</VirtualHost>
+",
+        folder = quoted(&site.folder)?,
+        pid = quoted(&site.folder.join("apache.pid"))?,
+        error_log = quoted(&site.error_log())?,
+        all_threads = threads * workers,
+        // One idle thread is enough for all connections of a worker to be accepted.
+        factor = connections.max(1),
+        http = site.http,
+        https = site.https,
+        root = quoted(site.root)?,
+        tls = tls(site)?,
+    ))
+}
+
+fn tls(site: &Site<'_>) -> Result<String, TargetError> {
+    let settings = site.settings;
+    let on = |setting| if setting { "on" } else { "off" };
+    let versions: Vec<String> =
+        settings.versions.iter().map(|version| format!("+TLSv{}", version.number())).collect();
+    let mut lines = vec![
+        "SSLEngine on".to_owned(),
+        format!("SSLCertificateFile {}", quoted(&site.certificate())?),
+        format!("SSLCertificateKeyFile {}", quoted(&site.key())?),
+        format!("SSLProtocol -all {}", versions.join(" ")),
+        "SSLHonorCipherOrder on".to_owned(),
+    ];
+    let suites = |version| openssl::suites(&settings.suites, version);
+    match (suites(Version::Tls12), openssl::has_weak_key(settings)) {
+        (None, false) => {}
+        (suites, is_weak) => lines.push(format!(
+            "SSLCipherSuite {}{}",
+            suites.as_deref().unwrap_or("DEFAULT"),
+            if is_weak { ":@SECLEVEL=0" } else { "" }
+        )),
+    }
+    lines.extend(suites(Version::Tls13).map(|suites| format!("SSLCipherSuite TLSv1.3 {suites}")));
+    lines.extend(
+        openssl::groups(settings).map(|groups| format!("SSLOpenSSLConfCmd Groups {groups}")),
+    );
+    lines.push(format!("SSLSessionTickets {}", on(settings.target.tickets)));
+    if !settings.target.tickets {
+        // Without this, OpenSSL would send tickets in TLS 1.3 that name a session in its cache.
+        lines.push("SSLOpenSSLConfCmd NumTickets 0".to_owned());
+    }
+    if !settings.target.encrypt_then_mac {
+        lines.push("SSLOpenSSLConfCmd Options -EncryptThenMac".to_owned());
+    }
+    Ok(lines.iter().map(|line| format!("    {line}\n")).collect())
+}
+
+/// A path as a word of Apache's language, in which `$` may begin a variable.
+fn quoted(path: &Path) -> Result<String, TargetError> {
+    match path.to_str() {
+        Some(text) if !text.contains(['$', '"', '\\', '\n']) => Ok(format!("\"{text}\"")),
+        _ => Err(TargetError::Settings(format!(
+            "apache cannot be told the path {}; take a folder without `$`, quotes and backslashes \
+             and with UTF-8 names",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Target;
+    use crate::site::tests::site;
+    use tls::{CertificateKey, Group, Suite};
+
+    fn settings() -> Settings {
+        Settings::new("0,2".parse().unwrap())
+    }
+
+    fn rendered(settings: &Settings) -> String {
+        render(&site("/f", settings), 4).unwrap()
+    }
+
+    #[test]
+    fn each_setting_becomes_a_directive() {
+        let settings = Settings {
+            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
+                .map(|name| Suite::parse(name).unwrap())
+                .to_vec(),
+            groups: vec![Group::X25519, Group::Secp256r1],
+            target: Target {
+                certificate_key: CertificateKey::Rsa(1024),
+                tickets: false,
+                session_cache: false,
+                encrypt_then_mac: false,
+                ..settings().target
+            },
+            ..settings()
+        };
+        let expected = "\
+SSLSessionCache none
+SSLSessionCacheTimeout 3600
+<VirtualHost 127.0.0.1:1>
+    SSLEngine on
+    SSLCertificateFile \"/f/server.crt\"
+    SSLCertificateKeyFile \"/f/server.key\"
+    SSLProtocol -all +TLSv1.2 +TLSv1.3
+    SSLHonorCipherOrder on
+    SSLCipherSuite AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0
+    SSLCipherSuite TLSv1.3 TLS_AES_128_GCM_SHA256
+    SSLOpenSSLConfCmd Groups X25519:P-256
+    SSLSessionTickets off
+    SSLOpenSSLConfCmd NumTickets 0
+    SSLOpenSSLConfCmd Options -EncryptThenMac
+</VirtualHost>
+";
+        let text = rendered(&settings);
+        assert!(text.ends_with(expected), "{text}");
+    }
+
+    #[test]
+    fn a_server_that_is_told_nothing_keeps_its_defaults() {
+        let text = rendered(&settings());
+        for absent in ["SSLCipherSuite", "SSLOpenSSLConfCmd", "SECLEVEL"] {
+            assert!(!text.contains(absent), "{text}");
+        }
+        assert!(text.contains("SSLSessionCache shmcb:"), "{text}");
+    }
+
+    #[test]
+    fn there_is_room_for_all_connections() {
+        let has = |connections, lines: &[&str]| {
+            let text = rendered(&Settings { connections, ..settings() });
+            for line in lines {
+                assert!(text.lines().any(|one| one == *line), "{line}: {text}");
+            }
+        };
+        // Two workers on four CPUs, a socket each.
+        has(64, &["ServerLimit 2", "ThreadsPerChild 104", "ListenCoresBucketsRatio 2"]);
+        has(64, &["MaxRequestWorkers 208", "AsyncRequestWorkerFactor 40"]);
+        has(40_000, &["ThreadsPerChild 10000", "AsyncRequestWorkerFactor 25000"]);
+        let error =
+            Apache.check(&Settings { connections: 1 << 40, ..settings() }).unwrap_err().to_string();
+        assert!(error.contains("raise the limit (ulimit -n)"), "{error}");
+    }
+
+    #[test]
+    fn the_library_is_that_of_its_log() {
+        let log = "[core:notice] AH00094: Command line: ''\n[mpm_event:notice] AH00489: \
+                   Apache/2.4.62 (Debian) OpenSSL/3.0.22 configured -- resuming normal operations";
+        assert_eq!(library(log), Some("3.0.22"));
+        assert_eq!(library("[ssl:warn] OpenSSL/3.0.22"), None);
+    }
+}
