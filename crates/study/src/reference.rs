@@ -100,7 +100,7 @@ const FILES: [(&str, &str); 2] = [
 ];
 
 impl Reference {
-    /// The names of all references that toll brings along.
+    /// The names of all built-in references.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         FILES.iter().map(|(name, _)| *name)
     }

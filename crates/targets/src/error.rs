@@ -24,6 +24,20 @@ pub enum TargetError {
     /// The request makes no sense, or cannot be carried out here.
     #[error("{0}")]
     Settings(String),
+    /// The server's configuration has no way to write a path.
+    #[error(
+        "{server}'s configuration cannot hold the path {}; take a folder with UTF-8 names and \
+         without {without}",
+        path.display()
+    )]
+    Path {
+        /// The server.
+        server: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The characters that it must not have, in words.
+        without: &'static str,
+    },
     /// The objects do not fit.
     #[error("the objects need {needed}, but {free}; ask for smaller objects or make room")]
     Space {
@@ -102,6 +116,10 @@ impl TargetError {
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::File { path, source }
+    }
+
+    pub(crate) fn path(server: &'static str, path: &Path, without: &'static str) -> Self {
+        Self::Path { server, path: path.to_owned(), without }
     }
 
     pub(crate) fn exited(name: &str, status: ExitStatus, logs: &[PathBuf]) -> Self {

@@ -83,8 +83,8 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
 
 /// Which cells no other client checks, though one was asked to, and why.
 pub(crate) fn not_checked(unchecked: &[LeftOut]) -> Vec<String> {
-    let told = |LeftOut { cell, why }: &LeftOut| format!("{cell} is not cross-checked: {why}");
-    unchecked.iter().map(told).collect()
+    let why = |LeftOut { cell, why }: &LeftOut| format!("{cell} is not cross-checked: {why}");
+    unchecked.iter().map(why).collect()
 }
 
 /// Trials and their time in words, the starting of the servers left out.

@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Neighbours, ThisMachine, Trial};
+use trial::{Hooks, Line, Moment, Neighbours, ThisMachine, Trial};
+use units::Nanos;
 
-use crate::live::LiveLine;
+use crate::progress::{self, Progress};
 use crate::{Failure, interrupt, summary};
 
 /// Load a server, and say what it did, what that cost, and what limited it.
@@ -61,13 +62,13 @@ Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem
       objects of 1 MiB over whatever TLS the server prefers
   toll load https://127.0.0.1:8443/ --insecure --operation handshakes --tls 1.3
-      full handshakes a second
+      full handshakes per second
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --suite AES128-SHA --cpus 1 --server-pid 4711
       AES-CBC as published measurements have it, with the server's CPU time
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
       the same account of both sides, with wrk in place of toll's own client
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
-      how long users wait at 2,000 requests a second, those included who could not even ask yet";
+      how long users wait at 2,000 requests per second, waiting for a connection included";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -170,11 +171,18 @@ impl Arguments {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
         };
-        // A peer tells nothing before its end.
-        let mut live = LiveLine::new(!self.quiet && !self.json && peer.is_none());
+        // Another client reports nothing before its end.
+        let is_wanted = !self.quiet && !self.json && peer.is_none();
+        let line = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+        let mut show = |moment: Moment| {
+            let Moment { elapsed, window, .. } = moment;
+            line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
+                format!("of {}  {}", Nanos(window.as_nanos() as u64), progress::in_words(&moment))
+            });
+        };
         let mut hooks = Hooks {
             interrupt: interrupted,
-            progress: &mut |moment| live.show("", &moment),
+            progress: &mut show,
             check_target: &mut || match self.server_pid.map(ThisMachine::with_server) {
                 Some(Err(error)) => Err(error.to_string()),
                 _ => Ok(()),

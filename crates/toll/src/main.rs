@@ -11,7 +11,6 @@ mod dry_run;
 mod findings;
 mod gates;
 mod interrupt;
-mod live;
 mod load;
 mod progress;
 mod report;

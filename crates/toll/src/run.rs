@@ -24,7 +24,7 @@ use crate::{Failure, dry_run, gates, interrupt, screen};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The study: a name that toll brings along (quick), or a study file
+    /// The study: the name of a built-in one (quick), or a study file
     #[arg(required_unless_present = "continue_")]
     study: Option<String>,
 

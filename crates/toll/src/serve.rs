@@ -12,7 +12,7 @@ use units::Nanos;
 
 use crate::{Failure, interrupt};
 
-/// Serve objects over HTTPS and HTTP: the server under test that toll brings along.
+/// Serve objects over HTTPS and HTTP: the built-in server under test.
 ///
 /// It serves the generated objects /bytes/SIZE, such as /bytes/16MiB, and the files of --root.
 /// Ctrl-C finishes the requests in flight and ends; a second one ends at once.
@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll serve --cpus 0 --write-certificate cert.pem
-      on one CPU, for clients that are told --ca cert.pem or --cacert cert.pem
+      on one CPU, for clients with --ca cert.pem or --cacert cert.pem
   toll serve --certificate-key ecdsa:p256 --tls 1.3 --groups x25519
       what handshakes cost with an ECDSA certificate
   toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080

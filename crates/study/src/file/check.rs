@@ -80,11 +80,11 @@ fn check_cpus(
 fn check_protocol(target: &Target, plan: &Plan) -> Result<(), &'static str> {
     match (&target.command, &target.url, plan.is_plain()) {
         (Some(line), _, false) if !line.has_tls() => Err(
-            "target.command tells its server no port for TLS; write {port} where it belongs, or \
+            "target.command gives its server no port for TLS; write {port} where it belongs, or \
                  load.tls = \"none\"",
         ),
         (Some(line), _, true) if !line.has_plain() => {
-            Err("target.command tells its server no port for plain HTTP; write {plain-port} where \
+            Err("target.command gives its server no port for plain HTTP; write {plain-port} where \
                  it belongs")
         }
         (_, Some(url), false) if !url.is_tls() => {

@@ -260,12 +260,12 @@ fn wrong(field: Field<'_>, why: &impl Display) -> Flaw {
     Flaw::at(field.line(), format!("{}: {why}", field.name()))
 }
 
-/// What a scale says of all tables. What was changed is told.
+/// What a scale says of all tables. What was changed is note.
 pub(super) fn scale(
     source: Source<'_>,
     field: Field<'_>,
     tables: &mut [Table],
-    told: &mut impl FnMut(String),
+    note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     let fields = Fields::all(source, field.table()?, "primitives.");
     fields.check_known("the primitives of a scale", &SCALED)?;
@@ -277,17 +277,17 @@ pub(super) fn scale(
     for table in tables {
         if let Some(field) = fields.get("rounds") {
             let rounds = rounds(field)?;
-            told(format!("primitives.rounds = {rounds} instead of {}", table.rounds));
+            note(format!("primitives.rounds = {rounds} instead of {}", table.rounds));
             table.rounds = rounds;
         }
         if let Some(field) = fields.get("samples") {
             let samples = samples(field)?;
-            told(format!("primitives.samples = {samples} instead of {}", table.samples));
+            note(format!("primitives.samples = {samples} instead of {}", table.samples));
             table.samples = samples;
         }
         if let Some(field) = fields.get("sizes").filter(|_| !table.sizes.is_empty()) {
             let sizes = sizes(field)?;
-            told(format!(
+            note(format!(
                 "primitives.sizes = {} instead of {}",
                 words(&sizes),
                 words(&table.sizes)

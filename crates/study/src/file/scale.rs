@@ -1,7 +1,7 @@
 //! `[scale.NAME]`: another size of the same study, such as a shorter one, for `toll run --scale NAME`.
 //!
 //! What it says takes the place of what the study says, wherever that stands: `trials`, keys of
-//! target, load and find, and the values of sweeps. What was changed is told, so that a report can
+//! target, load and find, and the values of sweeps. What was changed is note, so that a report can
 //! say that it is of another size.
 
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
@@ -61,14 +61,14 @@ impl<'a> Scale<'a> {
         tables: &mut [primitive::Table],
         cut: &mut Vec<String>,
     ) -> Result<(), Flaw> {
-        let mut told = |what: String| {
+        let mut note = |what: String| {
             let clause = format!("scale {}: {what}", self.name);
             if !cut.contains(&clause) {
                 cut.push(clause);
             }
         };
         match self.fields.get(primitives::NAME) {
-            Some(field) => primitives::scale(source, field, tables, &mut told),
+            Some(field) => primitives::scale(source, field, tables, &mut note),
             None => Ok(()),
         }
     }
@@ -81,7 +81,7 @@ impl<'a> Scale<'a> {
         cases: &mut [Case<'a>],
         cut: &mut Vec<String>,
     ) -> Result<u32, Flaw> {
-        let mut told = |what: String| {
+        let mut note = |what: String| {
             let clause = format!("scale {}: {what}", self.name);
             if !cut.contains(&clause) {
                 cut.push(clause);
@@ -89,22 +89,22 @@ impl<'a> Scale<'a> {
         };
         for table in Table::ALL {
             if let Some(field) = self.fields.get(table.name()) {
-                set(source, field, table, cases, &mut told)?;
+                set(source, field, table, cases, &mut note)?;
             }
         }
         if let Some(field) = self.fields.get(find::NAME) {
-            set_find(source, field, cases, &mut told)?;
+            set_find(source, field, cases, &mut note)?;
         }
         if let Some(field) = self.fields.get("sweep") {
             for field in Fields::all(source, field.table()?, "").iter() {
-                set_sweep(field, cases, &mut told)?;
+                set_sweep(field, cases, &mut note)?;
             }
         }
         match self.fields.get("trials") {
             None => Ok(trials),
             Some(field) => {
                 let shorter = super::trials(field)?;
-                told(format!("trials = {shorter} instead of {trials}"));
+                note(format!("trials = {shorter} instead of {trials}"));
                 Ok(shorter)
             }
         }
@@ -116,7 +116,7 @@ fn set<'a>(
     field: Field<'a>,
     table: Table,
     cases: &mut [Case<'a>],
-    told: &mut impl FnMut(String),
+    note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     let fields = Fields::all(source, field.table()?, table.prefix());
     fields.check_known(&format!("a {}", table.name()), table.names())?;
@@ -133,7 +133,7 @@ fn set<'a>(
         for case in &mut *cases {
             let before = case.draft.shown(key)?;
             case.draft.table(table).put(name, field, Level::File);
-            told(match before {
+            note(match before {
                 Some(before) => format!("{key} = {now} instead of {before}"),
                 None => format!("{key} = {now}"),
             });
@@ -146,7 +146,7 @@ fn set_find<'a>(
     source: Source<'a>,
     field: Field<'a>,
     cases: &mut [Case<'a>],
-    told: &mut impl FnMut(String),
+    note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     for case in cases.iter_mut().filter(|case| case.draft.find_line.is_some()) {
         let before = find::values(&case.draft)?;
@@ -155,7 +155,7 @@ fn set_find<'a>(
             let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
             if old != Some(&now) {
                 let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
-                told(format!("find.{key} = {now}{old}"));
+                note(format!("find.{key} = {now}{old}"));
             }
         }
     }
@@ -165,7 +165,7 @@ fn set_find<'a>(
 fn set_sweep<'a>(
     field: Field<'a>,
     cases: &mut [Case<'a>],
-    told: &mut impl FnMut(String),
+    note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     if field.len().is_some_and(|len| len > MOST_CELLS) {
         let what = format!("has more than {MOST_CELLS} values; sweep fewer");
@@ -179,7 +179,7 @@ fn set_sweep<'a>(
     let mut is_swept = false;
     for case in &mut *cases {
         for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key == key) {
-            told(format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep)));
+            note(format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep)));
             sweep.values.clone_from(&shorter.values);
             is_swept = true;
         }

@@ -1,4 +1,4 @@
-//! The studies that toll brings along, and finding the one that a command line names.
+//! The built-in studies, and finding the one that a command line names.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ macro_rules! shipped {
 
 shipped!("quick", "gcm-vs-cbc", "primitives");
 
-/// The names of the studies that toll brings along, each with its question.
+/// The names of the built-in studies, each with its question.
 #[must_use]
 pub fn shipped() -> Vec<(&'static str, String)> {
     SHIPPED.iter().map(|shipped| (shipped.name, shipped.question())).collect()
@@ -61,7 +61,7 @@ impl StudyFile {
         let names = SHIPPED.iter().map(|shipped| shipped.name);
         if Path::new(argument).extension().is_none_or(|extension| extension != "toml") {
             return Err(StudyError::Unknown(format!(
-                "`{}` is no study that toll brings along{} (one of your own is named by its path, \
+                "`{}` is not a built-in study{} (one of your own is named by its path, \
                  such as ./my-study.toml)",
                 one_line(argument),
                 did_you_mean(argument, "there are:", names)

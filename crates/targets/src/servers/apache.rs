@@ -238,11 +238,7 @@ fn tls(site: &Site<'_>) -> Result<String, TargetError> {
 fn quoted(path: &Path) -> Result<String, TargetError> {
     match path.to_str() {
         Some(text) if !text.contains(['$', '"', '\\', '\n']) => Ok(format!("\"{text}\"")),
-        _ => Err(TargetError::Settings(format!(
-            "apache cannot be told the path {}; take a folder without `$`, quotes and backslashes \
-             and with UTF-8 names",
-            path.display()
-        ))),
+        _ => Err(TargetError::path("apache", path, "`$`, quotes and backslashes")),
     }
 }
 

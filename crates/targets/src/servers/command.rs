@@ -157,7 +157,7 @@ impl FromStr for CommandLine {
         }
         if !line.has_tls() && !line.has_plain() {
             return Err(
-                "the command tells its server no port; write {port} where that of TLS belongs, or \
+                "the command gives its server no port; write {port} where the port of TLS belongs, or \
                  {plain-port} for plain HTTP"
                     .to_owned(),
             );

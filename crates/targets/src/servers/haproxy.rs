@@ -45,8 +45,8 @@ impl Program for Haproxy {
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
         if settings.target.environment.has(OPENSSL_CONF) {
             return Err(TargetError::Settings(format!(
-                "{OPENSSL_CONF} tells haproxy of tickets and encrypt-then-MAC and cannot be given \
-                 in its environment; leave it out"
+                "{OPENSSL_CONF} carries the settings of tickets and encrypt-then-MAC to haproxy and \
+                 cannot be given in its environment; leave it out"
             )));
         }
         Ok(())
@@ -162,6 +162,6 @@ mod tests {
             ..Settings::new(CpuList::from(0))
         };
         let error = Haproxy.check(&settings).unwrap_err();
-        assert!(error.to_string().starts_with("OPENSSL_CONF tells haproxy"), "{error}");
+        assert!(error.to_string().starts_with("OPENSSL_CONF carries the settings"), "{error}");
     }
 }

@@ -423,7 +423,7 @@ fn answers_are_about_what_is_measured() {
 fn a_study_is_found_by_its_name_or_its_path() {
     let find = |argument: &str| StudyFile::find(argument).unwrap_err().to_string();
     assert!(find("quik").starts_with(
-        "`quik` is no study that toll brings along; did you mean quick? (one of your own is named"
+        "`quik` is not a built-in study; did you mean quick? (one of your own is named"
     ));
     assert!(find("bulk").contains("; there are: quick, gcm-vs-cbc, primitives (one"));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));

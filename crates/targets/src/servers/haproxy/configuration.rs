@@ -107,10 +107,7 @@ fn version(version: Option<&Version>) -> String {
 fn quoted(path: &Path) -> Result<String, TargetError> {
     match path.to_str() {
         Some(text) if !text.contains(['\'', '\n']) => Ok(format!("'{text}'")),
-        _ => Err(TargetError::Settings(format!(
-            "haproxy cannot be told the path {}; take a folder without quotes and with UTF-8 names",
-            path.display()
-        ))),
+        _ => Err(TargetError::path("haproxy", path, "quotes")),
     }
 }
 
@@ -191,6 +188,9 @@ backend objects
     fn paths_are_quoted_or_refused() {
         assert_eq!(quoted(Path::new("/a b/$c\"#")).unwrap(), "'/a b/$c\"#'");
         let message = quoted(Path::new("/a'b")).unwrap_err().to_string();
-        assert!(message.starts_with("haproxy cannot be told the path /a'b"), "{message}");
+        assert!(
+            message.starts_with("haproxy's configuration cannot hold the path /a'b"),
+            "{message}"
+        );
     }
 }

@@ -209,10 +209,7 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
         Some(text) if !text.contains('$') => {
             Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
         }
-        _ => Err(TargetError::Settings(format!(
-            "nginx cannot be told the path {}; take a folder without `$` and with UTF-8 names",
-            path.display()
-        ))),
+        _ => Err(TargetError::path("nginx", path, "`$`")),
     }
 }
 
@@ -367,6 +364,9 @@ http {
     fn paths_are_quoted_or_refused() {
         assert_eq!(quoted(Path::new(r#"/a b/{c};"\d"#)).unwrap(), r#""/a b/{c};\"\\d""#);
         let message = quoted(Path::new("/a/$b")).unwrap_err().to_string();
-        assert!(message.starts_with("nginx cannot be told the path /a/$b"), "{message}");
+        assert!(
+            message.starts_with("nginx's configuration cannot hold the path /a/$b"),
+            "{message}"
+        );
     }
 }
