@@ -37,6 +37,6 @@ pub use forecast::Forecast;
 pub use label::label;
 pub use measure::Measure;
 pub use reference::{Published, PublishedUnit, Reference};
-pub use run::{Bench, Ended, Event, RunError, StartError, run};
+pub use run::{Ask, Bench, Ended, Event, RunError, StartError, run};
 pub use study::{AnswerRule, Cell, Metric, Only, Study};
 pub use this_bench::{ThisBench, ThisTarget, commands};

@@ -19,8 +19,6 @@ use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
 use targets::Target;
-use trial::Evidence;
-use trial::Verdict;
 use trial::latency_log;
 use trial::{Line, Place, Role};
 use trial::{Measured, Moment};
@@ -53,18 +51,28 @@ pub trait Bench {
     /// Why the server cannot be loaded in that way.
     fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), String>;
 
-    /// Runs one trial, in which what is random follows from the seed.
+    /// Runs one trial.
     ///
     /// # Errors
     /// Why it could not begin. What fails later is in the line.
     fn trial(
         &mut self,
         target: &mut Self::Target,
-        cell: &Cell,
-        seed: u64,
+        ask: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String>;
+}
+
+/// What a trial is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The cell, with the load that it has in this trial.
+    pub cell: &'a Cell,
+    /// What is random in the trial follows from it.
+    pub seed: u64,
+    /// How far the next larger load of a search was above its limit, as a share of the limit.
+    pub beyond_limit: Option<f64>,
 }
 
 /// Why a server does not run.
@@ -252,22 +260,14 @@ impl Run<'_, '_> {
         let ahead = agenda.ahead();
         let mut progress =
             |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
-        let mut measured = match bench.trial(target, &at, seed, self.interrupt, &mut progress) {
+        let ask = Ask { cell: &at, seed, beyond_limit: agenda.beyond(task) };
+        let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
             Err(why) => return self.not_begun(cell, task, why),
         };
-        let line = &mut measured.line;
-        if line.load_error.is_some() {
-            // The load ended by itself, which is no interrupt: the trial is kept, as not valid.
-            line.interrupted = false;
-        }
-        if line.interrupted {
+        if measured.line.interrupted {
             // It is shorter than the others and cannot be compared with them.
             return Ok(Became::Interrupted);
-        }
-        if let Some(beyond) = agenda.beyond(task).filter(|_| task.role == Role::Measure) {
-            let beyond_limit = Some((beyond * 1e4).round() / 1e4);
-            line.verdict = Verdict::of(Evidence { beyond_limit, ..line.verdict.evidence.clone() });
         }
         let sought = cell.find.zip(task.load).map(|(find, load)| find.sought(load, &measured));
         let Measured { mut line, latencies, .. } = measured;

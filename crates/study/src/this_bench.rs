@@ -12,10 +12,9 @@ use tls::Version;
 use units::Bytes;
 
 use crate::elsewhere::Elsewhere;
-use crate::run::{Bench, StartError, by_target};
+use crate::run::{Ask, Bench, StartError, by_target};
 use crate::study::{Cell, Only, Study, mixed_objects, offer};
-use trial::{Hooks, Measured, Moment, Trial};
-use trial::{Neighbours, Warning};
+use trial::{Hooks, Measured, Moment, Neighbours, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
@@ -159,8 +158,7 @@ impl Bench for ThisBench {
     fn trial(
         &mut self,
         target: &mut ThisTarget,
-        cell: &Cell,
-        seed: u64,
+        Ask { cell, seed, beyond_limit }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -174,6 +172,9 @@ impl Bench for ThisBench {
                 .map_or(Neighbours::Apart, |server| self.neighbours(server, &cell.load.cpus)),
             server_cpus,
             backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
+            runs_on: target.runs_on(cell),
+            objects_on_disk: self.note().map(str::to_owned),
+            beyond_limit,
         };
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
@@ -188,19 +189,7 @@ impl Bench for ThisBench {
                     .map_err(|error| error.to_string())
             }),
         };
-        let mut measured = measured.map_err(|error| target.cause(error))?;
-        let line = &mut measured.line;
-        line.warnings.extend(self.note().map(Warning::objects_on_disk));
-        if let Life::Started(running) = &target.0 {
-            let Target { library_path, environment, .. } = &cell.target;
-            line.receipt = std::mem::take(&mut line.receipt).with_server(
-                library_path,
-                environment,
-                running.libraries(),
-            );
-            line.valid &= line.receipt.mismatch.is_empty();
-        }
-        Ok(measured)
+        measured.map_err(|error| target.cause(error))
     }
 }
 
@@ -227,6 +216,18 @@ impl ThisTarget {
         match &self.0 {
             Life::Started(running) => Some(running.cpus().clone()),
             Life::Elsewhere(found) => found.cpus.clone(),
+        }
+    }
+
+    /// What it was to run on and what it runs on, where toll started it.
+    fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
+        match &self.0 {
+            Life::Started(running) => Some(RunsOn {
+                library_path: cell.target.library_path.clone(),
+                environment: cell.target.environment.clone(),
+                libraries: running.libraries().to_vec(),
+            }),
+            Life::Elsewhere(_) => None,
         }
     }
 

@@ -113,7 +113,7 @@ impl Arguments {
         let neighbours = server_cpus
             .as_ref()
             .map_or(Neighbours::Apart, |server| trial::neighbours(server, &job.plan.cpus));
-        Ok(Trial { job, certificate_key: None, server_cpus, backend_cpus: None, neighbours })
+        Ok(Trial::new(job, server_cpus, neighbours))
     }
 
     /// Another process's CPU time beside this server's work would be a wrong figure.

@@ -50,22 +50,25 @@ impl Trial {
             arrivals: self.arrivals(outcome),
             ..peer.map_or_else(|| Operations::from(&outcome.failures), Operations::from)
         };
-        let evidence = Evidence::of(&Facts {
-            operations: &operations,
-            verified: outcome.verified,
-            window: outcome.window,
-            connections: self.job.plan.connections,
-            is_server_here: self.is_server_here(),
-            readings: &observed.readings,
-            shares: &shares,
-            server_cpus: self.server_cpus.as_ref(),
-            client_cpus: &self.job.plan.cpus,
-            backend_cpus: self.backend_cpus.as_ref(),
-            siblings: &observed.siblings,
-            interrupt_time: observe::interrupt_time().known().copied(),
-            server_descriptors: observed.server_descriptors,
-            interfaces: &observed.interfaces,
-        });
+        let evidence = Evidence {
+            beyond_limit: self.beyond_limit,
+            ..Evidence::of(&Facts {
+                operations: &operations,
+                verified: outcome.verified,
+                window: outcome.window,
+                connections: self.job.plan.connections,
+                is_server_here: self.is_server_here(),
+                readings: &observed.readings,
+                shares: &shares,
+                server_cpus: self.server_cpus.as_ref(),
+                client_cpus: &self.job.plan.cpus,
+                backend_cpus: self.backend_cpus.as_ref(),
+                siblings: &observed.siblings,
+                interrupt_time: observe::interrupt_time().known().copied(),
+                server_descriptors: observed.server_descriptors,
+                interfaces: &observed.interfaces,
+            })
+        };
         let receipt = match peer {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
@@ -75,6 +78,10 @@ impl Trial {
         let receipt = match self.job.url.is_tls() && self.is_server_here() {
             true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
             false => receipt,
+        };
+        let receipt = match &self.runs_on {
+            Some(server) => receipt.with_server(server),
+            None => receipt,
         };
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
@@ -96,6 +103,7 @@ impl Trial {
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
+        warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
         Line {
             schema: SCHEMA,
             place: None,
@@ -105,7 +113,8 @@ impl Trial {
                 && verdict.limit != Limit::Errors
                 // Objects larger than the window count by their bytes, which are proven one by one.
                 && (outcome.completed > 0 || outcome.bytes.body > 0),
-            interrupted: outcome.interrupted,
+            // A load that ended by itself was not interrupted; the trial is not valid.
+            interrupted: outcome.interrupted && load_error.is_none(),
             started_unix_ms: observed.started_unix_ms,
             window_ns: outcome.window.0,
             bytes: ByteCounts {
@@ -250,8 +259,7 @@ mod tests {
             job.address = address.parse().unwrap();
             let server_cpus = server_cpus.map(CpuList::from);
             let neighbours = Neighbours::Apart;
-            let trial =
-                Trial { job, certificate_key: None, server_cpus, backend_cpus: None, neighbours };
+            let trial = Trial::new(job, server_cpus, neighbours);
             trial.is_server_here()
         };
         assert!(is_here("127.0.0.1:443", None) && is_here("[::1]:443", None));

@@ -36,7 +36,7 @@ pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use peers::PeerReport;
 pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};
-pub use receipt::{Asked, Obtained, Receipt};
+pub use receipt::{Asked, Obtained, Receipt, RunsOn};
 pub use server_cpus::server_cpus;
 pub use sought::Sought;
 pub use trial::{Hooks, Load, Measured, Moment, Trial};

@@ -157,6 +157,17 @@ pub struct Obtained {
     pub bodies_compared: Option<u64>,
 }
 
+/// What a server that toll started was to run on, and what it runs on.
+#[derive(Debug, Clone)]
+pub struct RunsOn {
+    /// Where its TLS library was to come from.
+    pub library_path: LibraryPath,
+    /// Variables that it was given.
+    pub environment: Environment,
+    /// The TLS libraries that its processes have mapped.
+    pub libraries: Vec<Library>,
+}
+
 impl Receipt {
     /// The receipt of a load; `certificate_key` where it is known what the target was given.
     #[must_use]
@@ -168,13 +179,8 @@ impl Receipt {
     }
 
     /// The same with what the server was to run on and what it runs on.
-    #[must_use]
-    pub fn with_server(
-        mut self,
-        library_path: &LibraryPath,
-        environment: &Environment,
-        libraries: &[Library],
-    ) -> Self {
+    pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
+        let RunsOn { library_path, environment, libraries } = server;
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
@@ -348,7 +354,11 @@ mod tests {
             |path: &str| Library { path: path.into(), version: Some("OpenSSL 3.0.22".to_owned()) };
         let receipt = |path: &str, libraries: &[Library]| {
             let path = path.parse().unwrap();
-            Receipt::default().with_server(&path, &"A=1".parse().unwrap(), libraries)
+            Receipt::default().with_server(&RunsOn {
+                library_path: path,
+                environment: "A=1".parse().unwrap(),
+                libraries: libraries.to_vec(),
+            })
         };
         let asked = receipt("/opt/ssl", &[library("/opt/ssl/libcrypto.so.3")]);
         assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);

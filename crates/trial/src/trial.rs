@@ -13,6 +13,7 @@ use crate::account::Observed;
 use crate::line::{CoreHz, Line};
 use crate::machine::Machine;
 use crate::reading::Readings;
+use crate::receipt::RunsOn;
 use crate::warning::Neighbours;
 
 /// How often a trial looks up: for an interrupt, and to report its progress.
@@ -35,6 +36,12 @@ pub struct Trial {
     pub backend_cpus: Option<CpuList>,
     /// Where server and client run relative to each other.
     pub neighbours: Neighbours,
+    /// What the server was to run on and what it runs on, where toll started it.
+    pub runs_on: Option<RunsOn>,
+    /// Why the server's objects are not in memory, where they are not.
+    pub objects_on_disk: Option<String>,
+    /// How far the next larger load of a search was above its limit, as a share of the limit.
+    pub beyond_limit: Option<f64>,
 }
 
 /// A load that runs. [`Engine`] is the real one.
@@ -112,6 +119,21 @@ pub struct Measured {
 }
 
 impl Trial {
+    /// Of a server about which nothing is known but its CPUs.
+    #[must_use]
+    pub fn new(job: Job, server_cpus: Option<CpuList>, neighbours: Neighbours) -> Self {
+        Self {
+            job,
+            certificate_key: None,
+            server_cpus,
+            backend_cpus: None,
+            neighbours,
+            runs_on: None,
+            objects_on_disk: None,
+            beyond_limit: None,
+        }
+    }
+
     /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
     /// load ends by itself; the line then holds what was measured until then.
     ///

@@ -170,8 +170,7 @@ impl Warning {
     }
 
     /// Of a server whose objects lie on a disk, with a note from the code that wrote them.
-    #[must_use]
-    pub fn objects_on_disk(note: &str) -> Self {
+    pub(crate) fn objects_on_disk(note: &str) -> Self {
         Self {
             kind: WarningKind::ObjectsOnDisk,
             seen: note.to_owned(),

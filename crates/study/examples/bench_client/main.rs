@@ -137,13 +137,8 @@ impl Bench {
     fn trial(&self, row: &Row, maker: Maker, duration: Nanos) -> Trial {
         let server = self.server(row);
         let certificate: &Path = server.certificate();
-        Trial {
-            backend_cpus: None,
-            job: row.job(maker, server.https(), certificate, &self.client_cpus, duration),
-            certificate_key: None,
-            server_cpus: Some(server.cpus().clone()),
-            neighbours: self.neighbours,
-        }
+        let job = row.job(maker, server.https(), certificate, &self.client_cpus, duration);
+        Trial::new(job, Some(server.cpus().clone()), self.neighbours)
     }
 }
 

@@ -122,11 +122,12 @@ impl<'a> Agenda<'a> {
         })
     }
 
-    /// What the next larger load that the search of a cell has tried showed, over the limit, where it
-    /// broke it.
+    /// Where a trial measures a load that was found: what the next larger load that was tried showed,
+    /// over the limit, if that broke it. To four decimals.
     pub(super) fn beyond(&self, task: &Task) -> Option<f64> {
-        let find = self.study.cells[task.cell].find.as_ref()?;
-        find.bounds().beyond(&self.cells[task.cell].seen, task.load?)
+        let find = self.study.cells[task.cell].find.filter(|_| task.role == Role::Measure)?;
+        let beyond = find.bounds().beyond(&self.cells[task.cell].seen, task.load?)?;
+        Some((beyond * 1e4).round() / 1e4)
     }
 
     /// All that is still to be done, at most.

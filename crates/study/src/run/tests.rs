@@ -94,8 +94,7 @@ impl Bench for Stage {
     fn trial(
         &mut self,
         target: &mut Running,
-        cell: &Cell,
-        seed: u64,
+        Ask { cell, seed, .. }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -121,7 +120,6 @@ impl Bench for Stage {
         }
         if self.load_lost_in == Some(number) {
             line.valid = false;
-            line.interrupted = true;
             line.load_error = Some("a load thread ended early: no epoll".into());
         }
         let mut latencies = Latencies::default();

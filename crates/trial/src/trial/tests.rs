@@ -166,13 +166,7 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
-    let trial = Trial {
-        job,
-        certificate_key: None,
-        backend_cpus: None,
-        server_cpus: Some(CpuList::from(0)),
-        neighbours: Neighbours::Apart,
-    };
+    let trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
     let interrupt = AtomicBool::new(false);
     let elapsed = stage.elapsed.clone();
     let measured = trial
@@ -276,8 +270,9 @@ fn a_target_that_died_makes_the_trial_invalid() {
 }
 #[test]
 fn a_lost_load_thread_makes_the_trial_invalid() {
-    let (line, _) = run(&Trouble { lost: &["no epoll"], ..Trouble::default() });
-    assert!(!line.valid);
+    let interrupt_at = Some(500);
+    let (line, _) = run(&Trouble { lost: &["no epoll"], interrupt_at, ..Trouble::default() });
+    assert!(!line.valid && !line.interrupted);
     assert_eq!(line.load_error.as_deref(), Some("a load thread ended early: no epoll"));
     let (line, _) = run(&Trouble { lost: &["no epoll", "panic"], ..Trouble::default() });
     let expected = "2 load threads ended early, the first: no epoll";

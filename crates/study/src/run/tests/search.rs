@@ -11,8 +11,8 @@ use super::*;
 use crate::analysis::{Analysis, Mark, SearchEnd};
 use crate::find::{Ceiling, Find, Maximize, Over};
 use crate::testing::{cell, folder_in_memory, server};
-use trial::Limit;
 use trial::testing::example;
+use trial::{Evidence, Limit, Verdict};
 use units::Nanos;
 
 /// Each connection adds 1 Mb/s; the first byte takes a millisecond for each connection.
@@ -63,8 +63,7 @@ impl Bench for Hill {
     fn trial(
         &mut self,
         (): &mut (),
-        cell: &Cell,
-        _: u64,
+        Ask { cell, beyond_limit, .. }: Ask<'_>,
         interrupt: &AtomicBool,
         _: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -78,10 +77,12 @@ impl Bench for Hill {
         // 1 Mb/s each, in a window of 600 ms.
         line.bytes.body = connections as u64 * 75_000;
         let mut line = line.with_rates();
-        line.verdict = Verdict {
-            limit: Limit::Unknown,
-            evidence: Evidence { completed: 9, server_busy: Some(0.5), ..Evidence::default() },
-        };
+        line.verdict = Verdict::of(Evidence {
+            completed: 9,
+            server_busy: Some(0.5),
+            beyond_limit,
+            ..Evidence::default()
+        });
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;
