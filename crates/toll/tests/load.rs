@@ -483,7 +483,8 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
     assert!(evidence.client_waiting.unwrap() > 0.1 || evidence.foreign.unwrap() > 0.1);
     let reason = line.verdict.reason();
     assert!(
-        reason.contains("while others ran on its CPU") || reason.contains("other programs used"),
+        reason.contains("while other programs ran on its CPU")
+            || reason.contains("other programs used"),
         "{reason}"
     );
 }
