@@ -64,8 +64,8 @@ fn options_that_do_not_parse_say_how_to_write_them() {
     for (options, expected) in [
         (&["--suites", "AES128-SAH"][..], "did you mean AES128-SHA?"),
         (&["--timeout", "30"], "has no unit"),
-        (&["--record-size", "32KiB"], "take 512B to 16KiB"),
-        (&["--records-per-write", "0"], "take 1 to 64"),
+        (&["--record-size", "32KiB"], "use 512B to 16KiB"),
+        (&["--records-per-write", "0"], "use 1 to 64"),
         (&["--tls", "1.1"], "write 1.2 or 1.3"),
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),
