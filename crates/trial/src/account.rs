@@ -114,7 +114,7 @@ impl Trial {
                 // Objects larger than the window count by their bytes, which are proven one by one.
                 && (outcome.completed > 0 || outcome.bytes.body > 0),
             // A load that ended by itself was not interrupted; the trial is not valid.
-            interrupted: outcome.interrupted && load_error.is_none(),
+            interrupted: outcome.interrupted && (observed.interrupt || load_error.is_none()),
             started_unix_ms: observed.started_unix_ms,
             window_ns: outcome.window.0,
             bytes: ByteCounts {
@@ -207,6 +207,8 @@ pub(crate) struct Observed {
     pub(crate) series: Result<CpuSeries, ObserveError>,
     pub(crate) core_hz: CoreHz,
     pub(crate) target_error: Option<String>,
+    /// Whether somebody asked for the window to end early.
+    pub(crate) interrupt: bool,
 }
 
 impl Observed {

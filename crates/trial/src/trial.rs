@@ -201,6 +201,7 @@ impl Trial {
             series,
             core_hz,
             target_error,
+            interrupt: hooks.interrupt.load(Relaxed),
         };
         let line = self.line(&outcome, peer.as_ref(), observed);
         Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })

@@ -128,8 +128,9 @@ impl Load for FakeLoad {
         Progress::default()
     }
 
+    /// A load that loses a thread ends by itself.
     fn is_finished(&self) -> bool {
-        false
+        !self.lost.is_empty() && self.stage.elapsed.get() >= Duration::from_millis(500)
     }
 
     fn stop(&self) {
@@ -270,13 +271,19 @@ fn a_target_that_died_makes_the_trial_invalid() {
 }
 #[test]
 fn a_lost_load_thread_makes_the_trial_invalid() {
-    let interrupt_at = Some(500);
-    let (line, _) = run(&Trouble { lost: &["no epoll"], interrupt_at, ..Trouble::default() });
+    let (line, _) = run(&Trouble { lost: &["no epoll"], ..Trouble::default() });
     assert!(!line.valid && !line.interrupted);
     assert_eq!(line.load_error.as_deref(), Some("a load thread ended early: no epoll"));
     let (line, _) = run(&Trouble { lost: &["no epoll", "panic"], ..Trouble::default() });
     let expected = "2 load threads ended early, the first: no epoll";
     assert_eq!(line.load_error.as_deref(), Some(expected));
+}
+
+#[test]
+fn an_interrupt_counts_as_one_though_the_load_failed_over_it() {
+    let interrupt_at = Some(400);
+    let (line, _) = run(&Trouble { lost: &["no report"], interrupt_at, ..Trouble::default() });
+    assert!(!line.valid && line.interrupted);
 }
 
 #[test]
