@@ -74,7 +74,7 @@ pub fn values(description: &impl Serialize) -> Vec<(String, String)> {
 /// The names of a struct's fields, as it is read.
 #[must_use]
 pub fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    /// The fields that an unknown one is told of.
+    /// The known fields, which serde passes to the error about an unknown one.
     #[derive(Debug)]
     struct Known(&'static [&'static str]);
 

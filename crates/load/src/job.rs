@@ -47,7 +47,7 @@ pub enum Trust {
 pub(crate) enum Stop {
     /// After a time: a warm-up that is not counted, then the measured window.
     After { warmup: Nanos, duration: Nanos },
-    /// After so many operations, completed or failed, all counted.
+    /// After this many operations, completed or failed; all of them count.
     Operations(u64),
 }
 

@@ -59,7 +59,7 @@ pub trait Program: Sync {
     /// The file at `binary` cannot be run, or is not this server with a TLS library.
     fn version(&self, binary: &Path, settings: &Settings) -> Result<String, TargetError>;
 
-    /// The CPUs of the embedded server that must run behind it, where it serves no files itself.
+    /// The CPUs of its backend, an embedded server, where it serves no files itself.
     ///
     /// # Errors
     /// The system does not say which CPUs there are.

@@ -6,7 +6,7 @@ use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
 use crate::{Target, TargetError, library, program};
 
-/// What a server under test is told: its description, and what a run adds to it.
+/// The settings of a server under test: its description, and what a run adds to it.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// What its description says.
@@ -20,8 +20,8 @@ pub struct Settings {
     pub groups: Vec<Group>,
     /// How many connections clients will hold at once, over all its workers.
     pub connections: usize,
-    /// The CPUs of the server behind it, where there is one. Where none are given, those that toll
-    /// may use and the server does not; where there are no such, the server's.
+    /// The CPUs of its backend, where it has one. By default those that toll may use and the server
+    /// does not; if there are none, the server's.
     pub backend_cpus: Option<CpuList>,
     /// The folders in which its program is looked for, in this order.
     pub program_folders: Vec<PathBuf>,

@@ -36,7 +36,7 @@ pub struct Site<'a> {
     pub(crate) smallest: Bytes,
     pub(crate) https: SocketAddr,
     pub(crate) http: SocketAddr,
-    /// Where the server behind it listens, in plain HTTP.
+    /// Where its backend listens, over plain HTTP.
     pub(crate) backend: Option<SocketAddr>,
     /// The files that go when the server ends.
     pub(crate) secrets: Vec<Secret>,

@@ -20,7 +20,7 @@ use crate::servers::Embedded;
 use crate::site::{ERROR_LOG, OUTPUT_LOG, Site};
 use crate::{Objects, Running, Settings, TargetError};
 
-/// The name of the folders of a server behind another.
+/// The name of a backend's folders.
 const BACKEND: &str = "backend";
 
 /// Starts a server that serves `objects`, and returns when it answers. The server keeps them alive.

@@ -1,6 +1,6 @@
 //! Where what was got differs from what was asked.
 //!
-//! Verification is sampled, so its absence is a mismatch only after so many operations that chance
+//! Verification is sampled, so its absence is a mismatch only after enough operations that chance
 //! cannot explain it.
 
 use std::fmt;

@@ -272,7 +272,7 @@ impl<'de> IntoDeserializer<'de, Flaw> for Field<'de> {
     }
 }
 
-/// What is wrong is told with the field's name and line, and with how it is written.
+/// Errors give the field's name and line, and the value as it is written.
 impl<'de> Deserializer<'de> for Field<'de> {
     type Error = Flaw;
 

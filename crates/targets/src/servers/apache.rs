@@ -130,7 +130,7 @@ fn connections_of_a_worker(settings: &Settings) -> usize {
     }
 }
 
-/// The configuration, on a machine with so many CPUs online.
+/// The configuration, on a machine with this many CPUs online.
 fn render(site: &Site<'_>, online: usize) -> Result<String, TargetError> {
     let workers = site.settings.target.cpus.len();
     let connections = connections_of_a_worker(site.settings);

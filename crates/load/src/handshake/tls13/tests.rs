@@ -62,7 +62,7 @@ fn plan() -> Plan {
     }
 }
 
-/// One that verifies one in so many.
+/// A client that verifies one signature in this many.
 fn client_of(verify: NonZeroU32) -> Box<dyn Client> {
     let plan = Plan { verify: Some(OneIn(verify)), ..plan() };
     client(&plan, &Trust::Anyone, "localhost").unwrap()

@@ -1,8 +1,8 @@
 //! HAProxy's configuration: one process, a thread pinned to each core, no log of requests,
 //! connections that are kept on both sides. It needs neither root nor a folder of the system.
 //!
-//! What HAProxy has no word for, tickets in TLS 1.3 and encrypt-then-MAC among it, OpenSSL is told
-//! in a configuration of its own.
+//! HAProxy has no directive for tickets in TLS 1.3 and for encrypt-then-MAC; OpenSSL gets these in a
+//! configuration of its own.
 
 use std::path::Path;
 
