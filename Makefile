@@ -26,7 +26,7 @@ lint:
 bench-client:
 	./scripts/needs build
 	./scripts/needs test
-	cargo run --release --locked --package study --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),3)
+	cargo run --release --locked --package experiment --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),3)
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

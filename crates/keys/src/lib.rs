@@ -2,12 +2,16 @@
 //! (`[target]`, the flags of `toll serve`). The structs themselves say what keys there are; this is
 //! how their values are shown, and how two keys contradict each other.
 
+mod did_you_mean;
+
 use std::fmt;
 
 use serde::de::value::MapDeserializer;
 use serde::de::{Error, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use did_you_mean::did_you_mean;
 
 /// Two keys that do not go together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
 use serde::Serialize;
-use study::analysis::{Analysis, CellSummary, Figure, SearchEnd};
 
 use crate::figures::FIGURES;
 

@@ -11,8 +11,8 @@ mod published;
 mod scale;
 mod sparkline;
 
+use answer::analysis::Figure;
 use serde::Serialize;
-use study::analysis::Figure;
 
 pub(crate) use answer_chart::answer_chart;
 pub(crate) use cost_curve::{CostCurve, cost_curve};

@@ -1,7 +1,7 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
-use study::analysis::Figure;
-use study::compare::{Compared, Comparison, Difference, Pair, Verdict};
+use answer::analysis::Figure;
+use answer::compare::{Compared, Comparison, Difference, Pair, Verdict};
 use units::thousands;
 
 use crate::figures::interval;
@@ -95,7 +95,7 @@ fn table(page: &mut Page, metric: &Compared) {
     page.table(columns, |row| is_doubtful(&cells[row]));
 }
 
-fn symbol(mark: Option<study::analysis::Mark>) -> String {
+fn symbol(mark: Option<answer::analysis::Mark>) -> String {
     mark.map(mark::symbol).unwrap_or_default().to_owned()
 }
 

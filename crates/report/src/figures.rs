@@ -1,6 +1,6 @@
 //! The figures of a cell by name, and figures in words.
 
-use study::analysis::{Analysis, CellSummary, Figure};
+use answer::analysis::{Analysis, CellSummary, Figure};
 
 use crate::quantity::{Quantity, Unit};
 use crate::text::trials;

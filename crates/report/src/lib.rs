@@ -21,9 +21,9 @@ mod terminal;
 mod text;
 mod when;
 
+use answer::analysis::Analysis;
 use journal::TargetRecord;
 use observe::Machine;
-use study::analysis::Analysis;
 use trial::Line;
 
 pub use cells_csv::cells_csv;

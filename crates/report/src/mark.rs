@@ -1,6 +1,6 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
-use study::analysis::Mark;
+use answer::analysis::Mark;
 
 /// All marks, in the order of their weight.
 pub(crate) const ALL: [Mark; 7] = [

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use study::analysis::CellSummary;
+use answer::analysis::CellSummary;
 
 use crate::Run;
 use crate::figures::{

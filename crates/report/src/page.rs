@@ -11,10 +11,10 @@ mod record;
 mod searches;
 mod trials;
 
+use answer::analysis::{Analysis, Answer, CellSummary, Mark};
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use serde::Serialize;
-use study::analysis::{Analysis, Answer, CellSummary, Mark};
 
 use crate::chart::{Chart, answer_chart, cpu_splits, curve_charts};
 use crate::figures::coverages;

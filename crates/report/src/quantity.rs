@@ -1,7 +1,8 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use study::{Measure, Metric};
+use answer::Measure;
+use study::Metric;
 use units::{decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.

@@ -1,6 +1,6 @@
 //! What came of a search, in words.
 
-use study::analysis::SearchEnd;
+use answer::analysis::SearchEnd;
 
 /// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.
 pub(crate) fn found(end: &SearchEnd) -> String {

@@ -7,7 +7,7 @@ mod wrap;
 
 use std::fmt::Write;
 
-use study::analysis::{Agreement, Answer, CellSummary, CrossCheck, Invalid, Mark, Repeated};
+use answer::analysis::{Agreement, Answer, CellSummary, CrossCheck, Invalid, Mark, Repeated};
 
 use crate::figures::coverages;
 use crate::page::incomplete;

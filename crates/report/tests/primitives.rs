@@ -2,15 +2,15 @@
 
 mod fabricated;
 
+use answer::analysis::Figure;
+use answer::primitive::{
+    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Point, Row, Series,
+};
 use fabricated::{Fabricated, HOSTILE, whole};
 use journal::primitive::Place;
 use primitives::{Cache, CycleSource, Hardware};
 use report::{Style, html, terminal};
 use stats::Estimate;
-use study::analysis::Figure;
-use study::primitive::{
-    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Point, Row, Series,
-};
 
 fn figure(samples: &[f64]) -> Figure {
     Figure { estimate: Estimate::of(samples).unwrap(), samples: samples.to_vec() }

@@ -16,7 +16,7 @@ impl CpuOrder {
     /// All of `cpus`, so that the first so many make a good server: a CPU of each core before a second
     /// hyperthread of any, those of the client's cores being second ones, and the sockets in turn.
     /// `place` tells socket and core of a CPU; one that has none is a core of its own.
-    pub(crate) fn spread(
+    pub fn spread(
         cpus: &CpuList,
         client: &CpuList,
         place: impl Fn(usize) -> Option<(usize, usize)>,

@@ -5,7 +5,7 @@ use std::iter::Sum;
 use units::Nanos;
 
 use crate::find::Find;
-use crate::study::{Cell, Study};
+use crate::{Cell, Study};
 
 /// Trials, and how long their ramps, warm-ups and windows last together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// Of so many trials of a cell that measure, and so many that search.
-    pub(crate) fn of(cell: &Cell, held: u64, searching: u64) -> Self {
+    pub fn of(cell: &Cell, held: u64, searching: u64) -> Self {
         let ramps = cell.load.ramp.0.saturating_mul(2);
         let warmup = cell.load.warmup().0.saturating_add(ramps);
         let lasts =

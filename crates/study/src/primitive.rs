@@ -1,19 +1,7 @@
 //! The part of a study that needs no server: what algorithms cost, in `[[primitives]]` tables.
-//!
-//! - [`Table`] and [`Rule`] are what the file says.
-//! - [`run()`] measures the tables in rounds, each part by a [`Meter`]; [`Child`] is the real one.
-//! - [`Line`] and [`BoundLine`] are what the journal keeps.
-//! - [`Findings`] is what the journal says.
 
-mod answer;
-mod child;
-mod findings;
-mod output;
 mod part;
 mod rule;
-mod run;
-#[cfg(test)]
-mod tests;
 
 use cpus::CpuList;
 use journal::primitive::Place;
@@ -22,12 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
 
-pub use answer::{Answer, Curve, Point, Ratio, Series};
-pub use child::Child;
-pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};
 pub use part::{Part, What};
 pub use rule::{Dimension, Rule};
-pub use run::{Event, Failed, Meter, Reading, run};
 
 /// The tables of a study, and the answers that they give.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -75,7 +59,7 @@ impl Table {
     }
 
     /// The rows of one combination of hardware and cache: algorithm, library and size.
-    pub(crate) fn places(&self) -> Vec<(Algorithm, &str, Option<u64>)> {
+    pub fn places(&self) -> Vec<(Algorithm, &str, Option<u64>)> {
         let mut places = Vec::new();
         for &algorithm in &self.algorithms {
             let sizes: Vec<Option<u64>> = match algorithm.unit() {
@@ -90,7 +74,7 @@ impl Table {
     }
 
     /// The same as the journal names them.
-    pub(crate) fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<Place> {
+    pub fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<Place> {
         let place = |(algorithm, library, size_bytes): (Algorithm, &str, Option<u64>)| Place {
             table: self.name.clone(),
             algorithm: algorithm.name().to_owned(),

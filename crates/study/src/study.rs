@@ -1,6 +1,6 @@
 //! What a study is once its file is read: cells to measure, and the answers that they are to give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::{Mix, Operation, Plan};
 use peers::Offer;
@@ -141,6 +141,35 @@ impl Study {
             table.rounds = times;
         }
     }
+
+    /// Numbers the cells of each case anew, as they are numbered where the study is read again.
+    pub fn renumber(&mut self) {
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for cell in &mut self.cells {
+            let number = numbers.entry(cell.case.clone()).or_default();
+            *number += 1;
+            cell.name = format!("{}-{number:04}", cell.case);
+        }
+    }
+
+    /// Leaves out answers that have no cell with their baseline.
+    pub fn drop_answers(&mut self) {
+        let params = |cell: &Cell| {
+            let of_case =
+                |(key, value): (&String, &String)| (cell.case.clone(), key.clone(), value.clone());
+            cell.params.iter().map(of_case).collect::<Vec<_>>()
+        };
+        let measured: BTreeSet<_> = self.cells.iter().flat_map(params).collect();
+        let before = self.answers.len();
+        self.answers.retain(|AnswerRule { case, compare, baseline, .. }| {
+            measured.contains(&(case.clone(), compare.clone(), baseline.clone()))
+        });
+        let dropped = before - self.answers.len();
+        if dropped > 0 {
+            self.cut
+                .push(format!("{dropped} of {before} answers, whose baselines are not measured"));
+        }
+    }
 }
 
 impl Cell {
@@ -166,19 +195,19 @@ impl Cell {
     }
 
     /// The server with all that decides whether another cell has the same one.
-    pub(crate) fn setup(&self) -> (Target, Only) {
+    pub fn setup(&self) -> (Target, Only) {
         let Target { object, .. } = Target::default();
         (Target { object, ..self.target.clone() }, self.only)
     }
 }
 
 /// What a server leaves to clients of which the study asks for a version, a suite or a group.
-pub(crate) fn offer(server: &dyn Server) -> Offer {
+pub fn offer(server: &dyn Server) -> Offer {
     if server.is_configured() { Offer::AsPlanned } else { Offer::Anything }
 }
 
 /// The objects, where a load asks for more than one.
-pub(crate) fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
+pub fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
     let is_mixed = plan.operation != Operation::Handshakes && target.object.only().is_none();
     is_mixed.then(|| target.object.clone())
 }

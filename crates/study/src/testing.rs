@@ -6,19 +6,20 @@ use std::num::NonZeroU32;
 use cpus::CpuList;
 use load::{OneIn, Plan};
 use targets::Target;
-use tempfile::TempDir;
 use tls::{OrPlain, Version};
 use units::Nanos;
 
-use crate::study::{Cell, Only};
+use crate::{Cell, Only};
 
 /// The server with this name.
-pub(crate) fn server(name: &str) -> &'static dyn targets::Server {
+#[must_use]
+pub fn server(name: &str) -> &'static dyn targets::Server {
     targets::by_name(name).unwrap()
 }
 
 /// A cell whose server and load are nothing special.
-pub(crate) fn cell(case: &str, number: usize, server: &'static dyn targets::Server) -> Cell {
+#[must_use]
+pub fn cell(case: &str, number: usize, server: &'static dyn targets::Server) -> Cell {
     let load = Plan {
         cpus: CpuList::from(1),
         tls: Some(OrPlain::Tls(Version::Tls13)),
@@ -37,9 +38,4 @@ pub(crate) fn cell(case: &str, number: usize, server: &'static dyn targets::Serv
         find: None,
         pool: None,
     }
-}
-
-/// A folder in memory where there is one: a journal waits for the disk after each trial.
-pub(crate) fn folder_in_memory() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

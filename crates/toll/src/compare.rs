@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use answer::Measure;
+use answer::compare::{Comparison, Side};
 use journal::Results;
-use study::compare::{Comparison, Side};
-use study::{Measure, Study};
+use study::Study;
 
 use crate::findings::{self, Findings};
 use crate::gates::{self, WithGates};

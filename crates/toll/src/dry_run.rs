@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::run_primitives;
 use ::load::Client;
 use cpus::CpuList;
-use study::{Cell, Forecast, LeftOut, Study};
+use file::LeftOut;
+use study::{Cell, Forecast, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -44,7 +45,7 @@ pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> Stri
         line("\nCommands that would be started, each for the whole run:".to_owned());
     }
     let folder = out.join(format!("TIME-{}", study.name));
-    for command in study::commands(study, "OBJECTS", &folder.display().to_string()) {
+    for command in experiment::commands(study, "OBJECTS", &folder.display().to_string()) {
         line(format!("  {command}"));
     }
     if !study.primitives.tables.is_empty() {

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
+use answer::analysis::Analysis;
 use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
 use study::Study;
-use study::analysis::Analysis;
 use trial::Line;
 
 use crate::{Failure, screen};

@@ -1,8 +1,9 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
+use answer::analysis::Analysis;
+use answer::gate::{Gate, GateError, GateOutcome};
 use serde::Serialize;
-use study::gate::{Gate, GateError, GateOutcome};
-use study::{Study, analysis::Analysis};
+use study::Study;
 
 use crate::Failure;
 

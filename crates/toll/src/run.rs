@@ -4,10 +4,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
+use experiment::{Ended, Event, RunError, ThisBench};
+use file::{LeftOut, StudyFile};
 use journal::Results;
 use observe::Machine;
 use peers::Peer;
-use study::{Ended, Event, LeftOut, RunError, Study, StudyFile, ThisBench};
+use study::Study;
 use trial::Line;
 
 use crate::findings::{self, Findings};
@@ -108,7 +110,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     };
     let (study, unchecked) = match arguments.cross_check {
-        Some(peer) => study.with_cross_check(peer).map_err(Failure::request)?,
+        Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
         None => (study, Vec::new()),
     };
     arguments.gates.check(&study)?;
@@ -145,7 +147,7 @@ impl Arguments {
     /// The study of this file, cut as the options say.
     fn study(&self, file: &StudyFile, allowed: &CpuList) -> Result<Study, Failure> {
         let mut study = file.read(allowed, self.scale.as_deref()).map_err(Failure::request)?;
-        study.only(&self.only).map_err(Failure::request)?;
+        file::only(&mut study, &self.only).map_err(Failure::request)?;
         if let Some(trials) = self.trials {
             study.measure_so_often(trials);
         }
@@ -232,7 +234,7 @@ impl Arguments {
                 }
             }
         };
-        study::run(study, results, &mut bench, interrupted, &mut tell)
+        experiment::run(study, results, &mut bench, interrupted, &mut tell)
     }
 
     fn say(&self, text: &str) {

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
+use experiment::primitive::{Child, Event, Meter, Reading, run};
+use experiment::{Ended, RunError};
 use journal::Results;
 use journal::primitive::Outcome;
 use serde::Serialize;
-use study::primitive::{Child, Event, Meter, Part, Primitives, Reading, run};
-use study::{Ended, RunError};
+use study::primitive::{Part, Primitives};
 use units::Nanos;
 
 use crate::progress::Progress;

@@ -65,12 +65,12 @@ fn what(cell: &Cell, role: Role) -> String {
         cell.params
             .iter()
             .filter(|(key, _)| *key != "target.server")
-            .map(|(key, value)| study::label(key, value)),
+            .map(|(key, value)| answer::label(key, value)),
     );
     if let Some(find) = &cell.find {
         let load = match find.over {
             Over::Connections => {
-                study::label("load.connections", &cell.load.connections.to_string())
+                answer::label("load.connections", &cell.load.connections.to_string())
             }
             Over::Arrival(_) => cell.load.arrival.to_string(),
         };

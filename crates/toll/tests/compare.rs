@@ -67,7 +67,7 @@ impl Desk {
 
 /// Both forms of a study: as it was written, and as it was read.
 fn write_study(folder: &Path, text: &str) {
-    let study = study::Study::parse("small", text, &"0-1023".parse().unwrap()).unwrap();
+    let study = file::parse("small", text, &"0-1023".parse().unwrap()).unwrap();
     std::fs::write(folder.join("study.toml"), text).unwrap();
     std::fs::write(folder.join("cells.json"), serde_json::to_string(&study).unwrap()).unwrap();
 }

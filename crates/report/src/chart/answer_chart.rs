@@ -1,7 +1,7 @@
 //! The chart of an answer: a bar for each value of the compared key.
 
+use answer::analysis::{Answer, Bar as Bar_, Figure};
 use study::Metric;
-use study::analysis::{Answer, Bar as Bar_, Figure};
 
 use super::published::Bands;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
@@ -119,9 +119,9 @@ pub(super) fn axis(metric: Metric, unit: &Unit) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use answer::analysis::Mark;
     use proptest::prelude::*;
     use stats::Estimate;
-    use study::analysis::Mark;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Costs by the size of messages, both by their logarithms: equal factors are equal distances.
 
+use answer::primitive::{Curve, Point, Series};
 use serde::Serialize;
-use study::primitive::{Curve, Point, Series};
 use units::Bytes;
 
 use super::rounded;

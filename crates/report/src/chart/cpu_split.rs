@@ -1,6 +1,6 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
-use study::analysis::{CellSummary, Figure};
+use answer::analysis::{CellSummary, Figure};
 
 use super::answer_chart::description;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};

@@ -1,8 +1,8 @@
 //! The charts of an answer along a swept key: the figure at each of its values, and the share of its CPUs
 //! that the server used meanwhile.
 
+use answer::analysis::{Answer, Curve, Figure, Point};
 use study::Metric;
-use study::analysis::{Answer, Curve, Figure, Point};
 
 use super::answer_chart::{axis, description, title};
 use super::published::Bands;
@@ -56,7 +56,7 @@ fn chart(answer: &Answer, curve: &Curve, of: Of, unit: &Unit, has_published: boo
         ..row(point, of, &scale, unit)
     });
     let (rows, height) = Chart::stack(rows.collect());
-    let common = answer.common.iter().map(|(key, value)| study::label(key, value));
+    let common = answer.common.iter().map(|(key, value)| answer::label(key, value));
     let subtitle: Vec<String> =
         std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
     Chart {
@@ -77,7 +77,7 @@ fn chart(answer: &Answer, curve: &Curve, of: Of, unit: &Unit, has_published: boo
 /// Which bar is of which value of the compared key: the same in every row.
 fn colours(curve: &Curve) -> Option<String> {
     let bars = &curve.points.first()?.bars;
-    let name = |bar: &study::analysis::Bar| match bar.is_baseline {
+    let name = |bar: &answer::analysis::Bar| match bar.is_baseline {
         true => format!("{} (grey)", bar.label),
         false => bar.label.clone(),
     };
@@ -114,9 +114,9 @@ fn row(point: &Point, of: Of, scale: &Scale, unit: &Unit) -> Row {
 mod tests {
     use std::collections::BTreeMap;
 
+    use answer::analysis::Bar as Bar_;
     use stats::Estimate;
     use study::Reference;
-    use study::analysis::Bar as Bar_;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Published figures beside ours: a range over the bar that it is about, drawn as an outline and named as
 //! published, so that it cannot be mistaken for a measurement.
 
+use answer::analysis::Bar;
 use serde::Serialize;
-use study::analysis::Bar;
 use study::{Published, PublishedUnit};
 
 use super::{LINE, OF_TWO, ONE, Scale, rounded};

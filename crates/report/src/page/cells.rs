@@ -1,7 +1,7 @@
 //! The table of cells, which can be sorted by each of its columns.
 
+use answer::analysis::CellSummary;
 use serde::Serialize;
-use study::analysis::CellSummary;
 
 use crate::figures::{
     FIGURES, GOODPUT, GOODPUT_OF_ONE_CORE, Named, RATE, RATE_OF_ONE_CORE, interval,

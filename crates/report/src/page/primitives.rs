@@ -1,7 +1,7 @@
 //! What algorithms cost: answers, drawings, and a table of each table of the study.
 
+use answer::primitive::{Answer, Findings, Row};
 use serde::Serialize;
-use study::primitive::{Answer, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
 use super::cells::Column;
@@ -83,7 +83,7 @@ fn drawn(answer: &Answer) -> Vec<CostCurve> {
     answer.curves.iter().map(cost_curve).collect()
 }
 
-fn bound(bound: &study::primitive::LowerBound) -> BoundView<'_> {
+fn bound(bound: &answer::primitive::LowerBound) -> BoundView<'_> {
     let estimate = &bound.cycles_per_byte.estimate;
     BoundView {
         of: &bound.of,
@@ -153,7 +153,7 @@ fn number((text, key): (String, f64)) -> Field {
     Field { text, more: String::new(), key: Some(Key::Number(key)), is_bad: false }
 }
 
-fn of_cost(row: &Row, of: fn(&study::primitive::Cost) -> (String, f64)) -> Field {
+fn of_cost(row: &Row, of: fn(&answer::primitive::Cost) -> (String, f64)) -> Field {
     row.cost.as_ref().map_or_else(|| words(""), |cost| number(of(cost)))
 }
 

@@ -1,7 +1,7 @@
 //! The path of each search: which loads were tried, and what they showed.
 
+use answer::analysis::{CellSummary, Search, SearchStep};
 use serde::Serialize;
-use study::analysis::{CellSummary, Search, SearchStep};
 
 use crate::quantity::{Quantity, Unit};
 use crate::search::found;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use study::analysis::{CellSummary, Figure};
+use answer::analysis::{CellSummary, Figure};
 use unicode_width::UnicodeWidthStr;
 
 use super::Column;

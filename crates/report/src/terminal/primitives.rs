@@ -1,6 +1,6 @@
 //! What algorithms cost, on a terminal: answers, and a table by size.
 
-use study::primitive::{Answer, Cost, Findings, Row};
+use answer::primitive::{Answer, Cost, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
 use super::{Column, Look, Page};

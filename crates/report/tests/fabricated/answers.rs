@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
 use study::Metric;
-use study::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
 
 use super::figure;
 

@@ -9,11 +9,11 @@ mod machine;
 
 use std::collections::BTreeMap;
 
+use answer::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
 use journal::TargetRecord;
 use observe::Machine;
 use report::Run;
 use stats::Estimate;
-use study::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
 use trial::{Limit, Line, Warning, WarningKind};
 
 use answers::answers;

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use load::Latencies;
 use units::Nanos;
 
-use crate::file::did_you_mean;
+use keys::did_you_mean;
 use trial::Measured;
 
 /// What must hold: `first-byte-max <= 2s`, `errors <= 0.1%`.
@@ -102,7 +102,7 @@ impl Ceiling {
 
 impl Ceiling {
     /// What the limit is on, in a trial; `None` where there was nothing to time.
-    pub(crate) fn seen(&self, measured: &Measured) -> Option<f64> {
+    pub fn seen(&self, measured: &Measured) -> Option<f64> {
         let Measured { line, latencies, under_way } = measured;
         let timed = |of: fn(&Latencies) -> &Histogram<u64>, quantile| {
             self.at_quantile(of(latencies), of(under_way), quantile)
@@ -124,7 +124,7 @@ impl Ceiling {
 
     /// Whether operations were timed of which none has ended and none was under way for longer than
     /// the limit.
-    pub(crate) fn is_none_late(&self, measured: &Measured) -> bool {
+    pub fn is_none_late(&self, measured: &Measured) -> bool {
         let Latencies { connect, first_byte, whole, .. } = &measured.under_way;
         let ages = match self.watched {
             Watched::ConnectP99 | Watched::ConnectMax => connect,

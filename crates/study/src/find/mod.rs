@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 pub use ceiling::{Ceiling, Watched};
-pub(crate) use search::{Bounds, Next, Seen};
+pub use search::{Bounds, Next, Seen};
 
-use crate::study::Cell;
+use crate::Cell;
 
 /// What is searched for in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Over {
     }
 
     /// A load as a number for people: connections, or operations per second.
-    pub(crate) fn number(self, load: u64) -> f64 {
+    pub fn number(self, load: u64) -> f64 {
         match self {
             Self::Connections => load as f64,
             Self::Arrival(_) => load as f64 / 1e3,
@@ -96,7 +96,7 @@ impl Over {
     }
 
     /// The load that a value of the key says.
-    pub(crate) fn load(self, value: &str) -> Option<u64> {
+    pub fn load(self, value: &str) -> Option<u64> {
         match (self, value.parse().ok()) {
             (Self::Connections, _) => value.parse().ok(),
             (Self::Arrival(_), Some(Arrival::Open { rate, .. })) => Some(rate.thousandths()),
@@ -111,7 +111,7 @@ impl Over {
     }
 
     /// Makes a plan one of this load.
-    pub(crate) fn set(self, plan: &mut Plan, load: u64) {
+    pub fn set(self, plan: &mut Plan, load: u64) {
         match self {
             Self::Connections => plan.connections = usize::try_from(load).unwrap_or(usize::MAX),
             Self::Arrival(_) => {
@@ -124,7 +124,7 @@ impl Over {
 }
 
 impl Find {
-    pub(crate) fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> Bounds {
         Bounds {
             from: self.from,
             to: self.to,
@@ -140,7 +140,7 @@ impl Find {
     }
 
     /// The cell at a load, with a window.
-    pub(crate) fn at(&self, cell: &Cell, load: u64, window: Nanos) -> Cell {
+    pub fn at(&self, cell: &Cell, load: u64, window: Nanos) -> Cell {
         let mut cell = cell.clone();
         self.over.set(&mut cell.load, load);
         cell.load.duration = window;
@@ -150,7 +150,7 @@ impl Find {
 
 impl Cell {
     /// The most connections that it may have open at once.
-    pub(crate) fn most_connections(&self) -> usize {
+    pub fn most_connections(&self) -> usize {
         match &self.find {
             Some(Find { over: Over::Connections, to, .. }) => {
                 usize::try_from(*to).unwrap_or(usize::MAX)

@@ -35,34 +35,34 @@ const STEPPING_BACK: u64 = 4;
 
 /// What a search knows besides what was seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// The smallest load.
-    pub(crate) from: u64,
+    pub from: u64,
     /// The largest, above it.
-    pub(crate) to: u64,
+    pub to: u64,
     /// The most that the watched figure may be.
-    pub(crate) most: f64,
+    pub most: f64,
     /// The share below the largest figure that is as good.
-    pub(crate) plateau: f64,
+    pub plateau: f64,
 }
 
 /// A trial that a search has seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) load: u64,
+pub struct Seen {
+    pub load: u64,
     /// What is maximized.
-    pub(crate) figure: f64,
+    pub figure: f64,
     /// What the limit is on; `None` where the trial did not show it.
-    pub(crate) watched: Option<f64>,
+    pub watched: Option<f64>,
     /// Whether the limit held.
-    pub(crate) holds: bool,
+    pub holds: bool,
     /// Whether it was held for long, to measure; otherwise it was a step.
-    pub(crate) is_held: bool,
+    pub is_held: bool,
 }
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// A step at this load.
     Try(u64),
     /// The search is over: this load is held.
@@ -82,7 +82,7 @@ enum Known {
 
 impl Bounds {
     /// What is to be done after `seen`, in the order of the trials.
-    pub(crate) fn next(&self, seen: &[Seen]) -> Next {
+    pub fn next(&self, seen: &[Seen]) -> Next {
         let known = self.known(seen);
         let is_spent = seen.iter().filter(|seen| !seen.is_held).count() as u64 >= self.budget(seen);
         if !is_spent {
@@ -125,7 +125,7 @@ impl Bounds {
     }
 
     /// At most this many steps are tried before the first load is held.
-    pub(crate) fn most_steps(&self) -> u64 {
+    pub fn most_steps(&self) -> u64 {
         let doublings = u64::from((self.to / self.from.max(1)).max(1).ilog2()) + 2;
         2 * doublings + BISECTING
     }
@@ -133,7 +133,7 @@ impl Bounds {
     /// What the smallest load above `load` that breaks the limit showed, over the limit. `None` where
     /// there is none, where it is not known, or where that load is far above and others between hold
     /// the limit: then `load` is the smallest of a plateau, and not the last before the limit.
-    pub(crate) fn beyond(&self, seen: &[Seen], load: u64) -> Option<f64> {
+    pub fn beyond(&self, seen: &[Seen], load: u64) -> Option<f64> {
         let mut above = self.known(seen).into_iter().filter(|(other, _)| *other > load).peekable();
         let is_next = above.peek().is_some_and(|(_, known)| *known == Known::Breaks);
         let (broken, _) = above.find(|(_, known)| *known == Known::Breaks)?;

@@ -6,7 +6,7 @@ use super::{Find, Maximize, Seen};
 
 impl Find {
     /// What a trial at this load says.
-    pub(crate) fn sought(&self, load: u64, measured: &Measured) -> Sought {
+    pub fn sought(&self, load: u64, measured: &Measured) -> Sought {
         let watched = self.ceiling.watched;
         let seen = self.ceiling.seen(measured);
         let (seen_ns, seen_share) = match watched.is_share() {
@@ -29,7 +29,7 @@ impl Find {
 
     /// What a line of the journal says to this search; `None` where it is not of it, or failed for a
     /// reason that has nothing to do with the load.
-    pub(crate) fn seen(&self, line: &Line) -> Option<Seen> {
+    pub fn seen(&self, line: &Line) -> Option<Seen> {
         let place = line.place.as_ref()?;
         let sought = place.find.as_ref()?;
         let is_held = place.role == Role::Measure;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::reference::Published;
+use journal::primitive::Place;
 
 /// How an answer is found: the costs of a table over the values of one of its lists. Where the table
 /// has several values of the others too, each combination of those is compared by itself.
@@ -57,6 +58,17 @@ impl Dimension {
         }
     }
 
+    /// The value that a row has of it.
+    #[must_use]
+    pub fn of(self, place: &Place) -> String {
+        match self {
+            Self::Algorithm => place.algorithm.clone(),
+            Self::Library => place.library.clone(),
+            Self::Hardware => place.hardware.to_string(),
+            Self::Cache => place.cache.to_string(),
+        }
+    }
+
     /// The values that a table has of it, as study files write them.
     #[must_use]
     pub fn values(self, table: &super::Table) -> Vec<String> {
@@ -66,6 +78,14 @@ impl Dimension {
             Self::Hardware => table.hardware.iter().map(ToString::to_string).collect(),
             Self::Cache => table.caches.iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+impl Rule {
+    /// Whether the others are compared with this row.
+    #[must_use]
+    pub fn is_baseline(&self, place: &Place) -> bool {
+        self.compare.of(place) == self.baseline
     }
 }
 

@@ -1,0 +1,325 @@
+//! What a run found, from its journal: a summary of each cell, the answers, and what to know before
+//! believing them. It is a function of the study and the journal, so that it can be had again.
+
+mod along;
+mod answer;
+mod caveats;
+mod compared;
+mod comparison;
+mod cross_check;
+mod figure;
+mod library;
+mod limits;
+mod projection;
+mod remedy;
+mod search;
+mod sentence;
+mod summary;
+mod trials;
+pub(crate) mod wording;
+
+#[cfg(test)]
+pub(crate) mod scene;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use cross_check::{Agreement, CrossCheck};
+use observe::Machine;
+use serde::Serialize;
+use stats::Estimate;
+
+use crate::primitive;
+use journal::Entries;
+use journal::TargetRecord;
+use study::Published;
+use study::{Metric, Study};
+use trial::Limit;
+use trial::Line;
+use trial::Warning;
+
+pub use projection::{AtCores, Projection};
+pub use search::{Search, SearchEnd, SearchStep};
+
+use compared::Compared;
+use trials::CellTrials;
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The study's name.
+    pub study: String,
+    /// What it asked.
+    pub question: String,
+    /// How many trials there are, by what became of them.
+    pub trials: TrialCounts,
+    /// In the order of the study's answers, and of its cells within each.
+    pub answers: Vec<Answer>,
+    /// What more cores would do, where the study asks.
+    pub projections: Vec<Projection>,
+    /// Each pair of cells that differ in the program that makes the load.
+    pub cross_checks: Vec<CrossCheck>,
+    /// All cells of the study, also those that were not measured, in the study's order.
+    pub cells: Vec<CellSummary>,
+    /// Each kind of warning once, most frequent first.
+    pub warnings: Vec<Repeated>,
+    /// Each trial that is not valid, in the order in which they ran.
+    pub invalid: Vec<Invalid>,
+    /// What was cut from the study as it was written, a clause each.
+    pub cut: Vec<String>,
+    /// What algorithms cost, where the study asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub primitives: Option<primitive::Findings>,
+}
+
+/// How many trials there are, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// How many a whole run has, without those of skipped targets.
+    pub planned: usize,
+    /// In the journal.
+    pub done: usize,
+    /// Of those, valid ones.
+    pub valid: usize,
+}
+
+/// One answer: a sentence, and the figures that it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The answer in one or two sentences, with intervals and units.
+    pub sentence: String,
+    /// What to change, where the figures say so.
+    pub remedy: Option<String>,
+    /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
+    pub caveats: Vec<String>,
+    pub case: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// The swept key whose values are compared.
+    pub compare: String,
+    /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
+    pub common: BTreeMap<String, String>,
+    /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
+    /// has none for its baseline, which is not taxed.
+    pub bars: Vec<Bar>,
+    pub published: Option<Published>,
+    /// The bars along another swept key, where the study asks for that.
+    pub curve: Option<Curve>,
+}
+
+/// The bars of an answer along a swept key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// The key: `target.object`.
+    pub along: String,
+    /// In the study's order.
+    pub points: Vec<Point>,
+}
+
+/// The bars at one value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// The value in words: `1 MiB objects`.
+    pub label: String,
+    /// A bar for each value of the compared key.
+    pub bars: Vec<Bar>,
+    /// For each bar, the share of its CPUs that the server used meanwhile.
+    pub busy: Vec<Option<Figure>>,
+}
+
+/// One figure of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// The value of the compared key in words: `AES-128-GCM`.
+    pub label: String,
+    pub cell: String,
+    /// Whether the others are compared with this one.
+    pub is_baseline: bool,
+    /// The figure in the metric's unit (operations or bits per second; a share for the tax); `None`
+    /// where no trial is valid.
+    pub figure: Option<Figure>,
+    /// This cell's figure over the baseline's, from pairs of trials of one round (for a tax, of the
+    /// goodput per server CPU-second that it is taken from); the baseline has none.
+    pub ratio: Option<Figure>,
+    /// What is to be marked: the cell's mark, or that there is no figure.
+    pub mark: Option<Mark>,
+    /// `infeasible (best 3.2s)`, where no load of the cell keeps within the study's limit.
+    pub infeasible: Option<String>,
+}
+
+/// A median with its interval and what it was taken from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Median and interval.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// The samples in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+/// What the trials of one cell say together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The cell's name.
+    pub cell: String,
+    /// The case's name.
+    pub case: String,
+    /// What distinguishes it from the other cells of its case, in words: `nginx, AES-128-GCM`.
+    pub label: String,
+    /// The swept keys with their values.
+    pub params: BTreeMap<String, String>,
+    /// How many trials it should have, has, and has that are valid.
+    pub trials: TrialCounts,
+    /// Operations per second.
+    pub rate_per_s: Option<Figure>,
+    /// Proven body bits per second; `None` where there are no bodies.
+    pub goodput_bps: Option<Figure>,
+    /// Operations per CPU-second of the server.
+    pub rate_per_server_cpu: Option<Figure>,
+    /// Proven body bits per CPU-second of the server.
+    pub goodput_per_server_cpu: Option<Figure>,
+    /// The server's CPU time per operation in nanoseconds.
+    pub server_ns_per_operation: Option<Figure>,
+    /// The client's CPU time per operation in nanoseconds.
+    pub client_ns_per_operation: Option<Figure>,
+    /// The server's CPU-seconds per GB (10^9 bytes) of bodies.
+    pub server_s_per_gb: Option<Figure>,
+    /// The client's CPU-seconds per GB of bodies.
+    pub client_s_per_gb: Option<Figure>,
+    /// The share of its CPUs that the server used.
+    pub server_busy: Option<Figure>,
+    /// How busy the busiest load thread was, as a share.
+    pub client_busy: Option<Figure>,
+    /// Median over trials of the whole operation's latency at the median, in nanoseconds.
+    pub p50_ns: Option<Figure>,
+    /// The same at the 99th percentile.
+    pub p99_ns: Option<Figure>,
+    /// What limited the valid trials, and how many of them.
+    pub limits: BTreeMap<Limit, usize>,
+    /// What is to be marked.
+    pub mark: Option<Mark>,
+    /// How its load was found, where the study searches for it.
+    pub search: Option<Search>,
+}
+
+/// Why a figure is not to be read as the server's maximum. The order is that of weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// No load keeps within the limit that the study sets.
+    Infeasible,
+    /// No trial is valid, or none was done. Of a bar also: valid trials lack what the figure takes.
+    NotMeasured,
+    /// In some trials the client was the limit.
+    ClientBound,
+    /// In some trials something else than the server's CPU was the limit.
+    NotServerBound,
+    /// The trials' rates differ widely: something else than the cell decided them.
+    Spread,
+    /// Some trials are not valid; the figure is of the others.
+    SomeInvalid,
+    /// There are fewer trials than the study asks for.
+    Incomplete,
+}
+
+/// A kind of warning with the number of trials that gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repeated {
+    /// The first of its kind.
+    #[serde(flatten)]
+    pub warning: Warning,
+    /// How many trials gave one of this kind.
+    pub trials: usize,
+}
+
+/// A trial that is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Invalid {
+    pub cell: String,
+    /// Its place in the order of trials.
+    pub order: u32,
+    /// Why, in words.
+    pub why: String,
+}
+
+impl Analysis {
+    /// What a run found, from its study, its journal, what became of its targets, and the machine
+    /// where that is known. Trials that were interrupted, or made for a search or at a load that did
+    /// not hold, and those of cells that the study does not have, are left out.
+    #[must_use]
+    pub fn of(
+        study: &Study,
+        lines: &[Line],
+        targets: &[TargetRecord],
+        machine: Option<&Machine>,
+    ) -> Self {
+        let trials = trials::by_cell(study, lines, targets);
+        let mut in_order: Vec<&Line> = trials.iter().flat_map(|of| of.lines.clone()).collect();
+        in_order.sort_by_key(|line| trials::order(line));
+        let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
+        Self {
+            projections: projected
+                .flat_map(|rule| projection::projections(&Compared::all(rule, &trials)))
+                .collect(),
+            study: study.name.clone(),
+            question: study.question.clone(),
+            trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
+            answers: answer::answers(&study.answers, &trials, targets, machine),
+            cross_checks: cross_check::all(&trials),
+            cells: trials.iter().map(CellSummary::of).collect(),
+            warnings: warnings(&in_order),
+            invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
+            cut: study.cut.clone(),
+            primitives: None,
+        }
+    }
+
+    /// All that a run found, the tables of primitives too.
+    #[must_use]
+    pub fn of_all(
+        study: &Study,
+        entries: &Entries,
+        targets: &[TargetRecord],
+        machine: Option<&Machine>,
+    ) -> Self {
+        let primitives = primitive::Findings::of(study, entries);
+        Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
+    }
+
+    /// Whether nothing was measured: no trial, not even one that searches, and no primitive.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let searched =
+            |cell: &CellSummary| cell.search.as_ref().is_some_and(|search| !search.path.is_empty());
+        let has_primitives = self.primitives.as_ref().is_some_and(|found| found.done > 0);
+        self.trials.done == 0 && !self.cells.iter().any(searched) && !has_primitives
+    }
+}
+
+fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
+    TrialCounts { planned: a.planned + b.planned, done: a.done + b.done, valid: a.valid + b.valid }
+}
+
+/// Each kind of warning once, most frequent first; of equally frequent ones the first seen.
+fn warnings(lines: &[&Line]) -> Vec<Repeated> {
+    let mut repeated: Vec<Repeated> = Vec::new();
+    for line in lines {
+        for (place, warning) in line.warnings.iter().enumerate() {
+            if line.warnings[..place].iter().any(|before| before.kind == warning.kind) {
+                continue;
+            }
+            match repeated.iter_mut().find(|other| other.warning.kind == warning.kind) {
+                Some(other) => other.trials += 1,
+                None => repeated.push(Repeated { warning: warning.clone(), trials: 1 }),
+            }
+        }
+    }
+    repeated.sort_by_key(|repeated| std::cmp::Reverse(repeated.trials));
+    repeated
+}
+
+fn invalid(line: &Line) -> Option<Invalid> {
+    let place = line.place.as_ref()?;
+    Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
+}

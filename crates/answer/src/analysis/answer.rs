@@ -1,0 +1,108 @@
+//! The answers of a run.
+
+use observe::Machine;
+
+use crate::label::label;
+use journal::TargetRecord;
+use study::{AnswerRule, Metric};
+
+use super::along::Along;
+use super::caveats::caveats;
+use super::compared::{Compared, Entry};
+use super::library::advice;
+use super::remedy::{remedies, remedy};
+use super::sentence::sentence;
+use super::trials::CellTrials;
+use super::{Answer, Bar, Mark};
+
+/// The answers of all rules. What to change is said once: where one answer has said it, the next
+/// does not.
+pub(super) fn answers(
+    rules: &[AnswerRule],
+    trials: &[CellTrials<'_>],
+    targets: &[TargetRecord],
+    machine: Option<&Machine>,
+) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    let mut told = Vec::new();
+    for rule in rules {
+        let compared = Compared::all(rule, trials);
+        match &rule.along {
+            Some(along) => {
+                for along in Along::all(along, compared) {
+                    let points = along.points();
+                    let libraries = points
+                        .iter()
+                        .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
+                    let places = points.iter().map(|point| (along.label(point), point));
+                    let remedies =
+                        not_yet_given(remedies(places).into_iter().chain(libraries), &mut told);
+                    answers
+                        .extend(along.answer().map(|answer| Answer { remedy: remedies, ..answer }));
+                }
+            }
+            None => {
+                for compared in compared {
+                    let library = machine.and_then(|machine| advice(&compared, targets, machine));
+                    let remedy =
+                        not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
+                    answers.push(Answer { remedy, ..Answer::of(&compared) });
+                }
+            }
+        }
+    }
+    answers
+}
+
+/// What has not been said yet.
+fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>) -> Option<String> {
+    let mut new: Vec<String> = Vec::new();
+    for remedy in remedies {
+        if !told.contains(&remedy) {
+            told.push(remedy.clone());
+            new.push(remedy);
+        }
+    }
+    (!new.is_empty()).then(|| new.join(" "))
+}
+impl Answer {
+    fn of(compared: &Compared<'_>) -> Self {
+        let rule = compared.rule;
+        Self {
+            sentence: sentence(compared),
+            remedy: None,
+            caveats: caveats(compared),
+            case: rule.case.clone(),
+            metric: rule.metric,
+            compare: rule.compare.clone(),
+            common: compared.common.clone(),
+            bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
+            published: rule.published.clone(),
+            curve: None,
+        }
+    }
+}
+
+impl Bar {
+    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
+        // A tax is as weak as the weaker of the two that it is taken from.
+        let baseline = compared
+            .baseline()
+            .filter(|_| compared.rule.metric == Metric::TlsTax)
+            .and_then(|baseline| baseline.trials.mark());
+        Self {
+            label: label(&compared.rule.compare, entry.value),
+            cell: entry.trials.cell.name.clone(),
+            is_baseline: entry.is_baseline,
+            figure: entry.figure.clone(),
+            ratio: entry.ratio.clone(),
+            mark: match entry.figure {
+                Some(_) => entry.trials.mark().into_iter().chain(baseline).min(),
+                None => {
+                    entry.trials.mark().or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured))
+                }
+            },
+            infeasible: entry.trials.infeasible(),
+        }
+    }
+}

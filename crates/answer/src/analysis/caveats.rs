@@ -1,0 +1,203 @@
+//! Why an answer is weaker than it looks: what limited its trials, and which are lacking.
+
+use load::Client;
+use std::collections::BTreeMap;
+
+use study::Metric;
+use trial::Limit;
+
+use super::compared::{Compared, Entry};
+use super::limits::{in_words, of_trials};
+use super::trials::IS_A_MAXIMUM;
+use super::wording::{capitalized, list, plain_percent};
+use super::{Figure, TrialCounts};
+
+/// The fewest trials whose interval covers the median as often as intervals are asked to.
+pub(super) const ENOUGH: usize = 6;
+
+/// All that there is to say, the client's limits first.
+pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
+    let mut caveats = other_limits(compared);
+    caveats.extend(other_clients(compared));
+    caveats.extend(cells_lacking(compared));
+    caveats.extend(unpaired(compared));
+    caveats.extend(invalid(compared));
+    caveats.extend(incomplete(compared));
+    caveats.extend(cpu_time_lacking(compared));
+    caveats.extend(few_trials(compared));
+    caveats
+}
+
+/// Up to this many cells are listed one by one; more are in the table.
+const FEW: usize = 2;
+
+/// Which other limit than the server's CPU was found, in how many trials, and what to do.
+fn other_limits(compared: &Compared<'_>) -> Vec<String> {
+    type Found = (usize, Vec<String>, &'static str);
+    let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
+    let all = compared.entries.iter().map(|entry| entry.trials.counts().valid).sum();
+    for entry in &compared.entries {
+        let valid = entry.trials.counts().valid;
+        for (limit, count) in entry.trials.limits() {
+            let first = entry.trials.valid().find(|line| line.verdict.limit == limit);
+            let Some(remedy) = first.map(|line| line.verdict.remedy()) else { continue };
+            if !IS_A_MAXIMUM.contains(&limit) {
+                let key = (limit != Limit::ClientCpu, limit);
+                let (trials, cells, _) =
+                    by_limit.entry(key).or_insert_with(|| (0, Vec::new(), remedy));
+                *trials += count;
+                cells.push(format!("{} {}", of_trials(count, valid), compared.with(entry)));
+            }
+        }
+    }
+    let told = by_limit.into_iter().map(|((_, limit), (trials, cells, remedy))| {
+        let trials = if cells.len() > FEW { of_trials(trials, all) } else { list(&cells) };
+        format!("{} {}: {remedy}.", capitalized(&trials), in_words(limit))
+    });
+    told.collect()
+}
+
+/// Which cells another program than toll's client made the load of.
+fn other_clients(compared: &Compared<'_>) -> Option<String> {
+    let client = |entry: &Entry<'_>| entry.trials.cell.load.client;
+    let others: Vec<_> =
+        compared.entries.iter().filter(|entry| client(entry) != Client::Toll).collect();
+    let mut programs: Vec<String> = Vec::new();
+    for entry in &others {
+        let name = client(entry).to_string();
+        if !programs.contains(&name) {
+            programs.push(name);
+        }
+    }
+    if programs.is_empty() {
+        return None;
+    }
+    let programs = list(&programs);
+    Some(match compared.shared(|cell| cell.load.client) {
+        Some(_) => format!("{programs} made the load; toll did not verify its counts."),
+        None => format!(
+            "Different programs made the load: {programs} made some of it. toll did not verify its \
+             counts, and differences may come from the clients."
+        ),
+    })
+}
+
+/// Which cells have no figure and why; where none has one, the sentence says so.
+fn cells_lacking(compared: &Compared<'_>) -> Vec<String> {
+    if compared.measured().is_empty() {
+        return Vec::new();
+    }
+    let told = |entry: &Entry<'_>| {
+        let rest = if entry.is_baseline { "; nothing is compared with it" } else { "" };
+        let (with, lacking) = (compared.with(entry), compared.lacking(entry));
+        format!("Not measured {with}: {lacking}{rest}.")
+    };
+    compared.shown().filter(|entry| entry.figure.is_none()).map(told).collect()
+}
+
+/// Which cells have a figure that cannot be compared with the baseline's, and why.
+fn unpaired(compared: &Compared<'_>) -> Vec<String> {
+    let Some(baseline) = compared.baseline().filter(|entry| entry.figure.is_some()) else {
+        return Vec::new();
+    };
+    let is_unpaired =
+        |entry: &&Entry<'_>| !entry.is_baseline && entry.figure.is_some() && entry.ratio.is_none();
+    let told = |entry: &Entry<'_>| {
+        let (name, other) = (compared.name(entry), compared.name(baseline));
+        let why = compared.why_unpaired(entry, baseline);
+        format!("No comparison of {name} with {other}: {why}.")
+    };
+    compared.shown().filter(is_unpaired).map(told).collect()
+}
+
+fn invalid(compared: &Compared<'_>) -> Option<String> {
+    let mut first = None;
+    let mut cells = Vec::new();
+    for entry in &compared.entries {
+        let TrialCounts { done, valid, .. } = entry.trials.counts();
+        // Where none is valid, the cell is said to be lacking.
+        if 0 < valid && valid < done {
+            cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
+            first = first.or_else(|| entry.trials.lines.iter().find_map(|line| line.why_invalid()));
+        }
+    }
+    let first = first?;
+    Some(format!("Not valid and not in the figures: {}; the first: {first}.", list(&cells)))
+}
+
+fn incomplete(compared: &Compared<'_>) -> Option<String> {
+    let lacking = |entry: &&Entry<'_>| {
+        let TrialCounts { planned, done, .. } = entry.trials.counts();
+        0 < done && done < planned
+    };
+    let told = |entry: &Entry<'_>| {
+        let TrialCounts { planned, done, .. } = entry.trials.counts();
+        format!("{done} of {planned} trials {}", compared.with(entry))
+    };
+    let cells: Vec<String> = compared.entries.iter().filter(lacking).map(told).collect();
+    (!cells.is_empty()).then(|| format!("The run is not complete: it has {}.", list(&cells)))
+}
+
+/// In which valid trials the server's CPU time is not known, where others have it.
+fn cpu_time_lacking(compared: &Compared<'_>) -> Option<String> {
+    if !compared.is_per_cpu() {
+        return None;
+    }
+    let mut cells = Vec::new();
+    for entry in &compared.entries {
+        let valid = entry.trials.counts().valid;
+        let known = entry.trials.samples(compared.rule.metric).len();
+        if 0 < known && known < valid {
+            cells.push(format!("{} {}", of_trials(valid - known, valid), compared.with(entry)));
+        }
+    }
+    (!cells.is_empty()).then(|| {
+        format!(
+            "{} the server's CPU time is not known; the figures use the others.",
+            capitalized(&list(&cells))
+        )
+    })
+}
+
+/// How sure the intervals are where trials are too few.
+fn few_trials(compared: &Compared<'_>) -> Option<String> {
+    let ratios = compared.entries.iter().filter_map(|entry| entry.ratio.as_ref());
+    let figures: Vec<&Figure> =
+        compared.measured().into_iter().map(|(_, figure)| figure).chain(ratios).collect();
+    let fewest = figures.iter().min_by_key(|figure| figure.estimate.n)?;
+    if fewest.is_sure() {
+        return None;
+    }
+    let n = fewest.estimate.n;
+    let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);
+    let (one, many) = match compared.rule.metric {
+        Metric::TlsTax => ("pair of trials", "pairs of trials"),
+        _ => ("valid trial", "valid trials"),
+    };
+    let coverage = plain_percent(fewest.estimate.interval.coverage);
+    Some(match (n, is_of_all) {
+        (1, true) => format!(
+            "One {one} gives no interval and proves no difference: measure at least {ENOUGH}."
+        ),
+        (1, false) => format!(
+            "Some figures are from one {one}, which gives no interval and proves no difference: \
+             measure at least {ENOUGH}."
+        ),
+        _ => format!(
+            "With {}{n} {many} an interval covers the true median with a probability of \
+             {coverage}, not 95%: measure at least {ENOUGH}.",
+            if is_of_all { "" } else { "as few as " },
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_trials_are_enough_and_one_less_is_not() {
+        let coverage = |n| Figure::of(vec![1.0; n]).unwrap().estimate.interval.coverage;
+        assert!(coverage(ENOUGH) >= stats::LEVEL && coverage(ENOUGH - 1) < stats::LEVEL);
+    }
+}

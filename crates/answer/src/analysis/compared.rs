@@ -1,0 +1,207 @@
+//! The cells that one answer compares, with their figures.
+
+use std::collections::BTreeMap;
+
+use load::Operation;
+
+use crate::label::{label, label_in_sentence, with};
+use study::{AnswerRule, Cell, Metric};
+
+use super::Figure;
+use super::trials::CellTrials;
+use super::wording::list;
+
+/// Cells of one case that differ in the compared key alone.
+#[derive(Debug)]
+pub(super) struct Compared<'a> {
+    pub(super) rule: &'a AnswerRule,
+    /// The other swept keys, with the values that all cells have.
+    pub(super) common: BTreeMap<String, String>,
+    /// In the study's order, that of the baseline too.
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+/// One of the cells.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) trials: &'a CellTrials<'a>,
+    /// Of the compared key.
+    pub(super) value: &'a str,
+    pub(super) is_baseline: bool,
+    /// In the metric's unit; the baseline has no tax.
+    pub(super) figure: Option<Figure>,
+    /// Over the baseline.
+    pub(super) ratio: Option<Figure>,
+}
+
+impl<'a> Compared<'a> {
+    /// One for each combination of the keys that are swept beside the compared one, without those
+    /// whose targets were all left out.
+    pub(super) fn all(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
+        type Group<'a> = (BTreeMap<String, String>, Vec<(&'a CellTrials<'a>, &'a str)>);
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for of_cell in trials.iter().filter(|trials| trials.cell.case == rule.case) {
+            let Some(value) = of_cell.cell.params.get(&rule.compare) else { continue };
+            let mut common = of_cell.cell.params.clone();
+            common.remove(&rule.compare);
+            match groups.iter_mut().find(|(other, _)| *other == common) {
+                Some((_, cells)) => cells.push((of_cell, value)),
+                None => groups.push((common, vec![(of_cell, value)])),
+            }
+        }
+        groups.retain(|(_, cells)| cells.iter().any(|(trials, _)| trials.skipped.is_none()));
+        groups.into_iter().map(|(common, cells)| Self::of(rule, common, &cells)).collect()
+    }
+
+    fn of(
+        rule: &'a AnswerRule,
+        common: BTreeMap<String, String>,
+        cells: &[(&'a CellTrials<'a>, &'a str)],
+    ) -> Self {
+        // By their words, so that `AES128-SHA` and its IANA name are the same.
+        let words = |value: &str| label(&rule.compare, value);
+        let is_baseline = |value: &str| words(value) == words(&rule.baseline);
+        let baseline =
+            cells.iter().find(|(_, value)| is_baseline(value)).map(|(trials, _)| *trials);
+        let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
+            let is_baseline = is_baseline(value);
+            let baseline = baseline.filter(|_| !is_baseline);
+            let ratio = baseline.and_then(|other| Figure::ratio(trials, other, rule.metric));
+            let figure = match rule.metric {
+                Metric::TlsTax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
+                metric => Figure::of_cell(trials, metric),
+            };
+            Entry { trials, value, is_baseline, figure, ratio }
+        };
+        Self { rule, common, entries: cells.iter().map(entry).collect() }
+    }
+
+    pub(super) fn baseline(&self) -> Option<&Entry<'a>> {
+        self.entries.iter().find(|entry| entry.is_baseline)
+    }
+
+    /// The cells that have a bar: all, but a tax has none for what it is taken against.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
+        let is_tax = self.rule.metric == Metric::TlsTax;
+        self.entries.iter().filter(move |entry| !(is_tax && entry.is_baseline))
+    }
+
+    /// Those that have a figure too.
+    pub(super) fn measured(&self) -> Vec<(&Entry<'a>, &Figure)> {
+        self.shown().filter_map(|entry| Some((entry, entry.figure.as_ref()?))).collect()
+    }
+
+    /// What all cells have alike, if they do.
+    pub(super) fn shared<T: PartialEq>(&self, of: impl Fn(&Cell) -> T) -> Option<T> {
+        let mut values = self.entries.iter().map(|entry| of(entry.trials.cell));
+        let first = values.next()?;
+        values.all(|value| value == first).then_some(first)
+    }
+
+    /// What one operation is; requests where the cells differ.
+    pub(super) fn operation(&self) -> Operation {
+        self.shared(|cell| cell.load.operation).unwrap_or(Operation::Requests)
+    }
+
+    /// Whether the metric is what one CPU-second of the server gives.
+    pub(super) fn is_per_cpu(&self) -> bool {
+        !matches!(self.rule.metric, Metric::Rate | Metric::Goodput)
+    }
+
+    /// Whether the metric counts bits of bodies.
+    pub(super) fn is_of_bodies(&self) -> bool {
+        !matches!(self.rule.metric, Metric::Rate | Metric::RatePerServerCpu)
+    }
+
+    /// A cell after its figure: `with AES-128-GCM`.
+    pub(super) fn with(&self, entry: &Entry<'_>) -> String {
+        with(&self.rule.compare, entry.value)
+    }
+
+    /// A cell that others are held against: `AES-128-GCM`.
+    pub(super) fn name(&self, entry: &Entry<'_>) -> String {
+        label_in_sentence(&self.rule.compare, entry.value)
+    }
+
+    /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
+    /// server and what a request is are named also where the case does not sweep them.
+    pub(super) fn context(&self) -> String {
+        self.context_of(&self.common, "")
+    }
+
+    /// The same of other cells than these: `common` is what they have in common, and they differ in
+    /// the key `along`.
+    pub(super) fn context_of(&self, common: &BTreeMap<String, String>, along: &str) -> String {
+        const SERVER: &str = "target.server";
+        let is_swept = |name: &str| {
+            let keys = common.keys().chain([&self.rule.compare]).map(String::as_str);
+            keys.chain([along]).any(|key| key.rsplit('.').next() == Some(name))
+        };
+        let mut parts = Vec::new();
+        if self.rule.compare != SERVER {
+            let server = self.shared(|cell| cell.target.server.to_string());
+            parts.extend(server.map(|server| label(SERVER, &server)));
+        }
+        if self.operation() != Operation::Handshakes && !is_swept("object") {
+            let asked = self.shared(|cell| match &cell.target.url {
+                Some(url) => url.to_string(),
+                None => label("target.object", &cell.target.object.to_string()),
+            });
+            parts.extend(asked);
+        }
+        if self.operation() == Operation::OneRequestPerConnection && !is_swept("operation") {
+            parts.push(label("load.operation", &self.operation().to_string()));
+        }
+        let others = common.iter().filter(|(key, _)| *key != SERVER);
+        parts.extend(others.map(|(key, value)| label(key, value)));
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    }
+
+    /// Why a cell has no figure.
+    pub(super) fn lacking(&self, entry: &Entry<'_>) -> String {
+        let trials = entry.trials;
+        let counts = trials.counts();
+        if let Some(why) = trials.skipped {
+            return format!("it was left out: {why}");
+        }
+        if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
+            return format!("no load meets {}: {infeasible}", search.limit);
+        }
+        if counts.valid > 0 {
+            return if self.is_of_bodies() && !trials.has_bodies() {
+                "its operations have no bodies".to_owned()
+            } else if trials.samples(self.rule.metric).is_empty() {
+                "the server's CPU time is not known".to_owned()
+            } else {
+                self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
+            };
+        }
+        let first = trials.lines.iter().find_map(|line| line.why_invalid());
+        let first = first.unwrap_or_else(|| "no reason is recorded".to_owned());
+        match counts.done {
+            0 => "no trial was run".to_owned(),
+            1 => format!("its only trial is not valid: {first}"),
+            done => format!("none of its {done} trials is valid; the first: {first}"),
+        }
+    }
+
+    /// Why a cell that has a figure has no ratio to the baseline, which has one too.
+    pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
+        let samples = baseline.trials.samples(self.rule.metric);
+        let (with, other) = (self.with(entry), self.with(baseline));
+        if !entry.trials.is_received_as(baseline.trials) {
+            let received =
+                |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
+            return format!(
+                "they were not received in the same way ({} {with}, {} {other}), so the client's \
+                 work differs too",
+                received(entry),
+                received(baseline)
+            );
+        }
+        match samples.iter().any(|(_, sample)| *sample == 0.0) {
+            true => format!("a trial {other} gave 0"),
+            false => format!("no round has a valid trial {with} and one {other}"),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! How the cells of an answer compare with its baseline, in words.
+//!
+//! A difference is stated only where the interval of the paired ratio does not contain 1. A single
+//! pair has no interval, so nothing is stated.
+
+use load::Operation;
+
+use study::Metric;
+
+use super::Figure;
+use super::compared::{Compared, Entry};
+use super::wording::{list, percent, times};
+
+/// From here on a factor is easier to grasp than percents.
+const FACTOR: f64 = 2.0;
+
+/// The differences from the baseline, in a clause without its full stop; `None` where nothing can
+/// be compared.
+pub(super) fn comparison(compared: &Compared<'_>) -> Option<String> {
+    let baseline = compared.baseline()?;
+    let ratios: Vec<(&Entry<'_>, &Figure)> = compared
+        .entries
+        .iter()
+        .filter_map(|entry| Some((entry, entry.ratio.as_ref()?)))
+        .filter(|(_, ratio)| ratio.has_interval())
+        // Beside suites, plain HTTP is no alternative; what it saves is the tax, another answer.
+        .filter(|(entry, _)| entry.value != "none" || compared.entries.len() == 2)
+        .collect();
+    let changes: Vec<(&Entry<'_>, Change)> = ratios
+        .iter()
+        .filter_map(|(entry, ratio)| Some((*entry, Change::of(compared, ratio)?)))
+        .collect();
+    let same: Vec<String> = ratios
+        .iter()
+        .filter(|(_, ratio)| !ratio.is_above(1.0) && !ratio.is_below(1.0))
+        .map(|(entry, ratio)| {
+            // Beside costs, a ratio is one of costs.
+            let (ratio, of_what) = match compared.is_per_cpu() {
+                true => (ratio.map(|ratio| 1.0 / ratio), " the CPU"),
+                false => (Some((*ratio).clone()), ""),
+            };
+            let factor = ratio.map(|ratio| format!(" ({}{of_what})", times(&ratio)));
+            let factor = factor.unwrap_or_default();
+            compared.with(entry) + &factor
+        })
+        .collect();
+    let name = compared.name(baseline);
+    let mut clauses = Vec::new();
+    if is_best_suite(compared, baseline) {
+        clauses.push(format!("{name} sends the most of the suites measured"));
+    }
+    if !changes.is_empty() {
+        let against = match (clauses.is_empty(), compared.entries.len() > 2) {
+            (false, _) => "against it, ".to_owned(),
+            (true, true) => format!("against {name}, "),
+            (true, false) => String::new(),
+        };
+        clauses.push(against + &in_words(compared, &changes));
+    }
+    if !same.is_empty() {
+        clauses.push(format!("no significant difference from {name} {}", list(&same)));
+    }
+    (!clauses.is_empty()).then(|| clauses.join("; "))
+}
+
+/// A difference that is shown: `saves` `61% [60, 62]` `of the handshake's CPU`.
+struct Change {
+    verb: &'static str,
+    amount: String,
+    of_what: &'static str,
+}
+
+impl Change {
+    fn of(compared: &Compared<'_>, ratio: &Figure) -> Option<Self> {
+        let is_more = match (ratio.is_above(1.0), ratio.is_below(1.0)) {
+            (false, false) => return None,
+            (is_more, _) => is_more,
+        };
+        if compared.is_per_cpu() {
+            Self::of_cost(compared, is_more, ratio)
+        } else {
+            Self::of_rate(compared, is_more, ratio)
+        }
+    }
+
+    /// What an operation or a byte costs is the inverse of what a CPU-second gives.
+    fn of_cost(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
+        let cost = ratio.map(|ratio| 1.0 / ratio)?;
+        Some(if is_more {
+            let (verb, of_what) = match subject(compared) {
+                Subject::It => ("saves", saved(compared)),
+                Subject::With => ("costs", "less CPU"),
+            };
+            Self { verb, amount: percent(&cost.map(|cost| 1.0 - cost)?), of_what }
+        } else if cost.estimate.median >= FACTOR {
+            Self { verb: "costs", amount: times(&cost), of_what: "the CPU" }
+        } else {
+            let more = cost.map(|cost| cost - 1.0)?;
+            Self { verb: "costs", amount: percent(&more), of_what: "more CPU" }
+        })
+    }
+
+    fn of_rate(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
+        let verb = "gives";
+        Some(if !is_more {
+            Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: "less" }
+        } else if ratio.estimate.median >= FACTOR {
+            let of_what = if compared.is_of_bodies() { "the goodput" } else { "the rate" };
+            Self { verb, amount: times(ratio), of_what }
+        } else {
+            Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: "more" }
+        })
+    }
+}
+
+/// All changes, with verb and object only where they are not those of the change before.
+fn in_words(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String {
+    let mut before = None;
+    let mut items = Vec::new();
+    for (entry, Change { verb, amount, of_what }) in changes {
+        let who = match subject(compared) {
+            Subject::It => with_article(compared, entry),
+            Subject::With => compared.with(entry),
+        };
+        items.push(match before.replace((*verb, *of_what)) {
+            Some(same) if same == (*verb, *of_what) => format!("{who} {amount}"),
+            _ => {
+                let noun = match subject(compared) {
+                    Subject::It => "",
+                    Subject::With => noun(compared),
+                };
+                format!("{who}{noun} {verb} {amount} {of_what}")
+            }
+        });
+    }
+    list(&items)
+}
+
+/// Who is said to cost or to give.
+#[derive(PartialEq, Eq)]
+enum Subject {
+    /// The compared thing itself: a certificate, a suite, a server.
+    It,
+    /// An operation with it: with 16 connections, a request.
+    With,
+}
+
+fn subject(compared: &Compared<'_>) -> Subject {
+    match compared.rule.compare.as_str() {
+        "target.certificate-key" | "load.suite" | "target.server" => Subject::It,
+        _ => Subject::With,
+    }
+}
+
+fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
+    let name = compared.name(entry);
+    match compared.rule.compare.as_str() {
+        // RSA, ECDSA and Ed25519 are all spoken with a vowel first.
+        "target.certificate-key" => format!("an {name} certificate"),
+        _ => name,
+    }
+}
+
+fn noun(compared: &Compared<'_>) -> &'static str {
+    match (compared.is_per_cpu(), compared.is_of_bodies(), compared.operation()) {
+        (false, ..) => " the server",
+        (true, true, _) => " a byte",
+        (true, false, Operation::Handshakes) => " a handshake",
+        (true, false, _) => " a request",
+    }
+}
+
+fn saved(compared: &Compared<'_>) -> &'static str {
+    match (compared.is_of_bodies(), compared.operation()) {
+        (true, _) => "of the CPU",
+        (false, Operation::Handshakes) => "of the handshake's CPU",
+        (false, _) => "of the request's CPU",
+    }
+}
+
+/// Whether the baseline is one of at least three suites, and all others are shown to send less.
+fn is_best_suite(compared: &Compared<'_>, baseline: &Entry<'_>) -> bool {
+    let is_of_suites = compared.rule.compare == "load.suite"
+        && matches!(compared.rule.metric, Metric::Goodput | Metric::GoodputPerServerCpu);
+    let is_suite = |entry: &Entry<'_>| entry.value != "none";
+    let others: Vec<_> = compared
+        .measured()
+        .into_iter()
+        .filter(|(entry, _)| !entry.is_baseline && is_suite(entry))
+        .collect();
+    let is_less = |entry: &Entry<'_>| entry.ratio.as_ref().is_some_and(|ratio| ratio.is_below(1.0));
+    is_of_suites
+        && is_suite(baseline)
+        && others.len() >= 2
+        && others.iter().all(|(entry, _)| is_less(entry))
+}

@@ -1,0 +1,229 @@
+//! Whether another program finds what toll finds: pairs of cells that differ in the program that
+//! makes the load.
+//!
+//! Rates of two closed loops are about the same thing only where the server was the limit with both.
+//! Where a client was the limit, its rate describes the client, and only the server's cost per
+//! operation can be compared.
+
+use std::collections::BTreeMap;
+
+use load::{Client, Operation};
+use serde::Serialize;
+
+use crate::label::label;
+use study::Metric;
+use trial::Limit;
+use trial::WarningKind;
+
+use super::Figure;
+use super::limits::{in_words, of_trials};
+use super::trials::CellTrials;
+use super::wording::{capitalized, times};
+
+/// Rates that differ by less count as equal.
+const TOLERANCE: f64 = 0.05;
+
+/// A cell that toll and another program both loaded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrossCheck {
+    /// What came of it in one or two sentences.
+    pub sentence: String,
+    /// The same in a word.
+    pub agreement: Agreement,
+    /// What was loaded, in words.
+    pub label: String,
+    /// The other program.
+    pub client: String,
+    /// The cell that toll loaded.
+    pub cell: String,
+    /// The cell that the other program loaded.
+    pub other_cell: String,
+    /// Operations per second of the other program over toll's, from pairs of trials of one round.
+    pub rate_ratio: Option<Figure>,
+    /// The server's CPU time per operation with the other program over that with toll.
+    pub server_cpu_ratio: Option<Figure>,
+    /// What limited toll's valid trials, and how many of them.
+    pub limits: BTreeMap<Limit, usize>,
+    /// What limited those of the other program.
+    pub other_limits: BTreeMap<Limit, usize>,
+}
+
+/// Whether two programs found the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// The server was the limit with both, and the rates differ by less than 5%.
+    Agrees,
+    /// The server was the limit with both, and the rates differ by more.
+    Disagrees,
+    /// The server was the limit with both, and the interval does not decide.
+    Undecided,
+    /// Something else than the server was the limit of one, so the rates are of different things.
+    NotComparable,
+    /// There are no two valid trials of one round.
+    NotMeasured,
+}
+
+/// One for each cell that toll loaded and other programs too.
+pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
+    const CLIENT: &str = "load.client";
+    let rest = |of: &CellTrials<'_>| {
+        let mut params = of.cell.params.clone();
+        params.remove(CLIENT);
+        (of.cell.case.clone(), params)
+    };
+    let mut checks = Vec::new();
+    for toll in trials.iter().filter(|of| of.cell.load.client == Client::Toll) {
+        if !toll.cell.params.contains_key(CLIENT) {
+            continue;
+        }
+        for other in trials {
+            if other.cell.load.client != Client::Toll && rest(other) == rest(toll) {
+                checks.push(CrossCheck::of(toll, other));
+            }
+        }
+    }
+    checks
+}
+
+impl CrossCheck {
+    fn of(toll: &CellTrials<'_>, other: &CellTrials<'_>) -> Self {
+        let rate_ratio = Figure::ratio_of_clients(other, toll, Metric::Rate);
+        // What a CPU-second gives is the inverse of what an operation costs.
+        let server_cpu_ratio = Figure::ratio_of_clients(toll, other, Metric::RatePerServerCpu);
+        let (limits, other_limits) = (toll.limits(), other.limits());
+        let agreement = judge(rate_ratio.as_ref(), &limits, &other_limits);
+        let mut check = Self {
+            sentence: String::new(),
+            agreement,
+            label: loaded(toll),
+            client: other.cell.load.client.to_string(),
+            cell: toll.cell.name.clone(),
+            other_cell: other.cell.name.clone(),
+            rate_ratio,
+            server_cpu_ratio,
+            limits,
+            other_limits,
+        };
+        check.sentence = check.in_words(toll, other);
+        check
+    }
+
+    fn in_words(&self, toll: &CellTrials<'_>, other: &CellTrials<'_>) -> String {
+        let Self { client, label, .. } = self;
+        let Some(rate) = &self.rate_ratio else {
+            let why = [toll, other].into_iter().find_map(why_lacking);
+            let why = why.unwrap_or_else(|| "no two trials are of the same round".to_owned());
+            return format!("{} is not checked with {client}: {why}.", capitalized(label));
+        };
+        let cost = self.server_cpu_ratio.as_ref().map_or_else(
+            || "the server's CPU time is not known".to_owned(),
+            |ratio| format!("an operation costs the server {} as much CPU time", times(ratio)),
+        );
+        let figures = format!("its rate is {} toll's, and {cost}", times(rate));
+        let both = "the server's CPU was the limit with both";
+        let sentence = match self.agreement {
+            Agreement::Agrees => format!("{client} agrees with toll ({label}): {figures}; {both}."),
+            Agreement::Disagrees => {
+                format!("{client} disagrees with toll ({label}): {figures}, though {both}.")
+            }
+            Agreement::Undecided => format!(
+                "These trials do not show whether {client} agrees with toll ({label}): {figures}; \
+                 {both}."
+            ),
+            Agreement::NotComparable | Agreement::NotMeasured => format!(
+                "{client} cannot check toll's rate ({label}): with {client} {}; with toll {}. For \
+                 information: {figures}.",
+                limits_in_words(&self.other_limits),
+                limits_in_words(&self.limits),
+            ),
+        };
+        let costs_differ = self.server_cpu_ratio.as_ref().is_some_and(|ratio| {
+            ratio.is_above(1.0 + TOLERANCE) || ratio.is_below(1.0 - TOLERANCE)
+        });
+        match costs_differ && share_a_core(toll) {
+            true => format!(
+                "{sentence} Server and client share a core here, so a client that works more slows \
+                 the server."
+            ),
+            false => sentence,
+        }
+    }
+}
+
+fn judge(
+    rate: Option<&Figure>,
+    limits: &BTreeMap<Limit, usize>,
+    other_limits: &BTreeMap<Limit, usize>,
+) -> Agreement {
+    let Some(rate) = rate else { return Agreement::NotMeasured };
+    if !is_servers(limits) || !is_servers(other_limits) {
+        return Agreement::NotComparable;
+    }
+    let (low, high) = (1.0 / (1.0 + TOLERANCE), 1.0 + TOLERANCE);
+    let interval = rate.estimate.interval;
+    if rate.is_above(high) || rate.is_below(low) {
+        Agreement::Disagrees
+    } else if rate.has_interval() && low <= interval.low && interval.high <= high {
+        Agreement::Agrees
+    } else {
+        Agreement::Undecided
+    }
+}
+
+/// Whether the server was the limit of most trials, and the client of none.
+fn is_servers(limits: &BTreeMap<Limit, usize>) -> bool {
+    let of = |limit| limits.get(&limit).copied().unwrap_or(0);
+    let all: usize = limits.values().sum();
+    of(Limit::ClientCpu) == 0 && 2 * of(Limit::ServerCpu) > all
+}
+
+/// `the client's CPU was the limit in 5 of 7 trials, no limit was found in 2 of 7 trials`.
+fn limits_in_words(limits: &BTreeMap<Limit, usize>) -> String {
+    let all = limits.values().sum();
+    let each: Vec<String> = limits
+        .iter()
+        .map(|(limit, count)| format!("{} {}", in_words(*limit), of_trials(*count, all)))
+        .collect();
+    each.join(", ")
+}
+
+/// Why there is no figure of a cell, where there is none.
+fn why_lacking(of: &CellTrials<'_>) -> Option<String> {
+    if let Some(why) = of.skipped {
+        return Some(why.to_owned());
+    }
+    if of.counts().valid > 0 {
+        return None;
+    }
+    let why = of.lines.iter().find_map(|line| line.why_invalid());
+    Some(match why {
+        Some(why) => format!("no trial of {} is valid; the first: {why}", of.cell.name),
+        None => format!("no trial of {} was run", of.cell.name),
+    })
+}
+
+fn share_a_core(of: &CellTrials<'_>) -> bool {
+    let is_shared = |kind| matches!(kind, WarningKind::SiblingCpus | WarningKind::SharedCpus);
+    of.valid().any(|line| line.warnings.iter().any(|warning| is_shared(warning.kind)))
+}
+
+/// What was loaded: the server, what it was asked for, and what the case sweeps.
+fn loaded(of: &CellTrials<'_>) -> String {
+    let cell = of.cell;
+    let mut parts = vec![label("target.server", &cell.target.server.to_string())];
+    match cell.load.operation {
+        Operation::Handshakes => parts.push("handshakes".to_owned()),
+        operation => {
+            parts.push(label("target.object", &cell.target.object.to_string()));
+            if operation == Operation::OneRequestPerConnection {
+                parts.push(label("load.operation", &operation.to_string()));
+            }
+        }
+    }
+    let told = ["server", "object", "operation", "client"];
+    let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
+    let swept = cell.params.iter().filter(|(key, _)| !is_told(key));
+    parts.extend(swept.map(|(key, value)| label(key, value)));
+    parts.join(", ")
+}

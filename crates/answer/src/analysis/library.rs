@@ -1,0 +1,103 @@
+//! What the server's TLS library leaves unused of this processor.
+
+use observe::Machine;
+use observe::check::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
+use tls::{Cipher, Suite};
+
+use journal::TargetRecord;
+
+use super::compared::Compared;
+
+/// For an answer about AES-GCM: that a newer library would use what this processor has, where that
+/// is so.
+pub(super) fn advice(
+    compared: &Compared<'_>,
+    targets: &[TargetRecord],
+    machine: &Machine,
+) -> Option<String> {
+    let flags = machine.processor.flags.known()?;
+    let gcm =
+        compared.entries.iter().find(|entry| is_aes_gcm(&compared.rule.compare, entry.value))?;
+    let cell = &gcm.trials.cell.name;
+    let target = targets.iter().find(|target| target.cells.contains(cell))?;
+    let version = openssl(target.version.as_deref()?)?;
+    let is_told = gcm.figure.is_some() && lacks_vaes(version, flags);
+    is_told.then(|| {
+        format!(
+            "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL {version} does not \
+             use. OpenSSL {FIRST_OPENSSL_WITH_VAES} and later use them: measure a newer version."
+        )
+    })
+}
+
+fn is_aes_gcm(key: &str, value: &str) -> bool {
+    key == "load.suite"
+        && Suite::parse(value)
+            .is_ok_and(|suite| matches!(suite.cipher, Cipher::Aes128Gcm | Cipher::Aes256Gcm))
+}
+
+/// `3.0.22` of `nginx/1.22.1, OpenSSL 3.0.22`.
+fn openssl(version: &str) -> Option<&str> {
+    version.split_once("OpenSSL ")?.1.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{CBC, GCM, SPREAD, Scene};
+    use super::*;
+
+    use cpus::CpuList;
+    use observe::Fact;
+    use study::Metric;
+    use study::testing::server;
+
+    const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
+
+    fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
+        let mut scene = Scene::suites(&[server("nginx")], suites).answer(
+            Metric::GoodputPerServerCpu,
+            "load.suite",
+            suites[0],
+        );
+        for cell in 0..suites.len() {
+            scene.measure(cell, 8e9, &SPREAD);
+        }
+        let cells = scene.study.cells.iter().map(|cell| cell.name.clone()).collect();
+        scene.targets = vec![TargetRecord {
+            name: "nginx".to_owned(),
+            server: "nginx".to_owned(),
+            settings: String::new(),
+            version: Some(version.to_owned()),
+            skipped: None,
+            cells,
+        }];
+        let mut machine = Machine::read(&CpuList::from(CpuList::allowed().unwrap().as_slice()[0]));
+        machine.processor.flags = Fact::Known(flags.iter().map(ToString::to_string).collect());
+        scene.machine = Some(machine);
+        scene.analysis().answers[0].remedy.clone().unwrap_or_default()
+    }
+
+    #[test]
+    fn an_older_library_on_a_newer_processor_is_reported() {
+        let told = remedy(&[GCM], "nginx/1.22.1, OpenSSL 3.0.22", &NEEDED);
+        assert_eq!(
+            told,
+            "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL 3.0.22 does not \
+             use. OpenSSL 3.1 and later use them: measure a newer version."
+        );
+        assert_ne!(remedy(&[GCM], "nginx/1.18.0 (Ubuntu), OpenSSL 1.1.1f", &NEEDED), "");
+    }
+
+    #[test]
+    fn what_is_not_known_for_certain_is_not_told() {
+        for (suite, version, flags) in [
+            (GCM, "nginx/1.28.0, OpenSSL 3.1.0", &NEEDED[..]),
+            (GCM, "nginx/1.28.0, OpenSSL 4.0.3", &NEEDED),
+            (GCM, "nginx/1.28.0, BoringSSL", &NEEDED),
+            (GCM, "nginx/1.22.1, OpenSSL 3.0.22", &NEEDED[1..]),
+            (CBC, "nginx/1.22.1, OpenSSL 3.0.22", &NEEDED),
+        ] {
+            assert_eq!(remedy(&[suite], version, flags), "", "{suite} {version} {flags:?}");
+        }
+    }
+}

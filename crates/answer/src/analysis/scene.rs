@@ -1,0 +1,210 @@
+//! Studies and journals made by hand, for tests to change.
+
+use clap::ValueEnum;
+use load::{Client, Operation};
+use tls::{OrPlain, Suite};
+use units::Bytes;
+
+use journal::TargetRecord;
+use study::testing::{cell, server};
+use study::{AnswerRule, Cell, Metric, Study};
+use trial::Limit;
+use trial::testing::example;
+use trial::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
+
+use super::{Analysis, Answer};
+
+pub(crate) const RSA: &str = "rsa:2048";
+pub(crate) const ECDSA: &str = "ecdsa:p256";
+pub(crate) const GCM: &str = "TLS_AES_128_GCM_SHA256";
+pub(crate) const CHACHA: &str = "TLS_CHACHA20_POLY1305_SHA256";
+pub(crate) const CBC: &str = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA";
+
+/// Seven factors around 1 whose median is 1 and whose range is 0.97 to 1.03.
+pub(crate) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
+
+/// A study with what was measured.
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub(crate) study: Study,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) targets: Vec<TargetRecord>,
+    pub(crate) machine: Option<observe::Machine>,
+}
+
+impl Scene {
+    /// Of one case, its cells swept by one key within each server.
+    fn new(
+        case: &str,
+        servers: &[&'static dyn targets::Server],
+        compare: &str,
+        values: &[&str],
+    ) -> Self {
+        let mut cells = Vec::new();
+        for server in servers {
+            for value in values {
+                let mut cell = cell(case, cells.len() + 1, *server);
+                set(&mut cell, compare, value);
+                cells.push(cell);
+            }
+        }
+        let study = Study {
+            name: "quick".to_owned(),
+            question: "What does TLS cost here?".to_owned(),
+            seed: 7,
+            trials: 7,
+            cells,
+            answers: Vec::new(),
+            primitives: study::primitive::Primitives::default(),
+            reference: None,
+            cut: Vec::new(),
+        };
+        Self { study, lines: Vec::new(), targets: Vec::new(), machine: None }
+    }
+
+    /// nginx with certificates of both kinds, measured in seven rounds: 1,640 handshakes per
+    /// CPU-second with RSA-2048, 4,200 with ECDSA P-256.
+    pub(crate) fn handshakes() -> Self {
+        let mut scene =
+            Self::new("keys", &[server("nginx")], "target.certificate-key", &[RSA, ECDSA]).answer(
+                Metric::RatePerServerCpu,
+                "target.certificate-key",
+                RSA,
+            );
+        for cell in &mut scene.study.cells {
+            cell.load.operation = Operation::Handshakes;
+        }
+        scene.measure(0, 1_640.0, &SPREAD);
+        scene.measure(1, 4_200.0, &[1.0, 0.98, 1.0, 1.01, 1.02, 0.99, 1.0]);
+        scene
+    }
+
+    /// Objects of 1 MiB from these servers with these suites, not measured yet.
+    pub(crate) fn suites(servers: &[&'static dyn targets::Server], suites: &[&str]) -> Self {
+        Self::new("bulk", servers, "load.suite", suites)
+    }
+
+    /// Objects of 1 MiB from nginx, asked for by these clients, not measured yet.
+    pub(super) fn clients(clients: &[&str]) -> Self {
+        Self::new("bulk", &[server("nginx")], "load.client", clients)
+    }
+
+    pub(crate) fn answer(mut self, metric: Metric, compare: &str, baseline: &str) -> Self {
+        self.study.answers.push(AnswerRule {
+            case: self.study.cells[0].case.clone(),
+            metric,
+            compare: compare.to_owned(),
+            baseline: baseline.to_owned(),
+            along: None,
+            published: None,
+            project: Vec::new(),
+        });
+        self
+    }
+
+    /// Adds a trial of a cell for each factor: `figure` times the factor per CPU-second of the
+    /// server, of operations or, where there are bodies, bits.
+    pub(crate) fn measure(&mut self, cell: usize, figure: f64, factors: &[f64]) {
+        for (round, factor) in (0..).zip(factors) {
+            let line = self.line(cell, round, figure * factor);
+            self.lines.push(line);
+        }
+    }
+
+    /// A trial of a second in which the server used all of its CPU.
+    fn line(&self, index: usize, round: u32, figure: f64) -> Line {
+        let cell = &self.study.cells[index];
+        let Bytes(object) = cell.target.object.sizes().unwrap()[0];
+        let (completed, body) = match cell.load.operation {
+            Operation::Handshakes => (figure as u64, 0),
+            _ => ((figure / 8.0 / object as f64) as u64, (figure / 8.0) as u64),
+        };
+        let mut line = Line {
+            place: Some(Place {
+                target: None,
+                case: cell.case.clone(),
+                cell: cell.name.clone(),
+                params: cell.params.clone(),
+                role: Role::Measure,
+                find: None,
+                round,
+                order: round * self.study.cells.len() as u32 + index as u32,
+            }),
+            window_ns: 1_000_000_000,
+            operations: Operations { completed, ..Operations::default() },
+            bytes: ByteCounts { body, ..ByteCounts::default() },
+            rate_per_s: completed as f64,
+            goodput_bps: body * 8,
+            cpu_ns: CpuTimes {
+                server: Some(1_000_000_000),
+                client: Some(100_000_000),
+                ..CpuTimes::default()
+            },
+            ..example()
+        };
+        line.verdict.limit = Limit::ServerCpu;
+        line
+    }
+
+    /// The trial of a cell in a round.
+    pub(crate) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
+        let name = self.study.cells[cell].name.clone();
+        let is_it = |line: &&mut Line| {
+            line.place.as_ref().is_some_and(|place| place.cell == name && place.round == round)
+        };
+        self.lines.iter_mut().find(is_it).unwrap()
+    }
+
+    /// Leaves only what is as `keep` wants it, by cell and round.
+    pub(crate) fn keep(&mut self, keep: impl Fn(usize, u32) -> bool) {
+        let cells = &self.study.cells;
+        self.lines.retain(|line| {
+            let place = line.place.as_ref().unwrap();
+            keep(cells.iter().position(|cell| cell.name == place.cell).unwrap(), place.round)
+        });
+    }
+
+    /// Makes a trial one that the server failed in.
+    pub(crate) fn fail(&mut self, cell: usize, round: u32) {
+        let line = self.trial(cell, round);
+        (line.valid, line.target_error) = (false, Some("nginx died".to_owned()));
+    }
+
+    /// Leaves out the target of a server.
+    pub(crate) fn skip(&mut self, server: &'static dyn targets::Server) {
+        let of_server = |cell: &&Cell| cell.target.server == server;
+        let cells = self.study.cells.iter().filter(of_server);
+        self.targets.push(TargetRecord {
+            name: server.to_string(),
+            server: server.to_string(),
+            settings: "rsa:2048 certificate".to_owned(),
+            version: None,
+            skipped: Some(format!("{server} is not installed")),
+            cells: cells.map(|cell| cell.name.clone()).collect(),
+        });
+    }
+
+    pub(crate) fn analysis(&self) -> Analysis {
+        Analysis::of(&self.study, &self.lines, &self.targets, self.machine.as_ref())
+    }
+
+    /// The first answer.
+    pub(crate) fn first(&self) -> Answer {
+        self.analysis().answers.remove(0)
+    }
+}
+
+/// Sets a swept key. Of the cell itself only what the sentences look at.
+fn set(cell: &mut Cell, key: &str, value: &str) {
+    cell.params.insert(key.to_owned(), value.to_owned());
+    if let Ok(suite) = Suite::parse(value) {
+        let version = Some(OrPlain::Tls(suite.version()));
+        (cell.load.tls, cell.load.suite) = (version, Some(OrPlain::Tls(suite)));
+    }
+    if key == "load.client" {
+        cell.load.client = Client::from_str(value, false).unwrap();
+    }
+    if value == "none" {
+        cell.load.tls = Some(OrPlain::Plain);
+    }
+}

@@ -1,0 +1,125 @@
+//! How the load of a cell was found, from the journal.
+
+use serde::Serialize;
+
+use study::Cell;
+use study::find::{Find, Maximize, Next, Seen};
+use trial::{Line, Role};
+
+/// How the load of a cell was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Search {
+    /// What was to be as much as it can be: `goodput` or `rate`.
+    pub maximize: &'static str,
+    /// The key that was searched over: `load.connections`.
+    pub over: &'static str,
+    /// What had to hold: `first-byte-max <= 2s`.
+    pub limit: String,
+    /// What came of it.
+    pub end: SearchEnd,
+    /// Every trial of the cell at every load, in the order in which they ran.
+    pub path: Vec<SearchStep>,
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum SearchEnd {
+    /// The load that is measured.
+    Found {
+        /// As a value of the key that was searched over.
+        load: String,
+    },
+    /// No load keeps within the limit.
+    Infeasible {
+        /// The best that was seen of what the limit is on, in words; `None` where no trial showed it.
+        best: Option<String>,
+    },
+    /// The run ended before the search.
+    Unfinished,
+}
+
+/// One trial on the path of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchStep {
+    /// Its place in the order of trials.
+    pub order: u32,
+    /// As a value of the key that was searched over.
+    pub load: String,
+    /// The same as a number: connections, or operations per second.
+    pub at: f64,
+    /// What is maximized: bits or operations per second.
+    pub figure: f64,
+    /// What the limit is on, in words.
+    pub seen: Option<String>,
+    /// Whether the trial is valid and the limit held.
+    pub holds: bool,
+    /// Whether it was held for long, to measure.
+    pub is_held: bool,
+}
+
+impl SearchEnd {
+    /// `infeasible (best 3.2s)`, where no load keeps within the limit.
+    #[must_use]
+    pub fn infeasible(&self) -> Option<String> {
+        match self {
+            Self::Infeasible { best: Some(best) } => Some(format!("infeasible (best {best})")),
+            Self::Infeasible { best: None } => Some("infeasible".to_owned()),
+            Self::Found { .. } | Self::Unfinished => None,
+        }
+    }
+}
+
+impl Search {
+    /// Of a cell whose lines are `lines`, in the order in which they ran; `None` where its load is
+    /// given.
+    pub(super) fn of(cell: &Cell, lines: &[&Line]) -> Option<Self> {
+        let find = cell.find?;
+        let seen: Vec<Seen> = lines.iter().filter_map(|line| find.seen(line)).collect();
+        let end = match find.bounds().next(&seen) {
+            Next::Hold(load) => SearchEnd::Found { load: find.over.value(load) },
+            Next::Try(_) => SearchEnd::Unfinished,
+            Next::Infeasible => SearchEnd::Infeasible { best: best(&find, &seen) },
+        };
+        Some(Self {
+            maximize: find.maximize.name(),
+            over: find.over.key(),
+            limit: find.ceiling.to_string(),
+            end,
+            path: lines.iter().filter_map(|line| SearchStep::of(&find, line)).collect(),
+        })
+    }
+
+    /// Whether a line is of the load that was found.
+    pub(super) fn has(&self, line: &Line) -> bool {
+        let load = line.place.as_ref().and_then(|place| place.find.as_ref());
+        match (&self.end, load) {
+            (SearchEnd::Found { load: found }, Some(sought)) => sought.load == *found,
+            _ => false,
+        }
+    }
+}
+
+fn best(find: &Find, seen: &[Seen]) -> Option<String> {
+    let least = seen.iter().filter_map(|seen| seen.watched).min_by(f64::total_cmp)?;
+    Some(find.ceiling.watched.in_words(least))
+}
+
+impl SearchStep {
+    fn of(find: &Find, line: &Line) -> Option<Self> {
+        let place = line.place.as_ref()?;
+        let sought = place.find.as_ref()?;
+        Some(Self {
+            order: place.order,
+            load: sought.load.clone(),
+            at: find.over.number(find.over.load(&sought.load)?),
+            figure: match find.maximize {
+                Maximize::Goodput => line.goodput_bps as f64,
+                Maximize::Rate => line.rate_per_s,
+            },
+            seen: sought.seen().map(|seen| find.ceiling.watched.in_words(seen)),
+            holds: sought.holds,
+            is_held: place.role == Role::Measure,
+        })
+    }
+}

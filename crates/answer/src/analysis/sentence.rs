@@ -1,0 +1,184 @@
+//! An answer in words, the figures first.
+
+use load::{Operation, Percent};
+
+use crate::label::cpus;
+use study::{AnswerRule, Metric};
+use trial::Limit;
+
+use super::Figure;
+use super::compared::{Compared, Entry};
+use super::comparison::comparison;
+use super::limits::{in_words, of_trials};
+use super::wording::{capitalized, list, percent, quantity};
+
+/// The whole answer, with its full stop.
+pub(super) fn sentence(compared: &Compared<'_>) -> String {
+    if compared.measured().is_empty() {
+        return not_measured(compared);
+    }
+    if compared.rule.metric == Metric::TlsTax {
+        return tax(compared);
+    }
+    let mut text = figures(compared);
+    if let Some(comparison) = comparison(compared) {
+        text = format!("{text}: {comparison}");
+    }
+    text.push_str(&published(compared.rule));
+    text.push('.');
+    if !compared.is_per_cpu() {
+        text.push_str(&no_maximum(compared));
+    }
+    text
+}
+
+/// `One core of this machine makes 1,640 [1,590, 1,690] full TLS 1.3 handshakes per second with
+/// RSA-2048 and 4,200 [4,100, 4,300] with ECDSA P-256 (nginx)`
+fn figures(compared: &Compared<'_>) -> String {
+    let measured = compared.measured();
+    let largest = measured.iter().map(|(_, figure)| figure.estimate.median).fold(0.0, f64::max);
+    let (unit, noun) = unit(compared, largest);
+    let item = |(place, (entry, figure)): (usize, &(&Entry<'_>, &Figure))| {
+        let noun = if place == 0 { format!(" {noun}") } else { String::new() };
+        format!("{}{noun} {}", quantity(figure, unit), compared.with(entry))
+    };
+    let items: Vec<String> = measured.iter().enumerate().map(item).collect();
+    let verb = match (compared.is_of_bodies(), compared.operation()) {
+        (true, _) => "sends",
+        (false, Operation::Handshakes) => "makes",
+        (false, _) => "serves",
+    };
+    format!("{} {verb} {}{}", subject(compared), list(&items), compared.context())
+}
+
+/// `; Intel's Xeon E5 v3 had 2 to 2.4x`.
+pub(super) fn published(rule: &AnswerRule) -> String {
+    let published = rule.published.as_ref();
+    published.map_or_else(String::new, |p| format!("; {} had {}", p.who, p.says))
+}
+
+pub(super) fn subject(compared: &Compared<'_>) -> String {
+    if compared.is_per_cpu() {
+        return "One core of this machine".to_owned();
+    }
+    match compared.shared(|cell| cell.target.pinned_to().cloned()).flatten() {
+        Some(list) => format!("The server (on {})", cpus(&list)),
+        None => "The server".to_owned(),
+    }
+}
+
+/// What all figures are divided by, and what they then count.
+pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
+    if !compared.is_of_bodies() {
+        return (1.0, format!("{} per second", operations(compared)));
+    }
+    let (unit, name) = match largest {
+        1e9.. => (1e9, "Gb/s"),
+        1e6.. => (1e6, "Mb/s"),
+        1e3.. => (1e3, "kb/s"),
+        _ => (1.0, "b/s"),
+    };
+    (unit, name.to_owned())
+}
+
+fn operations(compared: &Compared<'_>) -> String {
+    if compared.operation() != Operation::Handshakes {
+        return "requests".to_owned();
+    }
+    let version = compared.shared(|cell| cell.load.asked_version());
+    let resumption = compared.shared(|cell| cell.load.resumption);
+    let full = if resumption == Some(Percent::default()) { "full " } else { "" };
+    match version.flatten() {
+        Some(version) => format!("{full}{version} handshakes"),
+        None => format!("{full}TLS handshakes"),
+    }
+}
+
+/// `TLS takes 79% [78, 80] with AES-128-GCM and 81% [80, 82] with AES-256-GCM of what a core of this
+/// machine could send in plain (nginx).`
+fn tax(compared: &Compared<'_>) -> String {
+    let measured = compared.measured();
+    let mut taken = Vec::new();
+    let (mut same, mut won) = (Vec::new(), Vec::new());
+    for (entry, tax) in measured {
+        let with = compared.with(entry);
+        let interval = tax.estimate.interval;
+        if interval.low > 0.0 {
+            taken.push(format!("{} {with}", percent(tax)));
+        } else if interval.high < 0.0 {
+            let more = tax.map(|tax| -tax);
+            let more = more.as_ref().map_or_else(String::new, percent);
+            won.push(format!("{more} {with}"));
+        } else {
+            same.push(format!("{with} ({})", percent(tax)));
+        }
+    }
+    let mut clauses = Vec::new();
+    if !taken.is_empty() {
+        clauses.push(format!(
+            "TLS takes {} of what a core of this machine could send in plain",
+            list(&taken)
+        ));
+    }
+    if !same.is_empty() {
+        clauses.push(format!(
+            "no significant difference from plain HTTP in what a core of this machine sends {}",
+            list(&same)
+        ));
+    }
+    if !won.is_empty() {
+        clauses.push(format!("a core of this machine sends more than in plain by {}", list(&won)));
+    }
+    capitalized(&format!("{}{}.", clauses.join("; "), compared.context()))
+}
+
+/// `Not measured (nginx): no trial was run.`
+fn not_measured(compared: &Compared<'_>) -> String {
+    let context = compared.context();
+    if compared.rule.metric == Metric::TlsTax {
+        let Some(baseline) = compared.baseline() else {
+            return format!("Not measured{context}: no cell is of plain HTTP.");
+        };
+        if baseline.trials.samples(Metric::TlsTax).is_empty() {
+            let lacking = compared.lacking(baseline);
+            return format!("Not measured{context}: {}, {lacking}.", compared.with(baseline));
+        }
+    }
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for entry in compared.shown() {
+        let (with, lacking) = (compared.with(entry), compared.lacking(entry));
+        match reasons.iter_mut().find(|(reason, _)| *reason == lacking) {
+            Some((_, cells)) => cells.push(with),
+            None => reasons.push((lacking, vec![with])),
+        }
+    }
+    let told = match reasons.as_slice() {
+        [(reason, _)] => reason.clone(),
+        _ => {
+            let told = reasons.iter().map(|(reason, cells)| format!("{}, {reason}", list(cells)));
+            told.collect::<Vec<_>>().join("; ")
+        }
+    };
+    format!("Not measured{context}: {told}.")
+}
+
+/// Which figures are not the server's maximum and why, in a sentence after a space.
+fn no_maximum(compared: &Compared<'_>) -> String {
+    let mut cells = Vec::new();
+    for (entry, _) in compared.measured() {
+        let others =
+            entry.trials.limits().into_iter().filter(|(limit, _)| *limit != Limit::ServerCpu);
+        let reasons: Vec<String> = others
+            .map(|(limit, count)| {
+                format!("{} {}", of_trials(count, entry.trials.counts().valid), in_words(limit))
+            })
+            .collect();
+        if !reasons.is_empty() {
+            cells.push(format!("{} ({})", compared.with(entry), list(&reasons)));
+        }
+    }
+    match cells.is_empty() {
+        true => String::new(),
+        false => format!(" This is not the server's maximum {}.", list(&cells)),
+    }
+}

@@ -1,0 +1,33 @@
+//! What a run found, from studies and journals made by hand.
+
+mod cross_checks;
+mod doubts;
+mod projections;
+mod properties;
+mod sentences;
+
+use study::Metric;
+use study::testing::server;
+use trial::Limit;
+
+use super::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+
+const NONE: &str = "none";
+const SUITE: &str = "load.suite";
+
+/// nginx over plain HTTP and with three suites, measured in seven rounds.
+fn bulk(metric: Metric, baseline: &str) -> Scene {
+    let mut scene = Scene::suites(&[server("nginx")], &[NONE, GCM, CHACHA, CBC])
+        .answer(metric, SUITE, baseline);
+    scene.measure(0, 40e9, &SPREAD);
+    scene.measure(1, 8.5e9, &SPREAD);
+    scene.measure(2, 4.7e9, &[1.0, 0.98, 1.01, 0.99, 1.02, 0.99, 1.01]);
+    scene.measure(3, 2.2e9, &[1.0, 0.98, 1.01, 0.99, 1.02, 0.99, 1.01]);
+    scene
+}
+
+fn limit(scene: &mut Scene, cell: usize, round: u32, limit: Limit) {
+    let line = scene.trial(cell, round);
+    line.verdict.limit = limit;
+    line.verdict.evidence.client_busy = Some(0.99);
+}

@@ -1,0 +1,342 @@
+//! What is not valid, not there, or not the server's doing.
+
+use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use crate::analysis::{Mark, TrialCounts};
+use study::Metric;
+use study::testing::server;
+use trial::Limit;
+use trial::Role;
+use trial::{Warning, WarningKind};
+
+use super::{NONE, SUITE, bulk, limit};
+
+#[test]
+fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
+    let mut scene = Scene::handshakes();
+    limit(&mut scene, 1, 2, Limit::ClientCpu);
+    limit(&mut scene, 1, 3, Limit::AcceptQueue);
+    let analysis = scene.analysis();
+    assert_eq!((analysis.cells[0].mark, analysis.cells[1].mark), (None, Some(Mark::ClientBound)));
+    let limits = [(Limit::AcceptQueue, 1), (Limit::ClientCpu, 1), (Limit::ServerCpu, 5)];
+    assert_eq!(analysis.cells[1].limits, limits.into());
+    let answer = &analysis.answers[0];
+    assert_eq!(answer.bars[1].mark, Some(Mark::ClientBound));
+    assert_eq!(
+        answer.caveats,
+        [
+            "In 1 of 7 trials with ECDSA P-256 the client's CPU was the limit: do not take this as \
+             the server's maximum; give the client more CPUs (--cpus).",
+            "In 1 of 7 trials with ECDSA P-256 the server's accept queue was full: raise the \
+             server's backlog (nginx: listen ... backlog=16384) and the kernel's (sysctl -w \
+             net.core.somaxconn=16384), or use fewer connections (--connections).",
+        ]
+    );
+    limit(&mut scene, 1, 2, Limit::ServerCpu);
+    assert_eq!(scene.analysis().cells[1].mark, Some(Mark::NotServerBound));
+}
+
+#[test]
+fn what_limited_many_cells_is_reported_once() {
+    let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+    limit(&mut scene, 0, 0, Limit::Noise);
+    limit(&mut scene, 1, 0, Limit::Noise);
+    let two = scene.clone().first().caveats;
+    assert!(two[0].starts_with("In 1 of 7 trials over plain HTTP and in 1 of 7 trials with "));
+    limit(&mut scene, 3, 5, Limit::Noise);
+    let three = scene.first().caveats;
+    assert!(three[0].starts_with("In 3 of 28 trials other work on the CPUs was the limit: "));
+}
+
+#[test]
+fn a_tax_is_as_weak_as_the_plain_http_that_it_is_taken_from() {
+    let mut scene = bulk(Metric::TlsTax, NONE);
+    limit(&mut scene, 0, 0, Limit::ClientCpu);
+    let marks: Vec<_> = scene.first().bars.iter().map(|bar| bar.mark).collect();
+    assert_eq!(marks, [Some(Mark::ClientBound); 3]);
+}
+
+#[test]
+fn what_was_not_received_alike_is_not_compared() {
+    let received = |how: &str, of: fn(&mut trial::Receipt, &str)| {
+        let mut scene = bulk(Metric::GoodputPerServerCpu, GCM);
+        for line in &mut scene.lines {
+            line.receipt.asked.receive = Some("walk".to_owned());
+        }
+        for round in 0..7 {
+            of(&mut scene.trial(3, round).receipt, how);
+        }
+        scene.first()
+    };
+    let alike = received("walk", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
+    assert!(alike.bars[3].ratio.is_some() && alike.caveats.is_empty(), "{:?}", alike.caveats);
+    let decrypted =
+        received("decrypt", |receipt, how| receipt.asked.receive = Some(how.to_owned()));
+    let by_wrk =
+        received("wrk 4.1.0", |receipt, how| receipt.obtained.client = Some(how.to_owned()));
+    for (answer, how) in [(decrypted, "decrypt"), (by_wrk, "by wrk 4.1.0")] {
+        assert!(answer.bars[3].ratio.is_none() && answer.bars[3].figure.is_some());
+        let expected = format!("they were not received in the same way ({how} with ");
+        assert!(answer.caveats.iter().any(|told| told.contains(&expected)), "{:?}", answer.caveats);
+        assert_ne!(answer.sentence, alike.sentence);
+    }
+}
+
+#[test]
+fn rates_that_differ_widely_are_marked() {
+    let mut scene = Scene::handshakes();
+    let usual = scene.trial(1, 3).rate_per_s;
+    scene.trial(1, 3).rate_per_s = usual * 0.7;
+    let cells = scene.analysis().cells;
+    assert_eq!((cells[0].mark, cells[1].mark), (None, Some(Mark::Spread)));
+    scene.trial(1, 3).rate_per_s = usual * 0.9;
+    assert_eq!(scene.analysis().cells[1].mark, None);
+}
+
+#[test]
+fn a_trial_that_was_made_again_is_one_trial() {
+    let mut scene = Scene::handshakes();
+    let mut again = scene.trial(1, 1).clone();
+    again.place.as_mut().unwrap().order = 99;
+    scene.fail(1, 1);
+    scene.lines.push(again);
+    let analysis = scene.analysis();
+    assert_eq!(analysis.cells[1].trials, TrialCounts { planned: 7, done: 7, valid: 7 });
+    assert_eq!((analysis.cells[1].mark, analysis.invalid.len()), (None, 1));
+}
+
+#[test]
+fn a_server_that_was_there_once_was_not_left_out() {
+    let mut scene = Scene::handshakes();
+    scene.keep(|cell, round| cell == 0 || round < 3);
+    let record = |skipped: Option<&str>| journal::TargetRecord {
+        name: "nginx".to_owned(),
+        server: "nginx".to_owned(),
+        settings: String::new(),
+        version: None,
+        skipped: skipped.map(str::to_owned),
+        cells: vec!["keys-0002".to_owned()],
+    };
+    scene.targets = vec![record(None), record(Some("nginx is not installed"))];
+    let cell = &scene.analysis().cells[1];
+    assert_eq!(cell.trials, TrialCounts { planned: 7, done: 3, valid: 3 });
+    assert_eq!(cell.mark, Some(Mark::Incomplete));
+}
+
+#[test]
+fn an_invalid_trial_drops_out_and_is_listed() {
+    let mut scene = Scene::handshakes();
+    scene.fail(1, 1);
+    // Neither counts its limit nor its rate.
+    scene.trial(1, 1).verdict.limit = Limit::ClientCpu;
+    scene.trial(1, 1).rate_per_s = 1e9;
+    let analysis = scene.analysis();
+    let [_, cell] = analysis.cells.as_slice() else { panic!() };
+    assert_eq!(cell.trials, TrialCounts { planned: 7, done: 7, valid: 6 });
+    assert_eq!(cell.mark, Some(Mark::SomeInvalid));
+    let rate = cell.rate_per_s.as_ref().unwrap();
+    assert_eq!(rate.samples, [4200.0, 4200.0, 4242.0, 4284.0, 4158.0, 4200.0]);
+    let answer = &analysis.answers[0];
+    assert_eq!(answer.bars[1].figure.as_ref().unwrap().estimate.n, 6);
+    assert_eq!(answer.bars[1].ratio.as_ref().unwrap().estimate.n, 6);
+    assert_eq!(
+        answer.caveats,
+        ["Not valid and not in the figures: 1 of 7 trials with ECDSA P-256; the first: nginx \
+             died."]
+    );
+    let [invalid] = analysis.invalid.as_slice() else { panic!("{:?}", analysis.invalid) };
+    assert_eq!((invalid.cell.as_str(), invalid.order), ("keys-0002", 3));
+    assert_eq!(invalid.why, "nginx died");
+    assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 14, valid: 13 });
+}
+
+#[test]
+fn without_a_valid_baseline_there_are_figures_and_no_comparison() {
+    let mut scene = Scene::handshakes();
+    for round in 0..7 {
+        scene.fail(0, round);
+    }
+    let answer = scene.first();
+    assert_eq!(
+        answer.sentence,
+        "One core of this machine makes 4,200 [4,120, 4,280] full TLS 1.3 handshakes per second \
+         with ECDSA P-256 (nginx)."
+    );
+    assert_eq!(
+        answer.caveats,
+        ["Not measured with RSA-2048: none of its 7 trials is valid; the first: nginx died; \
+          nothing is compared with it."]
+    );
+    assert_eq!((answer.bars[0].mark, &answer.bars[0].figure), (Some(Mark::NotMeasured), &None));
+    assert_eq!((&answer.bars[1].ratio, answer.remedy), (&None, None));
+}
+
+#[test]
+fn a_tax_without_plain_is_not_measured() {
+    let mut scene = bulk(Metric::TlsTax, NONE);
+    scene.keep(|cell, _| cell != 0);
+    let answer = scene.first();
+    assert_eq!(
+        answer.sentence,
+        "Not measured (nginx, 1 MiB objects): over plain HTTP, no trial was run."
+    );
+    assert!(answer.bars.iter().all(|bar| bar.figure.is_none()));
+    scene.study.answers[0].baseline = "1.3".to_owned();
+    let expected = "Not measured (nginx, 1 MiB objects): no cell is of plain HTTP.";
+    assert_eq!(scene.first().sentence, expected);
+}
+
+#[test]
+fn nothing_measured_is_said_with_its_reason() {
+    let mut scene = Scene::handshakes();
+    scene.lines.clear();
+    let answer = scene.first();
+    assert_eq!(answer.sentence, "Not measured (nginx): no trial was run.");
+    assert_eq!((answer.bars.len(), answer.remedy, answer.caveats.len()), (2, None, 0));
+    let mut scene = Scene::handshakes();
+    scene.keep(|cell, round| cell == 0 && round == 0);
+    scene.fail(0, 0);
+    assert_eq!(
+        scene.first().sentence,
+        "Not measured (nginx): with RSA-2048, its only trial is not valid: nginx died; with ECDSA \
+         P-256, no trial was run."
+    );
+}
+
+#[test]
+fn cpu_time_that_is_not_known_is_not_0() {
+    let mut scene = Scene::handshakes();
+    for line in &mut scene.lines {
+        line.cpu_ns.server = None;
+    }
+    let analysis = scene.analysis();
+    let cell = &analysis.cells[0];
+    assert_eq!((&cell.rate_per_server_cpu, &cell.server_ns_per_operation), (&None, &None));
+    assert!(cell.rate_per_s.is_some() && cell.client_ns_per_operation.is_some());
+    let expected = "Not measured (nginx): the server's CPU time is not known.";
+    assert_eq!(analysis.answers[0].sentence, expected);
+    let mut scene = Scene::handshakes();
+    scene.trial(0, 3).cpu_ns.server = Some(0);
+    let answer = scene.first();
+    assert_eq!(answer.bars[0].figure.as_ref().unwrap().estimate.n, 6);
+    assert_eq!(
+        answer.caveats,
+        ["In 1 of 7 trials with RSA-2048 the server's CPU time is not known; the figures use the \
+          others."]
+    );
+}
+
+#[test]
+fn a_skipped_target_is_neither_planned_nor_answered() {
+    let mut scene = Scene::suites(&[server("embedded"), server("nginx")], &[GCM, CBC]).answer(
+        Metric::GoodputPerServerCpu,
+        SUITE,
+        GCM,
+    );
+    scene.measure(0, 8.5e9, &SPREAD);
+    scene.measure(1, 2.2e9, &SPREAD);
+    scene.skip(server("nginx"));
+    let analysis = scene.analysis();
+    assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 14, valid: 14 });
+    assert_eq!(analysis.cells.len(), 4);
+    assert_eq!(analysis.cells[2].trials, TrialCounts::default());
+    assert_eq!(analysis.cells[2].mark, Some(Mark::NotMeasured));
+    assert_eq!(analysis.cells[2].label, "nginx, AES-128-GCM");
+    let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
+    assert_eq!(answer.common["target.server"], "embedded");
+    assert_eq!(
+        answer.sentence,
+        "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with AES-128-GCM and 2.20 [2.13, \
+         2.27] with AES-128-CBC-SHA (embedded server, 1 MiB objects): AES-128-CBC-SHA costs 3.86x \
+         [3.86, 3.86] the CPU."
+    );
+}
+
+#[test]
+fn a_single_trial_has_no_interval_and_proves_no_difference() {
+    let mut scene = Scene::handshakes();
+    scene.study.trials = 1;
+    scene.keep(|_, round| round == 0);
+    let answer = scene.first();
+    assert_eq!(
+        answer.sentence,
+        "One core of this machine makes 1,640 full TLS 1.3 handshakes per second with RSA-2048 and \
+         4,200 with ECDSA P-256 (nginx)."
+    );
+    let caveat = "One valid trial gives no interval and proves no difference: measure at least 6.";
+    assert_eq!((answer.caveats.as_slice(), answer.remedy), (&[caveat.to_owned()][..], None));
+}
+
+#[test]
+fn an_interrupted_run_answers_with_what_it_has() {
+    let mut scene = Scene::handshakes();
+    scene.keep(|cell, round| round < 3 || (round == 3 && cell == 0));
+    // The trial that was cut is none.
+    scene.trial(0, 3).interrupted = true;
+    let analysis = scene.analysis();
+    assert_eq!(analysis.trials, TrialCounts { planned: 14, done: 6, valid: 6 });
+    assert_eq!(analysis.cells[0].mark, Some(Mark::Incomplete));
+    let answer = &analysis.answers[0];
+    let expected = "an ECDSA P-256 certificate saves 61.0% [60.6, 61.4] of the handshake's CPU.";
+    assert!(answer.sentence.ends_with(expected), "{}", answer.sentence);
+    assert_eq!(
+        answer.caveats,
+        [
+            "The run is not complete: it has 3 of 7 trials with RSA-2048 and 3 of 7 trials with \
+             ECDSA P-256.",
+            "With 3 valid trials an interval covers the true median with a probability of 75%, not \
+             95%: measure at least 6.",
+        ]
+    );
+    // Three trials are too few to advise on.
+    assert_eq!(answer.remedy, None);
+}
+
+#[test]
+fn pairs_are_of_the_same_round() {
+    let mut scene = Scene::handshakes();
+    scene.keep(|cell, round| (cell == 0) == (round < 4) || round == 0);
+    let answer = scene.first();
+    assert_eq!(answer.bars[1].ratio.as_ref().unwrap().samples, [4200.0 / 1640.0]);
+    let caveat = "Some figures are from one valid trial, which gives no interval and proves no \
+                  difference: measure at least 6.";
+    assert_eq!(answer.caveats.last().unwrap(), caveat);
+    scene.keep(|cell, round| (cell, round) != (0, 0));
+    let answer = scene.first();
+    assert_eq!(answer.bars[1].ratio, None);
+    assert_eq!(
+        answer.caveats[0],
+        "No comparison of ECDSA P-256 with RSA-2048: no round has a valid trial with ECDSA P-256 \
+         and one with RSA-2048."
+    );
+}
+
+#[test]
+fn searches_and_unknown_cells_are_left_out() {
+    let scene = Scene::handshakes();
+    let mut more = scene.clone();
+    let mut search = more.lines[0].clone();
+    search.place.as_mut().unwrap().role = Role::Search;
+    let mut unknown = more.lines[0].clone();
+    unknown.place.as_mut().unwrap().cell = "another-0001".to_owned();
+    let mut of_no_study = more.lines[0].clone();
+    of_no_study.place = None;
+    more.lines.extend([search, unknown, of_no_study]);
+    assert_eq!(more.analysis(), scene.analysis());
+}
+
+#[test]
+fn each_kind_of_warning_is_shown_once_the_most_frequent_first() {
+    let mut scene = Scene::handshakes();
+    let rare = Warning::connections_not_kept(100, 100).unwrap();
+    let mut common = rare.clone();
+    common.kind = WarningKind::Steal;
+    for round in 0..3 {
+        scene.trial(1, round).warnings = vec![common.clone(), common.clone()];
+    }
+    scene.trial(0, 0).warnings.push(rare.clone());
+    let later = Warning { seen: "other words".to_owned(), ..common.clone() };
+    scene.trial(0, 6).warnings.push(later);
+    let warnings = scene.analysis().warnings;
+    let told: Vec<_> = warnings.iter().map(|r| (&r.warning, r.trials)).collect();
+    assert_eq!(told, [(&common, 4), (&rare, 1)]);
+}

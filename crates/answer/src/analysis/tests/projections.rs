@@ -1,0 +1,207 @@
+//! Answers along a key, published figures beside ours, and what more cores would do.
+
+use cpus::CpuList;
+use study::testing::server;
+
+use crate::analysis::Analysis;
+use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use study::reference::Reference;
+use study::{Cell, Metric};
+use trial::Limit;
+
+use super::{SUITE, limit};
+
+const OBJECT: &str = "target.object";
+const CORES: &str = "target.cores";
+
+/// nginx with both suites at these values of another key, what each cell sends in bits per second.
+fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene {
+    let mut scene =
+        Scene::suites(&[server("nginx")], &[CBC, GCM]).answer(Metric::Goodput, SUITE, CBC);
+    let suites: Vec<Cell> = std::mem::take(&mut scene.study.cells);
+    for value in values {
+        for cell in &suites {
+            let mut cell = cell.clone();
+            cell.name = format!("bulk-{:04}", scene.study.cells.len() + 1);
+            cell.params.insert(key.to_owned(), (*value).to_owned());
+            if key == CORES {
+                let last = value.parse::<usize>().unwrap() - 1;
+                cell.target.cpus = format!("0-{last}").parse().unwrap();
+                cell.load.cpus = CpuList::from(64);
+            }
+            scene.study.cells.push(cell);
+        }
+    }
+    for index in 0..scene.study.cells.len() {
+        let params = scene.study.cells[index].params.clone();
+        scene.measure(index, sends(&params[key], &params[SUITE]), &SPREAD);
+    }
+    scene
+}
+
+/// 3 Gb/s with CBC, 9 Gb/s with GCM, at four sizes; GCM a tenth less at the smallest.
+fn sizes() -> Scene {
+    let mut scene =
+        scene(OBJECT, &["1MiB", "4MiB", "16MiB"], |object, suite| match (suite, object) {
+            (CBC, _) => 3e9,
+            (_, "1MiB") => 8.1e9,
+            _ => 9e9,
+        });
+    let rule = &mut scene.study.answers[0];
+    rule.along = Some(OBJECT.to_owned());
+    rule.published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+    scene
+}
+
+#[test]
+fn sizes_make_one_answer_that_ends_with_what_was_published() {
+    let analysis = sizes().analysis();
+    let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
+    assert_eq!(
+        answer.sentence,
+        "The server (on CPU 0) sends 2.70x [2.70, 2.70] (1 MiB objects) to 3.00x [3.00, 3.00] \
+         (16 MiB objects) as much with AES-128-GCM as with AES-128-CBC-SHA, at most 9.00 [8.73, \
+         9.27] Gb/s (16 MiB objects) (nginx); Intel's Xeon E5 v3 had 2 to 2.4x."
+    );
+    let curve = answer.curve.as_ref().unwrap();
+    assert_eq!(curve.along, OBJECT);
+    let labels: Vec<&str> = curve.points.iter().map(|point| point.label.as_str()).collect();
+    assert_eq!(labels, ["1 MiB objects", "4 MiB objects", "16 MiB objects"]);
+    assert_eq!(answer.bars.len(), 6);
+    assert_eq!(answer.bars[1].label, "1 MiB objects, AES-128-GCM");
+}
+
+#[test]
+fn what_to_change_is_said_once_with_the_least_that_it_gains() {
+    let remedy = |scene: &Scene| scene.analysis().answers[0].remedy.clone().unwrap();
+    assert_eq!(
+        remedy(&sizes()),
+        "Prefer AES-128-GCM: it sends 2.70x [2.70, 2.70] what AES-128-CBC-SHA does (1 MiB objects, \
+         where it helps least)."
+    );
+    // Where it is not shown to help with all sizes, it is said with which.
+    let mut scene = sizes();
+    for round in 0..7 {
+        scene.fail(0, round);
+    }
+    let told = remedy(&scene);
+    assert_eq!(told.matches("Prefer AES-128-GCM: it sends 3.00x").count(), 2, "{told}");
+    assert!(told.contains("(4 MiB objects).") && told.contains("(16 MiB objects)."), "{told}");
+}
+
+#[test]
+fn without_a_baseline_the_others_have_their_figures() {
+    let mut scene = sizes();
+    for (cell, round) in
+        [0, 2, 4].into_iter().flat_map(|cell| (0..7).map(move |round| (cell, round)))
+    {
+        scene.fail(cell, round);
+    }
+    let sentence = scene.first().sentence;
+    assert!(
+        sentence.starts_with(
+            "The server (on CPU 0) sends at most 9.00 [8.73, 9.27] Gb/s (16 MiB objects) with \
+             AES-128-GCM (nginx)"
+        ),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_limits_one_size_is_said_with_that_size() {
+    let mut scene = sizes();
+    limit(&mut scene, 1, 2, Limit::ClientCpu);
+    let answer = scene.first();
+    assert!(
+        answer.caveats.iter().any(|caveat| caveat.starts_with("1 MiB objects: ")),
+        "{:?}",
+        answer.caveats
+    );
+}
+
+#[test]
+fn a_published_figure_ends_an_answer_without_a_curve_too() {
+    let mut scene = sizes();
+    scene.study.answers[0].along = None;
+    let answer = scene.first();
+    assert!(answer.sentence.contains("; Intel's Xeon E5 v3 had 2 to 2.4x."), "{}", answer.sentence);
+}
+
+/// The analysis of a scene of cores, projected to 32.
+fn projected(scene: &mut Scene) -> Analysis {
+    scene.study.answers[0].project = vec![32];
+    scene.analysis()
+}
+
+fn of_cores(cores: &[&str], one: impl Fn(f64) -> f64) -> Scene {
+    scene(CORES, cores, |cores, suite| {
+        let factor = if suite == CBC { 3e9 } else { 9e9 };
+        factor * one(cores.parse().unwrap())
+    })
+}
+
+#[test]
+fn from_one_core_only_a_straight_line_follows() {
+    let analysis = projected(&mut of_cores(&["1"], |cores| cores));
+    let [cbc, gcm] = analysis.projections.as_slice() else { panic!("{:?}", analysis.projections) };
+    assert_eq!(cbc.label, "AES-128-CBC-SHA, nginx");
+    assert_eq!(
+        gcm.sentences,
+        [
+            "AES-128-GCM, nginx: if nothing else limited more cores, 32 cores 288 Gb/s at 9.00 \
+             Gb/s per core. This is a projection from 1 core, not a measurement, and an upper \
+             bound.",
+            "No scaling law is fitted: a scaling law takes 4 numbers of cores or more, and there \
+             are 1."
+        ]
+    );
+    assert_eq!(gcm.cores.last().unwrap().law, None);
+}
+
+#[test]
+fn noise_is_no_cap_and_makes_a_core_look_worse_than_it_is() {
+    let mut scene = of_cores(&["1", "2"], |cores| cores);
+    for (cell, round) in (0..4).flat_map(|cell| (0..7).map(move |round| (cell, round))) {
+        scene.trial(cell, round).verdict.limit = Limit::Noise;
+    }
+    let words = projected(&mut scene).projections[1].sentences.join(" ");
+    assert!(words.contains("A core can do more than that: other work"), "{words}");
+    assert!(!words.contains("did not exceed"), "{words}");
+    assert!(words.contains("32 cores 288 Gb/s"), "{words}");
+}
+
+#[test]
+fn from_four_numbers_of_cores_on_a_law_is_fitted_with_its_interval() {
+    let analysis =
+        projected(&mut of_cores(&["1", "2", "4", "8"], |n| n / (1.0 + 0.05 * (n - 1.0))));
+    let gcm = &analysis.projections[1];
+    let law = gcm.cores.last().unwrap().law.as_ref().unwrap();
+    let expected = 9e9 * 32.0 / (1.0 + 0.05 * 31.0);
+    assert!((law.estimate.median / expected - 1.0).abs() < 0.01, "{law:?}");
+    assert_eq!(law.estimate.n, 7);
+    assert!(law.estimate.interval.low < expected && expected < law.estimate.interval.high);
+    let words = gcm.sentences.join(" ");
+    assert!(
+        words.contains("By the scaling law fitted to the 4 measured numbers of cores"),
+        "{words}"
+    );
+    assert!(words.contains("Beyond the measured 8 cores the law assumes"), "{words}");
+}
+
+#[test]
+fn a_roof_fits_no_law_and_ends_the_straight_line() {
+    let mut scene = of_cores(&["1", "2", "4", "8"], |n| n.min(2.0));
+    for index in 4..scene.study.cells.len() {
+        for round in 0..7 {
+            scene.trial(index, round).verdict.limit = Limit::Unknown;
+        }
+    }
+    let analysis = projected(&mut scene);
+    let gcm = &analysis.projections[1];
+    let words = gcm.sentences.join(" ");
+    assert!(words.contains("do not follow the scaling law"), "{words}");
+    assert!(words.contains("The rate did not exceed 18.0 Gb/s"), "{words}");
+    assert!(words.contains("Beyond 2 cores more do not help."), "{words}");
+    assert_eq!(gcm.stops_helping, Some(2));
+    assert!((gcm.cores.last().unwrap().linear / 18e9 - 1.0).abs() < 1e-9);
+}

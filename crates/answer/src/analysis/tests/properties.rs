@@ -1,0 +1,109 @@
+//! What holds whatever was measured.
+
+use proptest::prelude::*;
+
+use crate::analysis::scene::{CBC, GCM, RSA, Scene};
+use crate::analysis::{Analysis, Mark, TrialCounts};
+use study::Metric;
+use trial::Limit;
+
+use super::{NONE, SUITE, bulk};
+
+/// A subset of the scene's trials, changed at will: the subset and the changes by number.
+fn changed(mut scene: Scene, changes: &[(u8, u64)]) -> Scene {
+    let mut changes = changes.iter().cycle();
+    scene.lines.retain_mut(|line| {
+        let (kind, value) = changes.next().unwrap();
+        match kind % 8 {
+            0 => return false,
+            1 => line.valid = false,
+            2 => line.cpu_ns.server = None,
+            3 => line.cpu_ns.server = Some(*value),
+            4 => (line.rate_per_s, line.operations.completed, line.bytes.body) = (0.0, 0, 0),
+            5 => {
+                (line.rate_per_s, line.goodput_bps) = (*value as f64 * 1e289, *value);
+                (line.operations.completed, line.bytes.body) = (*value, *value);
+            }
+            6 => line.verdict.limit = Limit::ClientCpu,
+            _ => {}
+        }
+        true
+    });
+    scene
+}
+
+fn scenes() -> Vec<Scene> {
+    let mut handshakes = Scene::handshakes();
+    for metric in [Metric::Rate, Metric::Goodput, Metric::TlsTax] {
+        handshakes = handshakes.answer(metric, "target.certificate-key", RSA);
+    }
+    let mut bulk = bulk(Metric::Rate, GCM);
+    for metric in [Metric::Goodput, Metric::GoodputPerServerCpu, Metric::TlsTax] {
+        bulk = bulk.answer(metric, SUITE, NONE).answer(metric, SUITE, CBC);
+    }
+    vec![handshakes, bulk]
+}
+
+proptest! {
+    // Each case is many journals.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_was_measured_there_is_an_answer(
+        changes in prop::collection::vec((any::<u8>(), any::<u64>()), 1..30)
+    ) {
+        for scene in scenes() {
+            let scene = changed(scene, &changes);
+            let analysis = scene.analysis();
+            prop_assert_eq!(analysis.answers.len(), scene.study.answers.len());
+            for answer in &analysis.answers {
+                prop_assert!(answer.sentence.ends_with('.'));
+                for word in ["NaN", "inf", "..", "  ", "-0%", " ,"] {
+                    prop_assert!(!answer.sentence.contains(word), "{}", answer.sentence);
+                }
+                for bar in &answer.bars {
+                    prop_assert_eq!(bar.figure.is_none(), bar.mark == Some(Mark::NotMeasured));
+                }
+            }
+            for cell in &analysis.cells {
+                let TrialCounts { done, valid, .. } = cell.trials;
+                let of_cell = |line: &&trial::Line| {
+                    line.place.as_ref().is_some_and(|place| place.cell == cell.cell)
+                };
+                let lines = scene.lines.iter().filter(of_cell);
+                prop_assert_eq!(lines.clone().count(), done);
+                prop_assert_eq!(lines.filter(|line| line.valid).count(), valid);
+                let samples = cell.client_busy.as_ref().map_or(0, |figure| figure.samples.len());
+                prop_assert_eq!(samples, valid);
+            }
+            let invalid = scene.lines.iter().filter(|line| !line.valid).count();
+            prop_assert_eq!(analysis.invalid.len(), invalid);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_journal_does_not_matter(
+        shuffled in Just((0..28).collect::<Vec<usize>>()).prop_shuffle()
+    ) {
+        let scene = bulk(Metric::GoodputPerServerCpu, GCM).answer(Metric::TlsTax, SUITE, NONE);
+        let lines = shuffled.iter().map(|index| scene.lines[*index].clone()).collect();
+        let other = Scene { lines, ..scene.clone() };
+        prop_assert_eq!(other.analysis(), scene.analysis());
+    }
+
+    #[test]
+    fn a_machine_twice_as_fast_pays_the_same_tax(power in 0u32..20) {
+        let scene = bulk(Metric::GoodputPerServerCpu, GCM).answer(Metric::TlsTax, SUITE, NONE);
+        let mut faster = scene.clone();
+        for line in &mut faster.lines {
+            line.bytes.body <<= power;
+            line.goodput_bps <<= power;
+        }
+        let (before, after): (Analysis, Analysis) = (scene.analysis(), faster.analysis());
+        for (before, after) in before.answers[0].bars.iter().zip(&after.answers[0].bars) {
+            prop_assert_eq!(&before.ratio, &after.ratio);
+        }
+        prop_assert_eq!(&before.answers[1], &after.answers[1]);
+        prop_assert_eq!(&before.answers[0].remedy, &after.answers[0].remedy);
+    }
+}

@@ -1,0 +1,181 @@
+//! The trials of a journal by the cell that they belong to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use load::Operation;
+
+use journal::TargetRecord;
+use study::{Cell, Metric, Study};
+use trial::Limit;
+use trial::{Line, Role};
+
+use super::{Figure, Mark, Search, TrialCounts};
+
+/// A median whose interval is wider than this part of it says little: on a quiet machine it is some
+/// hundredths.
+const MOST_SPREAD: f64 = 0.25;
+
+#[derive(Debug)]
+pub(super) struct CellTrials<'a> {
+    pub(super) cell: &'a Cell,
+    /// How many it should have; none where its target was left out.
+    planned: usize,
+    /// Why its target was left out, where it was.
+    pub(super) skipped: Option<&'a str>,
+    /// In the order in which they ran; where the load is searched for, those at the load that was
+    /// found.
+    pub(super) lines: Vec<&'a Line>,
+    /// How the load was found.
+    pub(super) search: Option<Search>,
+}
+
+/// What is the server's maximum: with all of its CPUs used, or with the limit that a search keeps.
+pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLimit];
+
+/// The trials of all cells, in the study's order of cells. Trials of a search, of cells that the
+/// study does not have, and those that were interrupted are left out: the last are shorter than
+/// planned, and a resumed run does them again.
+pub(super) fn by_cell<'a>(
+    study: &'a Study,
+    lines: &'a [Line],
+    targets: &'a [TargetRecord],
+) -> Vec<CellTrials<'a>> {
+    let mut of_cell: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| !line.interrupted) {
+        if let Some(place) = &line.place {
+            of_cell.entry(&place.cell).or_default().push(line);
+        }
+    }
+    let mut trials = Vec::new();
+    for cell in &study.cells {
+        let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
+        let has_lines = !lines.is_empty();
+        lines.sort_by_key(|line| (order(line), line.started_unix_ms));
+        let search = Search::of(cell, &lines);
+        lines.retain(|line| {
+            line.place.as_ref().is_some_and(|place| place.role == Role::Measure)
+                && search.as_ref().is_none_or(|search| search.has(line))
+        });
+        // A server that was there in an earlier part of the run was not left out.
+        let skipped = targets
+            .iter()
+            .filter(|target| !has_lines && target.cells.contains(&cell.name))
+            .find_map(|target| target.skipped.as_deref());
+        let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
+        let planned = if skipped.is_some() || is_infeasible { 0 } else { study.trials as usize };
+        trials.push(CellTrials { cell, planned, skipped, lines, search });
+    }
+    trials
+}
+
+/// A trial's place in the order of all.
+pub(super) fn order(line: &Line) -> u32 {
+    line.place.as_ref().map_or(0, |place| place.order)
+}
+
+impl CellTrials<'_> {
+    pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().copied().filter(|line| line.valid)
+    }
+
+    /// A trial that was not valid and was made again is one.
+    pub(super) fn counts(&self) -> TrialCounts {
+        let round = |line: &&Line| line.place.as_ref().map(|place| place.round);
+        let done = self.lines.iter().map(round).collect::<BTreeSet<_>>().len();
+        let valid = self.valid().count();
+        TrialCounts { planned: self.planned, done, valid }
+    }
+
+    /// What limited the valid trials, and how many of them.
+    pub(super) fn limits(&self) -> BTreeMap<Limit, usize> {
+        let mut limits = BTreeMap::new();
+        for line in self.valid() {
+            *limits.entry(line.verdict.limit).or_default() += 1;
+        }
+        limits
+    }
+
+    /// That no load keeps within the limit, in words.
+    pub(super) fn infeasible(&self) -> Option<String> {
+        self.search.as_ref()?.end.infeasible()
+    }
+
+    pub(super) fn mark(&self) -> Option<Mark> {
+        let TrialCounts { planned, done, valid } = self.counts();
+        let limits = self.limits();
+        if self.infeasible().is_some() {
+            Some(Mark::Infeasible)
+        } else if valid == 0 {
+            Some(Mark::NotMeasured)
+        } else if limits.contains_key(&Limit::ClientCpu) {
+            Some(Mark::ClientBound)
+        } else if limits.keys().any(|limit| !IS_A_MAXIMUM.contains(limit)) {
+            Some(Mark::NotServerBound)
+        } else if self.is_spread() {
+            Some(Mark::Spread)
+        } else if valid < done {
+            Some(Mark::SomeInvalid)
+        } else {
+            (done < planned).then_some(Mark::Incomplete)
+        }
+    }
+
+    /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
+    /// other program. Empty where nothing is received, or nothing is recorded of it.
+    pub(super) fn received(&self) -> BTreeSet<String> {
+        let of = |line: &Line| {
+            let receipt = &line.receipt;
+            let other = receipt.obtained.client.as_ref().map(|client| format!("by {client}"));
+            other.or_else(|| receipt.asked.receive.clone())
+        };
+        self.valid().filter_map(of).collect()
+    }
+
+    /// Whether both were received in one way, so that what differs is the server's doing.
+    pub(super) fn is_received_as(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.received(), other.received());
+        ours.is_empty() || theirs.is_empty() || (ours == theirs && ours.len() == 1)
+    }
+
+    /// Whether the trials' rates differ so much that something other than the cell decided them.
+    fn is_spread(&self) -> bool {
+        let rate = Figure::of_cell(self, Metric::Rate);
+        rate.is_some_and(|Figure { estimate, .. }| {
+            estimate.interval.high - estimate.interval.low > MOST_SPREAD * estimate.median
+        })
+    }
+
+    /// The share of its CPUs that the server used.
+    pub(super) fn server_busy(&self) -> Option<Figure> {
+        Figure::of(self.valid().filter_map(|line| line.verdict.evidence.server_busy).collect())
+    }
+
+    /// Whether an operation has a body.
+    pub(super) fn has_bodies(&self) -> bool {
+        self.cell.load.operation != Operation::Handshakes
+    }
+
+    /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
+    /// the tax is taken from.
+    pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
+        let figure: fn(&Line) -> Option<f64> = match metric {
+            Metric::Rate => |line| (line.operations.completed > 0).then_some(line.rate_per_s),
+            Metric::RatePerServerCpu => {
+                |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0)
+            }
+            _ if !self.has_bodies() => |_| None,
+            Metric::Goodput => |line| Some(line.goodput_bps as f64),
+            Metric::GoodputPerServerCpu | Metric::TlsTax => {
+                |line| Some(8.0 * per_server_cpu(line, line.bytes.body)?)
+            }
+        };
+        let round = |line: &Line| line.place.as_ref().map_or(0, |place| place.round);
+        self.valid().filter_map(|line| Some((round(line), figure(line)?))).collect()
+    }
+}
+
+/// So many per CPU-second of the server; `None` where its CPU time is not known.
+fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
+    let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
+    Some(count as f64 / (ns as f64 / 1e9))
+}

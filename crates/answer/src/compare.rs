@@ -1,0 +1,124 @@
+//! Two runs, cell by cell.
+//!
+//! Cells are matched by case and swept values. Their trials were not taken side by side, so they
+//! cannot be paired: what drifted between the runs does not cancel, and a ratio is that of two medians
+//! with an interval that assumes nothing of the distributions ([`stats::ratio_of_medians`]).
+
+mod difference;
+mod pair;
+mod sentence;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use observe::Machine;
+use serde::Serialize;
+
+use crate::Measure;
+use crate::analysis::{Analysis, Invalid};
+use journal::TargetRecord;
+use study::Study;
+
+pub use difference::Difference;
+pub use pair::{Pair, Verdict};
+
+/// One of two runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// What was asked.
+    pub study: &'a Study,
+    /// What was found.
+    pub analysis: &'a Analysis,
+    /// The machine; `None` where `machine.json` is lacking.
+    pub machine: Option<&'a Machine>,
+    /// The servers.
+    pub targets: &'a [TargetRecord],
+}
+
+/// What two runs say together: B over A.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// For each metric, the answer and the figures that it is made of.
+    pub metrics: Vec<Compared>,
+    /// In what else the runs differ: machine, servers, settings of cells.
+    pub differences: Vec<Difference>,
+    /// The cells that only one run has.
+    pub only: Vec<Only>,
+    /// The trials of A that are not valid, and are in no figure.
+    pub invalid_in_a: Vec<Invalid>,
+    /// The same of B.
+    pub invalid_in_b: Vec<Invalid>,
+}
+
+/// All cells in one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// The figure.
+    pub metric: Measure,
+    /// The answer.
+    pub sentence: String,
+    /// The cells that both runs have, in A's order.
+    pub cells: Vec<Pair>,
+}
+
+/// A cell that one run has and the other has not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Only {
+    /// `a` or `b`.
+    pub run: &'static str,
+    pub cell: String,
+    pub case: String,
+    /// In words.
+    pub label: String,
+}
+
+impl Comparison {
+    /// Compares in `measures`; in the [usual one](Measure::usual) of each cell where there are none.
+    #[must_use]
+    pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Measure]) -> Self {
+        let (matches, only) = pair::matched(a, b);
+        let usual =
+            |measure: &Measure| matches.iter().any(|both| Measure::usual(both.cell_a) == *measure);
+        let metrics: Vec<Compared> = match measures {
+            [] => Measure::ALL
+                .into_iter()
+                .filter(usual)
+                .map(|measure| Compared::of(measure, &matches, |c| Measure::usual(c) == measure))
+                .collect(),
+            measures => measures
+                .iter()
+                .map(|measure| Compared::of(*measure, &matches, |cell| measure.is_of(cell)))
+                .collect(),
+        };
+        Self {
+            metrics,
+            differences: difference::all(a, b, &matches),
+            only,
+            invalid_in_a: a.analysis.invalid.clone(),
+            invalid_in_b: b.analysis.invalid.clone(),
+        }
+    }
+
+    /// The answers: a sentence for each metric, or that there is nothing to compare.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<&str> {
+        match self.metrics.is_empty() {
+            true => vec![
+                "The runs have no common cell: cells are matched by their case and swept values.",
+            ],
+            false => self.metrics.iter().map(|metric| metric.sentence.as_str()).collect(),
+        }
+    }
+}
+
+impl Compared {
+    fn of(
+        metric: Measure,
+        matches: &[pair::Match<'_>],
+        is_wanted: impl Fn(&study::Cell) -> bool,
+    ) -> Self {
+        let wanted = matches.iter().filter(|both| is_wanted(both.cell_a));
+        let cells: Vec<Pair> = wanted.map(|both| Pair::of(metric, both)).collect();
+        Self { metric, sentence: sentence::of(metric, &cells), cells }
+    }
+}

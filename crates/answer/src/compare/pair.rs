@@ -1,0 +1,127 @@
+//! Cells that both runs have.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stats::Estimate;
+
+use super::{Only, Side};
+use crate::Measure;
+use crate::analysis::{CellSummary, Figure, Mark};
+use study::Cell;
+
+/// A cell in both runs, in one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    pub case: String,
+    /// What distinguishes the cell from others of its case, in words.
+    pub label: String,
+    /// The swept keys with their values.
+    pub params: BTreeMap<String, String>,
+    /// The cell's name in A.
+    pub cell_a: String,
+    /// The cell's name in B.
+    pub cell_b: String,
+    /// A's figure, in the metric's unit; `None` where no valid trial has it.
+    pub a: Option<Figure>,
+    /// B's figure.
+    pub b: Option<Figure>,
+    /// The median of B over that of A.
+    pub ratio: Option<Estimate>,
+    /// What the ratio says.
+    pub verdict: Verdict,
+    /// What is to be marked of A's cell.
+    pub mark_a: Option<Mark>,
+    /// What is to be marked of B's cell.
+    pub mark_b: Option<Mark>,
+}
+
+/// Where the interval of a ratio lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Above 1: B's figure is the greater one.
+    Above,
+    /// Below 1.
+    Below,
+    /// Around 1, or there is no interval: no difference is shown.
+    #[serde(rename = "not-told-apart")]
+    NoSignificantDifference,
+    /// There is no ratio.
+    NotCompared,
+}
+
+/// A cell of A with its like of B.
+pub(super) struct Match<'a> {
+    pub(super) cell_a: &'a Cell,
+    pub(super) cell_b: &'a Cell,
+    summary_a: &'a CellSummary,
+    summary_b: &'a CellSummary,
+}
+
+/// The cells that both runs have, in A's order, and those that only one has.
+pub(super) fn matched<'a>(a: &Side<'a>, b: &Side<'a>) -> (Vec<Match<'a>>, Vec<Only>) {
+    fn both<'a>(side: &Side<'a>) -> impl Iterator<Item = (&'a Cell, &'a CellSummary)> {
+        let (study, analysis) = (side.study, side.analysis);
+        study.cells.iter().zip(&analysis.cells)
+    }
+    let is_like = |x: &Cell, y: &Cell| x.case == y.case && x.params == y.params;
+    let mut matches = Vec::new();
+    let mut only = Vec::new();
+    for (cell_a, summary_a) in both(a) {
+        match both(b).find(|(cell_b, _)| is_like(cell_a, cell_b)) {
+            Some((cell_b, summary_b)) => {
+                matches.push(Match { cell_a, cell_b, summary_a, summary_b });
+            }
+            None => only.push(Only::of("a", summary_a)),
+        }
+    }
+    let is_alone = |cell_b: &Cell| !both(a).any(|(cell_a, _)| is_like(cell_a, cell_b));
+    let alone = both(b).filter(|(cell_b, _)| is_alone(cell_b));
+    only.extend(alone.map(|(_, summary)| Only::of("b", summary)));
+    (matches, only)
+}
+
+impl Only {
+    fn of(run: &'static str, summary: &CellSummary) -> Self {
+        Self {
+            run,
+            cell: summary.cell.clone(),
+            case: summary.case.clone(),
+            label: summary.label.clone(),
+        }
+    }
+}
+
+impl Pair {
+    pub(super) fn of(metric: Measure, both: &Match<'_>) -> Self {
+        let (a, b) = (metric.figure(both.summary_a), metric.figure(both.summary_b));
+        let ratio =
+            a.zip(b).and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
+        Self {
+            case: both.cell_a.case.clone(),
+            label: both.summary_a.label.clone(),
+            params: both.cell_a.params.clone(),
+            cell_a: both.cell_a.name.clone(),
+            cell_b: both.cell_b.name.clone(),
+            a: a.cloned(),
+            b: b.cloned(),
+            ratio,
+            verdict: Verdict::of(ratio.as_ref()),
+            mark_a: both.summary_a.mark,
+            mark_b: both.summary_b.mark,
+        }
+    }
+}
+
+impl Verdict {
+    fn of(ratio: Option<&Estimate>) -> Self {
+        match ratio {
+            None => Self::NotCompared,
+            Some(Estimate { n: 0 | 1, .. }) => Self::NoSignificantDifference,
+            Some(ratio) if ratio.interval.low > 1.0 => Self::Above,
+            Some(ratio) if ratio.interval.high < 1.0 => Self::Below,
+            Some(_) => Self::NoSignificantDifference,
+        }
+    }
+}

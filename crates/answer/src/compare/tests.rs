@@ -1,0 +1,145 @@
+//! Two journals made by hand.
+
+use super::*;
+use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
+use study::testing::server;
+use trial::Limit;
+
+fn bulk(figures: &[f64]) -> Scene {
+    let mut scene = Scene::suites(&[server("nginx")], &[GCM, CHACHA, CBC]);
+    for (cell, figure) in figures.iter().enumerate() {
+        scene.measure(cell, *figure, &SPREAD);
+    }
+    scene
+}
+
+fn compared_in(a: &Scene, b: &Scene, measures: &[Measure]) -> Comparison {
+    let (of_a, of_b) = (a.analysis(), b.analysis());
+    fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> Side<'a> {
+        let (study, machine) = (&scene.study, scene.machine.as_ref());
+        Side { study, analysis, machine, targets: &scene.targets }
+    }
+    Comparison::of(&side(a, &of_a), &side(b, &of_b), measures)
+}
+
+pub(crate) fn compared(a: &Scene, b: &Scene) -> Comparison {
+    compared_in(a, b, &[])
+}
+
+#[test]
+fn each_cell_is_above_below_or_not_significantly_different() {
+    let a = bulk(&[8.0e9, 4.0e9, 2.0e9]);
+    let b = bulk(&[10.0e9, 4.05e9, 1.6e9]);
+    let comparison = compared(&a, &b);
+    let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
+    assert_eq!(metric.metric, Measure::GoodputPerServerCpu);
+    let verdicts: Vec<Verdict> = metric.cells.iter().map(|pair| pair.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Above, Verdict::NoSignificantDifference, Verdict::Below]);
+    let ratio = metric.cells[0].ratio.unwrap();
+    assert!((ratio.median - 1.25).abs() < 1e-6);
+    assert!((ratio.interval.low - 1.25 * 0.97 / 1.03).abs() < 1e-6);
+    assert!((ratio.interval.high - 1.25 * 1.03 / 0.97).abs() < 1e-6);
+    assert!(ratio.interval.coverage >= 0.95);
+    assert_eq!(
+        comparison.sentences(),
+        ["In goodput per server CPU-second, of 3 cells: B above A in 1 (1.25x), B below A in 1 \
+          (0.80x) and no significant difference in 1 (1.01x). Furthest: 1.25x [1.18, 1.33], nginx, \
+          AES-128-GCM (bulk)."]
+    );
+    assert_eq!((comparison.differences, comparison.only), (vec![], vec![]));
+}
+
+#[test]
+fn one_cell_is_one_ratio() {
+    let one = |figure| {
+        let mut scene = Scene::suites(&[server("nginx")], &[GCM]);
+        scene.measure(0, figure, &SPREAD);
+        scene
+    };
+    assert_eq!(
+        compared(&one(8e9), &one(16e9)).sentences(),
+        ["B is 2.00x [1.88, 2.12] A in goodput per server CPU-second (bulk: nginx, AES-128-GCM)."]
+    );
+    let same = compared(&one(8e9), &one(8e9));
+    assert!(same.sentences()[0].ends_with("AES-128-GCM), which is no significant difference."));
+}
+
+#[test]
+fn a_single_trial_proves_no_difference() {
+    let mut a = bulk(&[8e9, 4e9, 2e9]);
+    a.keep(|_, round| round == 0);
+    let comparison = compared(&a, &bulk(&[80e9, 40e9, 20e9]));
+    let cells = &comparison.metrics[0].cells;
+    assert!(cells.iter().all(|pair| pair.verdict == Verdict::NoSignificantDifference), "{cells:?}");
+}
+
+#[test]
+fn handshakes_are_compared_by_their_rate_and_other_metrics_where_they_are_asked_for() {
+    let (a, b) = (Scene::handshakes(), Scene::handshakes());
+    assert_eq!(compared(&a, &b).metrics[0].metric, Measure::RatePerServerCpu);
+    let asked = compared_in(&a, &b, &[Measure::Rate, Measure::Goodput]);
+    assert_eq!(asked.metrics[0].cells.len(), 2);
+    assert_eq!(
+        asked.metrics[1].sentence,
+        "Nothing can be compared in goodput: no cell has a figure in both runs."
+    );
+}
+
+#[test]
+fn what_one_run_lacks_is_reported() {
+    let a = bulk(&[8e9, 4e9, 2e9]);
+    let mut b = bulk(&[8e9, 4e9, 2e9]);
+    (0..7).for_each(|round| b.fail(1, round));
+    b.study.cells[2].params.insert("load.suite".to_owned(), "none".to_owned());
+    let comparison = compared(&a, &b);
+    let only: Vec<_> = comparison.only.iter().map(|only| (only.run, only.cell.as_str())).collect();
+    assert_eq!(only, [("a", "bulk-0003"), ("b", "bulk-0003")]);
+    assert_eq!((comparison.invalid_in_a.len(), comparison.invalid_in_b.len()), (0, 7));
+    assert_eq!(comparison.invalid_in_b[0].why, "nginx died");
+    let metric = &comparison.metrics[0];
+    assert_eq!(metric.cells[1].verdict, Verdict::NotCompared);
+    assert!(metric.sentence.contains("not compared in 1"), "{}", metric.sentence);
+    b.study.cells.iter_mut().for_each(|cell| cell.case = "other".to_owned());
+    let nothing = compared(&a, &b);
+    assert!(nothing.sentences()[0].contains("no common cell"));
+    assert_eq!(nothing.only.len(), 6);
+}
+
+#[test]
+fn what_else_differs_is_shown_with_its_cells() {
+    let mut a = bulk(&[8e9, 4e9, 2e9]);
+    let mut b = bulk(&[8e9, 4e9, 2e9]);
+    a.skip(server("nginx"));
+    a.targets[0].version = Some("nginx/1.22.1, OpenSSL 3.0.22".to_owned());
+    b.targets = a.targets.clone();
+    b.targets[0].version = Some("nginx/1.22.1, OpenSSL 4.0.3".to_owned());
+    b.study.cells[1].load.connections += 1;
+    let machine = observe::Machine::read(&cpus::CpuList::from(
+        cpus::CpuList::allowed().unwrap().as_slice()[0],
+    ));
+    b.machine = Some(observe::Machine { openssl: "OpenSSL 9".to_owned(), ..machine.clone() });
+    a.machine = Some(machine);
+    let told: Vec<(String, String, Option<usize>)> = compared(&a, &b)
+        .differences
+        .into_iter()
+        .map(|difference| (difference.what, difference.b, difference.cells))
+        .collect();
+    let connections = b.study.cells[1].load.connections.to_string();
+    assert_eq!(
+        told,
+        [
+            ("OpenSSL of toll".to_owned(), "OpenSSL 9".to_owned(), None),
+            ("nginx".to_owned(), "nginx/1.22.1, OpenSSL 4.0.3".to_owned(), None),
+            ("load.connections".to_owned(), connections, Some(1)),
+        ]
+    );
+}
+
+#[test]
+fn marks_of_both_runs_are_kept() {
+    let a = bulk(&[8e9, 4e9, 2e9]);
+    let mut b = bulk(&[8e9, 4e9, 2e9]);
+    b.trial(0, 3).verdict.limit = Limit::ClientCpu;
+    let pair = &compared(&a, &b).metrics[0].cells[0];
+    assert_eq!((pair.mark_a, pair.mark_b), (None, Some(crate::analysis::Mark::ClientBound)));
+}

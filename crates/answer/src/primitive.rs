@@ -1,0 +1,7 @@
+//! What the journal says of the tables of primitives.
+
+mod answer;
+mod findings;
+
+pub use answer::{Answer, Curve, Point, Ratio, Series};
+pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};

@@ -1,0 +1,277 @@
+//! What a table answers: sentences with figures and ratios, curves by size, and what more cores would do.
+//!
+//! A ratio is taken round by round: the cost of the baseline over that of the other, so that more than 1
+//! is faster. It comes with the range of the rounds. Costs are medians over rounds of the medians
+//! of samples; their quartiles are in the table.
+
+mod words;
+
+use primitives::{Cache, Hardware};
+use serde::Serialize;
+use units::Bytes;
+
+use super::findings::{Cost, LowerBound, Row};
+use crate::analysis::Figure;
+use journal::primitive::Place;
+use study::primitive::Table;
+use study::primitive::{Dimension, Rule};
+
+/// What a table answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// What was asked, where the study says so.
+    pub question: Option<String>,
+    /// The answer: a sentence, and after it one for each combination, where there are several.
+    pub sentences: Vec<String>,
+    /// What was published of it, a clause each.
+    pub published: Vec<String>,
+    /// What more cores would do.
+    pub projected: Option<String>,
+    /// Why the answer is weaker than it looks.
+    pub caveats: Vec<String>,
+    /// The table's name.
+    pub primitives: String,
+    /// What is compared.
+    pub compare: &'static str,
+    /// Every ratio at every size.
+    pub ratios: Vec<Ratio>,
+    /// The costs by size, one drawing for each combination.
+    pub curves: Vec<Curve>,
+}
+
+/// One value over the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ratio {
+    /// What is compared with the baseline.
+    #[serde(flatten)]
+    pub place: Place,
+    /// How many times as fast it is; a sample for each round.
+    pub times_as_fast: Figure,
+}
+
+/// Costs by size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// What all of it is of.
+    pub title: String,
+    /// One for each compared value.
+    pub series: Vec<Series>,
+    /// What no program can go below: of what, and cycles per byte.
+    pub bound: Option<(String, f64)>,
+}
+
+/// The costs of one compared value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The value in words.
+    pub label: String,
+    /// Whether the others are compared with it.
+    pub is_baseline: bool,
+    /// By size, ascending.
+    pub points: Vec<Point>,
+}
+
+/// The cost at one size, in core cycles per byte.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// Bytes of a message.
+    pub size_bytes: u64,
+    /// Median over the rounds.
+    pub median: f64,
+    /// A quarter of the samples lies below.
+    pub low: f64,
+    /// A quarter lies above.
+    pub high: f64,
+    /// Whether it is of disturbed samples.
+    pub is_disturbed: bool,
+    /// What was published: of which processor, and cycles per byte.
+    pub published: Vec<(String, f64)>,
+}
+
+/// The rows that differ in what is compared and in their sizes only.
+pub(super) struct Group<'a> {
+    rule: &'a Rule,
+    table: &'a Table,
+    /// By the value that is compared, the baseline first.
+    values: Vec<Vec<&'a Row>>,
+}
+
+pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]) -> Answer {
+    let groups = groups(rule, table, rows);
+    let is_alone = groups.len() == 1;
+    let leads = if is_alone { Vec::new() } else { words::leads(&groups) };
+    let each = groups.iter().filter_map(|group| group.sentence(is_alone));
+    let mut sentences: Vec<String> = leads.into_iter().chain(each).collect();
+    if sentences.is_empty() {
+        sentences.push(format!("Not measured: the table {} has no figures for it.", table.name));
+    }
+    Answer {
+        question: rule.question.clone(),
+        sentences,
+        published: words::published(rule, &groups),
+        projected: words::projected(rule, &groups),
+        caveats: words::caveats(table, &groups),
+        primitives: table.name.clone(),
+        compare: rule.compare.name(),
+        ratios: groups.iter().flat_map(Group::ratios).collect(),
+        curves: groups.iter().filter_map(|group| group.curve(bounds)).collect(),
+    }
+}
+
+fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
+    let is_same = |a: &Place, b: &Place| {
+        let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
+        others.all(|dimension| dimension.of(a) == dimension.of(b))
+    };
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for row in rows.iter().filter(|row| row.place.table == table.name) {
+        let known =
+            groups.iter_mut().find(|group| group.first().is_some_and(|p| is_same(p, &row.place)));
+        let group = match known {
+            Some(group) => group,
+            None => {
+                groups.push(Group { rule, table, values: Vec::new() });
+                let last = groups.len() - 1;
+                &mut groups[last]
+            }
+        };
+        group.add(row);
+    }
+    for group in &mut groups {
+        group.values.sort_by_key(|rows| {
+            !rows.first().is_some_and(|row| group.rule.is_baseline(&row.place))
+        });
+    }
+    groups
+}
+
+impl<'a> Group<'a> {
+    fn first(&self) -> Option<&'a Place> {
+        self.values.first()?.first().map(|row| &row.place)
+    }
+
+    fn add(&mut self, row: &'a Row) {
+        let value = self.rule.compare.of(&row.place);
+        let is_of = |rows: &&mut Vec<&Row>| {
+            rows.first().is_some_and(|first| self.rule.compare.of(&first.place) == value)
+        };
+        match self.values.iter_mut().find(is_of) {
+            Some(rows) => rows.push(row),
+            None => self.values.push(vec![row]),
+        }
+    }
+
+    /// The rows at a size, in the order of the values; those that have figures.
+    fn at(&self, size: Option<Bytes>) -> Vec<(&'a Row, &'a Cost)> {
+        let size = size.map(|size| size.0);
+        let of_value = |rows: &Vec<&'a Row>| {
+            let row = rows.iter().find(|row| row.place.size_bytes == size)?;
+            Some((*row, row.cost.as_ref()?))
+        };
+        self.values.iter().filter_map(of_value).collect()
+    }
+
+    /// The sizes that sentences are about; none where the unit is an operation.
+    fn sizes(&self) -> Vec<Option<Bytes>> {
+        let is_of_bytes = self.values.iter().flatten().any(|row| row.place.size_bytes.is_some());
+        match is_of_bytes {
+            true => self.rule.at.iter().copied().map(Some).collect(),
+            false => vec![None],
+        }
+    }
+
+    fn all_sizes(&self) -> Vec<Option<Bytes>> {
+        let rows = self.values.first().map_or(&[][..], Vec::as_slice);
+        rows.iter().map(|row| row.place.size_bytes.map(Bytes)).collect()
+    }
+
+    fn ratios(&self) -> Vec<Ratio> {
+        let mut ratios = Vec::new();
+        for size in self.all_sizes() {
+            let rows = self.at(size);
+            let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place));
+            let Some((_, baseline)) = baseline else { continue };
+            for (row, cost) in rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.place)) {
+                if let Some(times_as_fast) = ratio(baseline, cost) {
+                    ratios.push(Ratio { place: row.place.clone(), times_as_fast });
+                }
+            }
+        }
+        ratios
+    }
+
+    /// Of two sizes or more, in bytes.
+    fn curve(&self, bounds: &[LowerBound]) -> Option<Curve> {
+        let series: Vec<Series> = self
+            .values
+            .iter()
+            .filter_map(|rows| {
+                let points: Vec<Point> = rows.iter().filter_map(|row| point(row)).collect();
+                let first = rows.first()?;
+                let is_baseline = self.rule.is_baseline(&first.place);
+                let label =
+                    words::value(self.rule.compare, rows.iter().find(|r| r.cost.is_some())?);
+                (points.len() > 1).then_some(Series { label, is_baseline, points })
+            })
+            .collect();
+        if series.is_empty() {
+            return None;
+        }
+        // One line can be drawn where all that is compared has the same bound.
+        let mut of: Vec<&str> =
+            self.values.iter().flatten().filter_map(|row| row.bound.as_deref()).collect();
+        of.dedup();
+        let bound = bounds.iter().find(|bound| of == [bound.of.as_str()]);
+        let bound = bound.map(|of| (of.of.clone(), of.cycles_per_byte.estimate.median));
+        Some(Curve { title: words::subject(self), series, bound })
+    }
+
+    /// Names of values of other lists than the compared one, where the table has several of them.
+    fn qualifiers(&self) -> Vec<&'static str> {
+        let Some(place) = self.first() else { return Vec::new() };
+        let has_several = |dimension: Dimension| {
+            dimension != self.rule.compare && dimension.values(self.table).len() > 1
+        };
+        let hardware = match place.hardware {
+            Hardware::All => "all instructions",
+            Hardware::Avx2 => "AVX2 at most",
+            Hardware::Sse => "SSE 4.2 at most",
+            Hardware::None => "no instructions for cryptography",
+        };
+        let cache = match place.cache {
+            Cache::Warm => "data in the cache",
+            Cache::Cold => "data in memory",
+        };
+        let mut all = Vec::new();
+        all.extend(has_several(Dimension::Hardware).then_some(hardware));
+        all.extend((has_several(Dimension::Cache) || self.is_always_cold()).then_some(cache));
+        all
+    }
+
+    fn is_always_cold(&self) -> bool {
+        self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold]
+    }
+}
+
+fn point(row: &Row) -> Option<Point> {
+    let cost = row.cost.as_ref()?;
+    let published = row.published.iter();
+    Some(Point {
+        size_bytes: row.place.size_bytes?,
+        median: cost.cycles.estimate.median,
+        low: cost.low,
+        high: cost.high,
+        is_disturbed: cost.disturbed_rounds > 0,
+        published: published.map(|of| (of.label.clone(), of.cycles_per_byte)).collect(),
+    })
+}
+
+/// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
+fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
+    let of_round = |round: &u32| {
+        let place = cost.rounds.iter().position(|other| other == round)?;
+        let base = baseline.rounds.iter().position(|other| other == round)?;
+        Some(baseline.cycles.samples.get(base)? / cost.cycles.samples.get(place)?)
+    };
+    Figure::of(cost.rounds.iter().filter_map(of_round).collect())
+}

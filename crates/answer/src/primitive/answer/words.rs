@@ -1,0 +1,427 @@
+//! Answers about primitives in words.
+
+use primitives::{Cache, Hardware};
+use units::{Bytes, Hertz};
+
+use super::super::findings::{Cost, Row};
+use super::{Group, ratio};
+use crate::analysis::Figure;
+use crate::analysis::wording::{capitalized, list, times};
+use study::primitive::Table;
+use study::primitive::{Dimension, Rule};
+
+/// A compared value as the subject or the object of a comparison.
+pub(super) fn value(dimension: Dimension, row: &Row) -> String {
+    match dimension {
+        Dimension::Algorithm => row.place.algorithm.clone(),
+        Dimension::Library => library(row),
+        Dimension::Hardware => match row.place.hardware {
+            Hardware::All => "all instructions",
+            Hardware::Avx2 => "AVX2 at most",
+            Hardware::Sse => "SSE 4.2 at most",
+            Hardware::None => "no instructions for cryptography",
+        }
+        .to_owned(),
+        Dimension::Cache => match row.place.cache {
+            Cache::Warm => "data in the cache",
+            Cache::Cold => "data in memory",
+        }
+        .to_owned(),
+    }
+}
+
+/// `OpenSSL 3.0.22`, `toll's multi-buffer kernels`; without the part in brackets, which the tables
+/// show.
+fn library(row: &Row) -> String {
+    let title = row.library_title.split(" (").next().unwrap_or_default();
+    match title.strip_prefix("multi-buffer") {
+        Some("") => "toll's multi-buffer kernels".to_owned(),
+        Some(backend) => format!("toll's{backend} kernels"),
+        None => title.to_owned(),
+    }
+}
+
+/// The verb that a compared value takes as a subject.
+fn is(row: &Row, dimension: Dimension) -> &'static str {
+    let is_many = match dimension {
+        Dimension::Library => row.library_title.starts_with("multi-buffer"),
+        Dimension::Hardware => matches!(row.place.hardware, Hardware::All | Hardware::None),
+        Dimension::Algorithm | Dimension::Cache => false,
+    };
+    if is_many { "are" } else { "is" }
+}
+
+/// How a value compares with the baseline.
+struct Speed {
+    /// `is`, `are`, `takes` or `take`.
+    verb: &'static str,
+    /// `2.9x [2.8, 3.0]`
+    times: String,
+    /// `as fast` or `as long`.
+    how: &'static str,
+}
+
+impl Speed {
+    /// A much slower value is described by how much longer it takes, which is easier to read than a
+    /// small fraction.
+    fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
+        const SLOW: f64 = 0.5;
+        let verb = is(row, dimension);
+        let longer = || Figure::of(ratio.samples.iter().map(|ratio| 1.0 / ratio).collect());
+        match Some(ratio).filter(|ratio| ratio.estimate.median < SLOW).and_then(|_| longer()) {
+            None => Self { verb, times: times(ratio), how: "as fast" },
+            Some(longer) => {
+                let verb = if verb == "are" { "take" } else { "takes" };
+                Self { verb, times: times(&longer), how: "as long" }
+            }
+        }
+    }
+
+    /// `is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22`
+    fn whole(&self, baseline: &str) -> String {
+        format!("{} {} {} as {baseline}", self.verb, self.times, self.how)
+    }
+
+    /// The same after a whole one, with the same baseline.
+    fn short(&self) -> String {
+        match self.how {
+            "as fast" => self.times.clone(),
+            how => format!("{} {} {how}", self.verb, self.times),
+        }
+    }
+}
+
+/// A compared value after what it costs: `with OpenSSL 3.0.22`, `16 messages at once`.
+fn compared_value(dimension: Dimension, row: &Row, cost: &Cost) -> String {
+    let preposition = match dimension {
+        Dimension::Algorithm => "for",
+        Dimension::Library | Dimension::Cache | Dimension::Hardware => "with",
+    };
+    let at_once = match cost.messages_per_op {
+        1 => String::new(),
+        messages => format!(", {messages} messages at once"),
+    };
+    format!("{preposition} {}{at_once}", value(dimension, row))
+}
+
+/// What a group is of: `AES-128-GCM of OpenSSL 3.0.22 (data in memory)`.
+pub(super) fn subject(group: &Group<'_>) -> String {
+    let Some(row) = any(group) else { return String::new() };
+    let what = match group.rule.compare {
+        Dimension::Algorithm => library(row),
+        Dimension::Library => row.place.algorithm.clone(),
+        Dimension::Hardware | Dimension::Cache => {
+            format!("{} of {}", row.place.algorithm, library(row))
+        }
+    };
+    qualified(what, group)
+}
+
+/// With what distinguishes a group from the others in brackets: `SHA-1 (data in memory)`.
+fn qualified(what: String, group: &Group<'_>) -> String {
+    let qualifiers = group.qualifiers().join(", ");
+    match (what.is_empty(), qualifiers.is_empty()) {
+        (_, true) => what,
+        (true, false) => qualifiers,
+        (false, false) => format!("{what} ({qualifiers})"),
+    }
+}
+
+/// A row of the group, one with a figure if there is any.
+fn any<'a>(group: &Group<'a>) -> Option<&'a Row> {
+    let rows = || group.values.iter().flatten();
+    rows().find(|row| row.cost.is_some()).or_else(|| rows().next()).copied()
+}
+
+/// What a group is of beside the others of its table: `SHA-1 (data in memory)`.
+fn short(group: &Group<'_>) -> String {
+    let Some(row) = any(group) else { return String::new() };
+    let has_several = |dimension: Dimension| {
+        dimension != group.rule.compare && dimension.values(group.table).len() > 1
+    };
+    let mut words = Vec::new();
+    words.extend(has_several(Dimension::Algorithm).then(|| row.place.algorithm.clone()));
+    words.extend(has_several(Dimension::Library).then(|| library(row)));
+    qualified(words.join(" of "), group)
+}
+
+impl Group<'_> {
+    /// `At 8 KiB AES-128-GCM costs 0.580 cycles/byte with OpenSSL 3.0.22 (4.67 GB/s at 2.71 GHz) and ...:
+    /// AWS-LC is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22.`
+    ///
+    /// Without its ratios where one sentence gives those of all groups.
+    pub(super) fn sentence(&self, has_ratios: bool) -> Option<String> {
+        let size = self.sizes().pop()?;
+        let rows = self.at(size);
+        if rows.is_empty() {
+            return None;
+        }
+        let items: Vec<String> = rows
+            .iter()
+            .map(|(row, cost)| {
+                let compared = compared_value(self.rule.compare, row, cost);
+                format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
+            })
+            .collect();
+        let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+        let verb = if self.rule.compare == Dimension::Algorithm { "takes" } else { "costs" };
+        let mut text = format!("{at}{} {verb} {}", subject(self), list(&items));
+        if has_ratios {
+            let compared = self.compared(size);
+            if !compared.is_empty() {
+                text = format!("{text}: {}", list(&compared));
+            }
+            let mut others = self.sizes();
+            others.pop();
+            for size in others.into_iter().flatten() {
+                let ratios = self.ratios_at(Some(size));
+                let words: Vec<String> = ratios.iter().map(|(_, ratio)| times(ratio)).collect();
+                if !words.is_empty() {
+                    text = format!("{text}; at {} {}", in_words(size), list(&words));
+                }
+            }
+        }
+        Some(capitalized(&format!("{text}.")))
+    }
+
+    /// The values other than the baseline at a size, with their ratios.
+    fn ratios_at(&self, size: Option<Bytes>) -> Vec<(&Row, Figure)> {
+        let rows = self.at(size);
+        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place));
+        let Some((_, baseline)) = baseline else { return Vec::new() };
+        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.place));
+        others.filter_map(|(row, cost)| Some((*row, ratio(baseline, cost)?))).collect()
+    }
+
+    fn compared(&self, size: Option<Bytes>) -> Vec<String> {
+        let rows = self.at(size);
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place))
+        else {
+            return Vec::new();
+        };
+        let baseline = value(self.rule.compare, baseline);
+        let ratios = self.ratios_at(size);
+        let clause = |(place, (row, ratio)): (usize, &(&Row, Figure))| {
+            let dimension = self.rule.compare;
+            let speed = Speed::of(ratio, row, dimension);
+            let name = value(dimension, row);
+            match place {
+                0 => format!("{name} {}", speed.whole(&baseline)),
+                _ => format!("{name} {} {} {}", speed.verb, speed.times, speed.how),
+            }
+        };
+        ratios.iter().enumerate().map(clause).collect()
+    }
+}
+
+/// All groups in one sentence: `At 8 KiB AWS-LC is 2.9x [2.8, 3.0] as fast as OpenSSL 3.0.22 for
+/// AES-128-GCM and 1.0x [1.0, 1.0] for AES-128-CBC encrypt.`
+///
+/// One sentence for each of the shown sizes, the largest first.
+pub(super) fn leads(groups: &[Group<'_>]) -> Vec<String> {
+    let Some(first) = groups.first() else { return Vec::new() };
+    let sizes = first.sizes().into_iter().rev();
+    sizes.filter_map(|size| lead(groups, first.rule, size)).collect()
+}
+
+fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String> {
+    let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
+    for group in groups {
+        let rows = group.at(size);
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.place)) else {
+            continue;
+        };
+        let baseline = value(rule.compare, baseline);
+        for (row, ratio) in group.ratios_at(size) {
+            let name = value(rule.compare, row);
+            let of = format!("for {}", short(group));
+            let speed = Speed::of(&ratio, row, rule.compare);
+            let known = clauses.iter_mut().find(|(known, _)| *known == name);
+            match known {
+                Some((_, items)) => items.push(format!("{} {of}", speed.short())),
+                None => clauses.push((name, vec![format!("{} {of}", speed.whole(&baseline))])),
+            }
+        }
+    }
+    if clauses.is_empty() {
+        return None;
+    }
+    let clause = |(name, items): &(String, Vec<String>)| format!("{name} {}", list(items));
+    let clauses: Vec<String> = clauses.iter().map(clause).collect();
+    let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+    Some(capitalized(&format!("{at}{}.", clauses.join("; "))))
+}
+
+/// `0.580 cycles/byte`, `967 kilocycles per operation`.
+fn cycles(row: &Row, cost: &Cost) -> String {
+    let median = cost.cycles.estimate.median;
+    match row.place.size_bytes {
+        Some(_) => format!("{} cycles/byte", three_digits(median)),
+        None => format!("{} kilocycles per operation", three_digits(median / 1e3)),
+    }
+}
+
+/// `4.67 GB/s at 2.71 GHz, 3.3x the bound`.
+fn rate(row: &Row, cost: &Cost) -> String {
+    let rate = match cost.bytes_per_s {
+        Some(bytes) => format!("{} GB/s", three_digits(bytes / 1e9)),
+        None => format!("{} per second", units::thousands(cost.ops_per_s.round() as u64)),
+    };
+    let of_all = match row.place.threads {
+        1 => String::new(),
+        threads => format!(" of {threads} CPUs"),
+    };
+    let bound = row
+        .times_the_bound
+        .map_or_else(String::new, |times| format!(", {}x the bound", three_digits(times)));
+    format!("{rate}{of_all} at {}{bound}", Hertz(cost.core_hz))
+}
+
+/// With three digits that count, but no more than three decimals.
+pub(super) fn three_digits(number: f64) -> String {
+    if number >= 999.5 {
+        return units::thousands(number.round() as u64);
+    }
+    let places = match number {
+        _ if number >= 99.95 => 0,
+        _ if number >= 9.995 => 1,
+        _ if number >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{number:.places$}")
+}
+
+/// `8 KiB`, as words have it.
+pub(super) fn in_words(size: Bytes) -> String {
+    let text = size.to_string();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    format!("{} {}", &text[..end], &text[end..])
+}
+
+/// What was published: the figures that the rule names, and those beside its rows.
+pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
+    let mut clauses: Vec<String> =
+        rule.published.iter().map(|p| format!("{}: {}", p.what, p.says)).collect();
+    for row in groups.iter().flat_map(|group| group.values.iter().flatten()) {
+        if row.published.is_empty() {
+            continue;
+        }
+        let figures: Vec<String> = row
+            .published
+            .iter()
+            .map(|of| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label))
+            .collect();
+        let size = row
+            .place
+            .size_bytes
+            .map_or_else(String::new, |s| format!(" at {}", in_words(Bytes(s))));
+        let many = match row.cost.as_ref().is_some_and(|cost| cost.messages_per_op > 1) {
+            true => " over many messages",
+            false => "",
+        };
+        let clause = format!("{}{many}{size}: {}", row.place.algorithm, list(&figures));
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    }
+    clauses
+}
+
+/// What many cores would do with the fastest of each group.
+pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
+    if rule.project.is_empty() {
+        return None;
+    }
+    let mut clauses = Vec::new();
+    for group in groups {
+        let Some(size) = group.sizes().pop() else { continue };
+        let rows = group.at(size).into_iter().filter(|(row, _)| row.place.threads == 1);
+        let fastest = rows
+            .min_by(|(_, a), (_, b)| a.cycles.estimate.median.total_cmp(&b.cycles.estimate.median));
+        let Some((row, cost)) = fastest else { continue };
+        let at = |cores: &u32| {
+            let cores_in_words = units::thousands(u64::from(*cores));
+            let many = f64::from(*cores);
+            let rate = match cost.bytes_per_s {
+                Some(bytes) => format!("{} GB/s", three_digits(bytes * many / 1e9)),
+                None => format!("{} per second", units::thousands((cost.ops_per_s * many) as u64)),
+            };
+            format!("{rate} on {cores_in_words} cores")
+        };
+        let rates: Vec<String> = rule.project.iter().map(at).collect();
+        let of = match rule.compare {
+            Dimension::Algorithm => row.place.algorithm.clone(),
+            _ => qualified(row.place.algorithm.clone(), group),
+        };
+        clauses.push(format!("{of} with {}: {}", library(row), list(&rates)));
+    }
+    if clauses.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{}. This multiplies the rate of one core at the measured frequency. It ignores that many \
+         busy cores run at lower frequencies and share memory and caches, and that two \
+         hyperthreads share one core.",
+        clauses.join("; ")
+    ))
+}
+
+/// Rows without figures, of disturbed samples, or with too few rounds.
+pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
+    let rows = || groups.iter().flat_map(|group| group.values.iter().flatten().copied());
+    let mut caveats = Vec::new();
+    let compare = groups.first().map_or(Dimension::Algorithm, |group| group.rule.compare);
+    let is_as = |a: &Row, b: &Row| compare.of(&a.place) == compare.of(&b.place);
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows() {
+        let Some(why) = &row.no_figure else { continue };
+        // What a library does not support is in the table; it matters here only where nothing else
+        // is left.
+        if !row.is_refused() && rows().any(|other| is_as(row, other) && other.cost.is_some()) {
+            continue;
+        }
+        let name = format!("{} with {}{}", row.place.algorithm, library(row), masked(row));
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    caveats.extend(reasons.iter().map(|(why, names)| format!("{}: {why}.", list(names))));
+    let disturbed: Vec<&Row> =
+        rows().filter(|row| row.cost.as_ref().is_some_and(|c| c.disturbed_rounds > 0)).collect();
+    if !disturbed.is_empty() {
+        caveats.push(format!(
+            "{} of {} figures had too few quiet samples in some round, because other work used the \
+             core: they are too high, and ratios with them are doubtful. Measure again while \
+             nothing else runs.",
+            disturbed.len(),
+            rows().count()
+        ));
+    }
+    if rows().any(|row| row.cost.as_ref().is_some_and(|cost| cost.contention_unknown)) {
+        caveats.push(
+            "toll cannot detect on this processor whether other work used the core.".to_owned(),
+        );
+    }
+    let is_short = |row: &&Row| {
+        row.no_figure.is_none()
+            && row.cost.as_ref().map_or(0, |cost| cost.rounds.len()) < table.rounds as usize
+    };
+    let short = rows().filter(is_short).count();
+    if short > 0 {
+        caveats.push(format!(
+            "The run is not complete: {short} of {} figures lack some of their {} rounds.",
+            rows().count(),
+            table.rounds
+        ));
+    }
+    caveats
+}
+
+fn masked(row: &Row) -> String {
+    match row.place.hardware {
+        Hardware::All => String::new(),
+        hardware => format!(" (hardware {hardware})"),
+    }
+}

@@ -1,0 +1,420 @@
+//! Tables as their readers meet them: the order of parts, what a run keeps, what is discarded, and the
+//! sentences, over a meter whose figures are known.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, SystemTime};
+
+use primitives::sampler::{Quality, Quartiles};
+use primitives::{Algorithm, CycleSource, Hardware};
+use tempfile::TempDir;
+
+use super::*;
+use crate::run::Ended;
+use answer::analysis::Analysis;
+use answer::primitive::{Findings, Row};
+use journal::Results;
+use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
+use study::Study;
+use study::primitive::{Part, Primitives, What};
+use trial::SCHEMA;
+
+const STUDY: &str = r#"
+schema = 1
+question = "?"
+reference = "xeon-scalable"
+[[primitives]]
+name = "ciphers"
+algorithms = ["gcm"]
+libraries = ["openssl", "aws-lc"]
+sizes = ["1KiB", "8KiB"]
+hardware = ["all", "none"]
+rounds = 2
+[[primitives]]
+name = "hashes"
+algorithms = ["SHA-1"]
+libraries = ["openssl", "multibuffer"]
+sizes = ["8KiB"]
+cache = "cold"
+rounds = 1
+[[answer]]
+primitives = "ciphers"
+question = "What does another library bring?"
+compare = "library"
+baseline = "openssl"
+project = [4]
+[[answer]]
+primitives = "hashes"
+compare = "library"
+baseline = "openssl"
+"#;
+
+fn study() -> Study {
+    study_of(STUDY)
+}
+
+fn study_of(text: &str) -> Study {
+    file::parse("test.toml", text, &"0-1".parse().unwrap()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A cost of 2 cycles/byte, of AWS-LC 1 and of many messages 0.5, at 2 GHz.
+fn figure(place: &Place) -> Figure {
+    let messages: u8 = if place.library == "multibuffer" { 16 } else { 1 };
+    let cycles = match place.library.as_str() {
+        "aws-lc" => 1.0,
+        "multibuffer" => 0.5,
+        _ => 2.0,
+    };
+    let bytes = place.size_bytes.unwrap() as f64 * f64::from(messages);
+    let quartiles = |median: f64| Quartiles { low: median * 0.9, median, high: median * 1.1 };
+    let ops_per_s = 2e9 / (cycles * bytes);
+    Figure {
+        cycles_per_byte: Some(quartiles(cycles)),
+        cycles_per_op: quartiles(cycles * bytes),
+        core_hz: 2e9,
+        ops_per_s,
+        bytes_per_s: Some(ops_per_s * bytes),
+        messages_per_op: messages.into(),
+        samples: 10,
+        dropped_shared: 2,
+        dropped_unsteady: 0,
+        quality: Quality::Quiet,
+        confirmed_by: "another".to_owned(),
+    }
+}
+
+/// Gives known figures until an interrupt, and keeps what it was asked for.
+#[derive(Default)]
+struct Known {
+    asked: Vec<String>,
+    /// After this many parts the user interrupts.
+    interrupt_after: Option<usize>,
+    /// The library whose result is wrong.
+    wrong: Option<&'static str>,
+}
+
+impl Meter for Known {
+    fn check(&self, _: &Primitives) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn measure(
+        &mut self,
+        part: &Part<'_>,
+        interrupt: &AtomicBool,
+        report: &mut dyn FnMut(Duration),
+    ) -> Result<Option<Reading>, Failed> {
+        report(Duration::ZERO);
+        self.asked.push(format!("{}: {}", part.round, part.in_words()));
+        interrupt.store(self.interrupt_after == Some(self.asked.len()), Relaxed);
+        let What::Table { table, hardware, cache } = part.what else {
+            let bound = BoundLine {
+                schema: SCHEMA,
+                role: Role::Bound,
+                of: "AES-128-GCM".to_owned(),
+                cycles_per_byte: 0.5,
+                arithmetic: "one half".to_owned(),
+                round: part.round,
+                order: 0,
+            };
+            return Ok(Some(Reading { lines: Vec::new(), bounds: vec![bound] }));
+        };
+        let line = |(algorithm, library, size_bytes): (Algorithm, &str, Option<u64>)| {
+            let place = Place {
+                table: table.name.clone(),
+                algorithm: algorithm.name().to_owned(),
+                library: library.to_owned(),
+                size_bytes,
+                hardware,
+                cache,
+                threads: table.cpus.len(),
+            };
+            let outcome = match self.wrong == Some(library) {
+                true => Outcome::None { no_figure: "no figure: its result is wrong".to_owned() },
+                false => Outcome::Measured(Box::new(figure(&place))),
+            };
+            Line {
+                schema: SCHEMA,
+                role: Role::Primitive,
+                place,
+                round: part.round,
+                order: 0,
+                started_unix_ms: 1_795_000_000_000,
+                library_title: format!("{library} 1"),
+                cycles_source: CycleSource::MeasuredFrequency,
+                outcome,
+            }
+        };
+        let lines = table.places().into_iter().map(line).collect();
+        Ok(Some(Reading { lines, bounds: Vec::new() }))
+    }
+}
+
+struct Desk {
+    _parent: TempDir,
+    results: Results,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let parent = tempfile::tempdir().unwrap();
+        let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
+        Self { _parent: parent, results }
+    }
+
+    fn run(&self, study: &Study, meter: &mut Known) -> Ended {
+        let events = Cell::new(0);
+        let mut report = |_: Event<'_>| events.set(events.get() + 1);
+        let interrupt = AtomicBool::new(false);
+        run(&study.primitives, &self.results, meter, &interrupt, &mut report).unwrap()
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.results.folder().join("journal.jsonl")
+    }
+
+    fn found(&self, study: &Study) -> Findings {
+        let entries = self.results.entries().unwrap();
+        Analysis::of_all(study, &entries, &[], None).primitives.unwrap()
+    }
+
+    /// Changes the journal's text from outside.
+    fn forge(&self, change: impl Fn(&str) -> String) {
+        let text = std::fs::read_to_string(self.journal()).unwrap();
+        let forged = change(&text);
+        assert_ne!(forged, text);
+        std::fs::write(self.journal(), forged).unwrap();
+    }
+}
+
+/// The parts of the bounds exist where the processor's instructions are known.
+fn without_bounds(asked: &[String]) -> Vec<&str> {
+    let parts = asked.iter().map(String::as_str);
+    parts.filter(|part| !part.contains("instructions allow")).collect()
+}
+
+#[test]
+fn rounds_are_interleaved_over_tables_and_every_other_runs_backwards() {
+    let (desk, mut meter) = (Desk::new(), Known::default());
+    assert_eq!(desk.run(&study(), &mut meter), Ended::Complete);
+    assert_eq!(
+        without_bounds(&meter.asked),
+        [
+            "0: ciphers, hardware all, warm caches",
+            "0: ciphers, hardware none, warm caches",
+            "0: hashes, hardware all, cold caches",
+            "1: ciphers, hardware none, warm caches",
+            "1: ciphers, hardware all, warm caches",
+        ]
+    );
+    let found = desk.found(&study());
+    // 2 algorithms of 2 libraries at 2 sizes and 2 levels in 2 rounds, and 2 hashes.
+    assert_eq!((found.done, found.planned), (2 * 2 * 2 * 2 * 2 + 2, 34));
+    assert!(found.is_whole() && found.discarded.is_empty());
+    assert!(study().primitives.forecast().seconds() < 10.0);
+}
+
+#[test]
+fn a_run_resumes_after_the_last_whole_part() {
+    let (desk, study) = (Desk::new(), study());
+    let mut first = Known { interrupt_after: Some(3), ..Known::default() };
+    assert_eq!(desk.run(&study, &mut first), Ended::Interrupted);
+    // A crash within the lines of a part: the part is measured again, and its last lines count.
+    desk.forge(|text| {
+        let lines: Vec<&str> = text.lines().collect();
+        lines[..lines.len() - 1].join("\n") + "\n{\"torn"
+    });
+    let incomplete = desk.found(&study);
+    assert!(!incomplete.is_whole());
+    let mut second = Known::default();
+    assert_eq!(desk.run(&study, &mut second), Ended::Complete);
+    let all = desk.found(&study);
+    assert!(all.is_whole());
+    assert_eq!(second.asked.len(), study.primitives.parts().len() - 2);
+    // Nothing is left, so nothing is measured.
+    let mut third = Known::default();
+    assert_eq!(desk.run(&study, &mut third), Ended::Complete);
+    assert!(third.asked.is_empty());
+    let (whole, mut meter) = (Desk::new(), Known::default());
+    whole.run(&study, &mut meter);
+    assert_eq!(whole.found(&study), all);
+}
+
+#[test]
+fn sentences_have_figures_and_ratios() {
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known::default());
+    let found = desk.found(&study);
+    let ciphers = &found.answers[0];
+    assert_eq!(ciphers.question.as_deref(), Some("What does another library bring?"));
+    assert!(
+        ciphers.sentences[0].starts_with(
+            "At 8 KiB aws-lc 1 is 2.00x [2.00, 2.00] as fast as openssl 1 for AES-128-GCM (all \
+             instructions), 2.00x [2.00, 2.00] for AES-256-GCM (all instructions)"
+        ),
+        "{:?}",
+        ciphers.sentences
+    );
+    let bounded = if primitives::instructions::all().is_empty() {
+        ["", ""]
+    } else {
+        [", 4.00x the bound", ", 2.00x the bound"]
+    };
+    assert_eq!(
+        ciphers.sentences[1],
+        format!(
+            "At 8 KiB AES-128-GCM (all instructions) costs 2.00 cycles/byte with openssl 1 (1.00 GB/s at \
+             2.00 GHz{}) and 1.00 cycles/byte with aws-lc 1 (2.00 GB/s at 2.00 GHz{}).",
+            bounded[0], bounded[1]
+        )
+    );
+    assert!(ciphers.published[0].contains("0.77 cycles/byte on Xeon E5 v4"), "{ciphers:?}");
+    assert!(ciphers.projected.as_ref().unwrap().contains("8.00 GB/s on 4 cores"), "{ciphers:?}");
+    let hashes = &found.answers[1];
+    assert_eq!(
+        hashes.sentences,
+        [
+            "At 8 KiB SHA-1 (data in memory) costs 2.00 cycles/byte with openssl 1 (1.00 GB/s at 2.00 GHz) and \
+          0.500 cycles/byte with multibuffer 1, 16 messages at once (4.00 GB/s at 2.00 GHz): multibuffer 1 \
+          is 4.0x as fast as openssl 1."
+        ]
+    );
+    // Published over many messages with data in memory, which only the second is.
+    let of = |library: &str| {
+        let is_it = |row: &&Row| row.place.table == "hashes" && row.place.library == library;
+        found.rows.iter().find(is_it).unwrap().published.len()
+    };
+    assert_eq!((of("openssl"), of("multibuffer")), (0, 2));
+}
+
+#[test]
+fn a_wrong_result_is_refused_and_no_number() {
+    let (desk, study) = (Desk::new(), study());
+    let mut meter = Known { wrong: Some("aws-lc"), ..Known::default() };
+    desk.run(&study, &mut meter);
+    let found = desk.found(&study);
+    assert!(!found.is_whole());
+    let refused: Vec<&Row> = found.rows.iter().filter(|row| row.is_refused()).collect();
+    assert_eq!(refused.len(), 8);
+    assert!(refused.iter().all(|row| row.cost.is_none() && row.place.library == "aws-lc"));
+    let answer = &found.answers[0];
+    assert!(answer.caveats[0].contains("its result is wrong"), "{answer:?}");
+    assert!(answer.sentences.iter().all(|sentence| !sentence.contains("aws-lc")), "{answer:?}");
+    assert!(answer.ratios.is_empty());
+}
+
+/// Every figure of a line, made false from outside.
+#[test]
+fn forged_lines_are_discarded() {
+    let study = study();
+    for (honest, forged, why) in [
+        (
+            "\"cycles_per_byte\":{\"low\":1.8,\"median\":2.0",
+            "\"cycles_per_byte\":{\"low\":0.1,\"median\":0.2",
+            "over the bytes",
+        ),
+        ("\"cycles_per_op\":{\"low\":", "\"cycles_per_op\":{\"low\":9", "in no order"),
+        ("\"core_hz\":2000000000.0", "\"core_hz\":4000000000.0", "is not core_hz"),
+        ("\"ops_per_s\":", "\"ops_per_s\":9", "ops_per_s"),
+        ("\"bytes_per_s\":1000000000.0", "\"bytes_per_s\":3000000000.0", "bytes_per_s"),
+        ("\"messages_per_op\":1", "\"messages_per_op\":2", "over the bytes"),
+        ("\"samples\":10", "\"samples\":0", "no sample"),
+        ("\"confirmed_by\":\"another\"", "\"confirmed_by\":\"openssl 1\"", "no second library"),
+        ("\"size_bytes\":1024", "\"size_bytes\":2048", "no such row"),
+        ("\"algorithm\":\"AES-128-GCM\"", "\"algorithm\":\"AES-128-CTR\"", "no such row"),
+        ("\"library\":\"openssl\"", "\"library\":\"ring\"", "no such row"),
+        ("\"hardware\":\"all\"", "\"hardware\":\"sse\"", "no such row"),
+        ("\"cache\":\"warm\"", "\"cache\":\"cold\"", "no such row"),
+        ("\"threads\":1", "\"threads\":2", "no such row"),
+        ("\"table\":\"ciphers\"", "\"table\":\"other\"", "no such row"),
+        ("\"round\":0", "\"round\":7", "no such round"),
+    ] {
+        let desk = Desk::new();
+        desk.run(&study, &mut Known::default());
+        let honest_rows = desk.found(&study).rows;
+        // The first row of the table: bounds come before it.
+        desk.forge(|text| {
+            let start = text.find("\"role\":\"primitive\"").unwrap();
+            let (before, rest) = text.split_at(start);
+            format!("{before}{}", rest.replacen(honest, forged, 1))
+        });
+        let found = desk.found(&study);
+        assert_eq!(found.discarded.len(), 1, "{forged}");
+        assert!(found.discarded[0].why.contains(why), "{forged}: {:?}", found.discarded);
+        assert!(!found.is_whole(), "{forged}");
+        let of_first = |rows: &[Row]| rows[0].cost.as_ref().unwrap().cycles.samples.len();
+        assert_eq!(of_first(&honest_rows), of_first(&found.rows) + 1, "{forged}");
+        // What was discarded is measured again.
+        let mut again = Known::default();
+        desk.run(&study, &mut again);
+        assert_eq!(without_bounds(&again.asked).len(), 1, "{forged}");
+        assert!(desk.found(&study).is_whole(), "{forged}");
+    }
+}
+
+#[test]
+fn a_bound_that_is_no_cost_is_discarded() {
+    if primitives::instructions::all().is_empty() {
+        return;
+    }
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known::default());
+    desk.forge(|text| {
+        text.replacen("\"cycles_per_byte\":0.5,\"arith", "\"cycles_per_byte\":-0.5,\"arith", 1)
+    });
+    let found = desk.found(&study);
+    assert_eq!(found.discarded.len(), 1);
+    assert_eq!(found.bounds[0].cycles_per_byte.samples, [0.5]);
+}
+
+#[test]
+fn disturbed_and_lacking_rounds_are_reported() {
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known { interrupt_after: Some(3), ..Known::default() });
+    desk.forge(|text| text.replacen("\"quality\":\"quiet\"", "\"quality\":\"disturbed\"", 1));
+    let caveats = desk.found(&study).answers[0].caveats.join(" ");
+    assert!(caveats.contains("1 of 16 figures had too few quiet samples"), "{caveats}");
+    assert!(caveats.contains("The run is not complete: 16 of 16 figures lack"), "{caveats}");
+}
+
+#[test]
+fn a_ratio_is_of_rounds_that_both_have() {
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known::default());
+    // A round of the baseline's first row goes.
+    desk.forge(|text| {
+        let gone = text.lines().position(|line| line.contains("\"role\":\"primitive\"")).unwrap();
+        let left = text.lines().enumerate().filter(|(at, _)| *at != gone);
+        left.map(|(_, line)| format!("{line}\n")).collect()
+    });
+    let found = desk.found(&study);
+    let ratio = &found.answers[0].ratios[0];
+    assert_eq!(ratio.times_as_fast.samples, [2.0]);
+    assert_eq!(found.answers[0].ratios[1].times_as_fast.samples, [2.0, 2.0]);
+}
+
+#[test]
+fn what_is_on_one_cpu_alone_has_a_bound() {
+    if primitives::instructions::all().is_empty() {
+        return;
+    }
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known::default());
+    for row in desk.found(&study).rows {
+        let is_bound = row.place.algorithm == "AES-128-GCM" && row.place.hardware == Hardware::All;
+        assert_eq!(row.times_the_bound.is_some(), is_bound, "{row:?}");
+    }
+}
+
+#[test]
+fn commands_can_be_repeated_by_hand() {
+    let study = study_of(&STUDY.replace("rounds = 2", "rounds = 2\nthreads = 2"));
+    let parts = study.primitives.parts();
+    let part = parts.iter().find(|part| matches!(part.what, What::Table { .. })).unwrap();
+    assert_eq!(
+        part.command(),
+        "taskset -c 0-1 toll bench AES-128-GCM AES-256-GCM --library openssl --library aws-lc --size 1KiB \
+         --size 8KiB --threads 2 --cache warm --hardware all --samples 10 --json"
+    );
+}

@@ -1,0 +1,322 @@
+//! Runs a study: servers started once and idle between trials, the trials of all cells interleaved,
+//! each on disk before the next begins.
+//!
+//! What it needs of the world is a [`Bench`], so that order, resumption, failure and interruption
+//! are tested without servers and clocks.
+
+mod agenda;
+mod servers;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::order::trial_seed;
+use agenda::{Agenda, Task};
+use journal::TargetRecord;
+use journal::{Journal, JournalError};
+use journal::{Results, ResultsError};
+use servers::Servers;
+pub(crate) use servers::by_target;
+use study::Forecast;
+use study::{Cell, Only, Study};
+use targets::Target;
+use trial::latency_log;
+use trial::{Line, Place, Role};
+use trial::{Measured, Moment};
+
+/// What a run needs of the world: servers, and something that loads them.
+pub trait Bench {
+    /// A server that runs.
+    type Target;
+
+    /// Starts a server and returns when it answers.
+    ///
+    /// # Errors
+    /// Why it does not.
+    fn start(
+        &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<Self::Target, StartError>;
+
+    /// Its name in this run, unique.
+    fn name(&self, target: &Self::Target) -> String;
+
+    /// Server and TLS library.
+    fn version(&self, target: &Self::Target) -> String;
+
+    /// Does the cell's operation once.
+    ///
+    /// # Errors
+    /// Why the server cannot be loaded in that way.
+    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), String>;
+
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// Why it could not begin. What fails later is in the line.
+    fn trial(
+        &mut self,
+        target: &mut Self::Target,
+        ask: Ask<'_>,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Moment),
+    ) -> Result<Measured, String>;
+}
+
+/// What a trial is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The cell, with the load that it has in this trial.
+    pub cell: &'a Cell,
+    /// What is random in the trial follows from it.
+    pub seed: u64,
+    /// How far the next larger load of a search was above its limit, as a share of the limit.
+    pub beyond_limit: Option<f64>,
+}
+
+/// Why a server does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartError {
+    /// Its program is not installed; the sentence says how to get it.
+    Missing(String),
+    /// Anything else.
+    Failed(String),
+}
+
+/// What happens in a run, for the progress display.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A server is not installed, and its cells are left out; the sentence says how to get it.
+    Skipped(&'a TargetRecord),
+    /// A server answers.
+    Started(&'a TargetRecord),
+    /// All servers answer; how many trials are in the journal already, and how many are to come.
+    Begins {
+        /// Of an earlier run.
+        done: usize,
+        /// To be run now, at most.
+        ahead: Forecast,
+    },
+    /// A trial is running.
+    Progress {
+        /// Of which cell, with the load that it has now.
+        cell: &'a Cell,
+        /// What it is for.
+        role: Role,
+        /// What is still to be done at most, this trial included.
+        ahead: Forecast,
+        /// How far it is.
+        moment: Moment,
+    },
+    /// A search cannot go so far on this machine, and takes that for its end.
+    Impossible {
+        cell: &'a Cell,
+        /// The load that cannot be made.
+        load: String,
+        why: &'a str,
+    },
+    /// A trial has ended; its line is on disk.
+    Finished(&'a Line),
+}
+
+/// How a run ended that could begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All trials of the study are in the journal.
+    Complete,
+    /// It was interrupted; the trial under way then is not in the journal.
+    Interrupted,
+}
+
+/// Why a run could not begin, or go on. Each trial that was done is in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A server could not be started.
+    #[error("{0}")]
+    Start(String),
+    /// Every server of the study is missing.
+    #[error("no server of this study is installed: {0}")]
+    NothingToMeasure(String),
+    /// A server cannot be loaded as the study wants.
+    #[error("{cell}: {why}")]
+    Probe { cell: String, why: String },
+    /// A server is another one than that of the trials which are in the journal.
+    #[error("{was} was measured before, but {is} runs now; start a new run")]
+    ServerChanged {
+        /// In the journal.
+        was: String,
+        /// Now.
+        is: String,
+    },
+    /// This machine is another one than that of the trials which are in the journal.
+    #[error("this is not the machine that was measured before: {0}; start a new run")]
+    MachineChanged(String),
+    /// A trial could not begin.
+    #[error("{cell}: {why}")]
+    Trial { cell: String, why: String },
+    /// A part of the tables of primitives could not be measured.
+    #[error("primitives, {part}: {why}")]
+    Primitives { part: String, why: String },
+    /// The server is no longer the one that was started; its last trial is not valid.
+    #[error("{0}")]
+    TargetLost(String),
+    /// The journal could not be read or written.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// Another file of the results could not be read or written.
+    #[error("{0}")]
+    Results(#[from] ResultsError),
+}
+
+/// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
+/// stopped when this returns, however it returns.
+///
+/// Trials that the journal has and that are not valid are run again.
+///
+/// # Errors
+/// What kept it from beginning or from going on. The trials until then are in the journal.
+pub fn run<B: Bench>(
+    study: &Study,
+    results: &Results,
+    bench: &mut B,
+    interrupt: &AtomicBool,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, RunError> {
+    let (journal, entries) = results.journal()?;
+    let cpus = results.machine()?.and_then(|machine| machine.cpus());
+    let lines = entries.of_cells(study.cell_names(), cpus).trials;
+    let mut agenda = Agenda::new(study, &lines);
+    let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
+    for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
+        if let Some(target) = servers.of_cell(index) {
+            bench
+                .probe(target, cell)
+                .map_err(|why| RunError::Probe { cell: cell.name.clone(), why })?;
+        }
+    }
+    for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
+        agenda.leave_out(index);
+    }
+    report(Event::Begins { done: lines.len(), ahead: agenda.ahead() });
+    // Lines may have been removed from the journal by hand: no place is taken twice.
+    let last = lines.iter().filter_map(|line| line.place.as_ref()).map(|place| place.order).max();
+    let mut order = last.map_or(0, |last| last.saturating_add(1));
+    let mut run = Run { study, results, journal, interrupt, report };
+    while let Some(task) = agenda.next() {
+        if interrupt.load(Relaxed) {
+            return Ok(Ended::Interrupted);
+        }
+        let Some(target) = servers.of_cell(task.cell) else {
+            agenda.leave_out(task.cell);
+            continue;
+        };
+        match run.trial(bench, target, &agenda, &task, order)? {
+            Became::Line(line) => {
+                agenda.note(&line);
+                if let Some(why) = line.target_error {
+                    return Err(RunError::TargetLost(why));
+                }
+                order += 1;
+            }
+            Became::Impossible(load) => agenda.cannot(task.cell, load),
+            Became::Interrupted => return Ok(Ended::Interrupted),
+        }
+    }
+    Ok(Ended::Complete)
+}
+
+/// What became of a trial.
+enum Became {
+    /// It is in the journal.
+    Line(Box<Line>),
+    /// This load cannot be made here.
+    Impossible(u64),
+    Interrupted,
+}
+
+/// What all trials of a run share.
+struct Run<'a, 'b> {
+    study: &'a Study,
+    results: &'a Results,
+    journal: Journal,
+    interrupt: &'a AtomicBool,
+    report: &'a mut (dyn FnMut(Event<'_>) + 'b),
+}
+
+impl Run<'_, '_> {
+    fn trial<B: Bench>(
+        &mut self,
+        bench: &mut B,
+        target: &mut B::Target,
+        agenda: &Agenda<'_>,
+        task: &Task,
+        order: u32,
+    ) -> Result<Became, RunError> {
+        let cell = &self.study.cells[task.cell];
+        let at = at(cell, task);
+        let seed = seed(self.study.seed, cell, task);
+        let report = &mut *self.report;
+        let ahead = agenda.ahead();
+        let mut progress =
+            |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
+        let ask = Ask { cell: &at, seed, beyond_limit: agenda.beyond(task) };
+        let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
+            Ok(measured) => measured,
+            Err(why) => return self.not_begun(cell, task, why),
+        };
+        if measured.line.interrupted {
+            // It is shorter than the others and cannot be compared with them.
+            return Ok(Became::Interrupted);
+        }
+        let sought = cell.find.zip(task.load).map(|(find, load)| find.sought(load, &measured));
+        let Measured { mut line, latencies, .. } = measured;
+        line.place = Some(Place {
+            case: cell.case.clone(),
+            cell: cell.name.clone(),
+            target: Some(bench.name(target)),
+            params: cell.params.clone(),
+            role: task.role,
+            find: sought,
+            round: task.round,
+            order,
+        });
+        let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
+            .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
+        line.latency_ns.file = Some(self.results.write_latencies(order, &log)?);
+        self.journal.append(&line)?;
+        (self.report)(Event::Finished(&line));
+        Ok(Became::Line(Box::new(line)))
+    }
+
+    /// A trial that could not begin ends the run, unless a search asked for too much.
+    fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
+        match (cell.find, task.load, task.role) {
+            (Some(find), Some(load), Role::Search) if load > find.from => {
+                (self.report)(Event::Impossible { cell, load: find.over.value(load), why: &why });
+                Ok(Became::Impossible(load))
+            }
+            _ => Err(RunError::Trial { cell: cell.name.clone(), why }),
+        }
+    }
+}
+
+/// What is random in a trial follows from this; no two trials share it.
+fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
+    match task.role {
+        Role::Measure => trial_seed(study, &cell.name, task.round),
+        Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
+    }
+}
+
+/// The cell as it is in this trial.
+fn at(cell: &Cell, task: &Task) -> Cell {
+    match (&cell.find, task.load, task.role) {
+        (Some(find), Some(load), Role::Search) => find.at(cell, load, find.step),
+        (Some(find), Some(load), Role::Measure) => find.at(cell, load, find.hold),
+        _ => cell.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What a run does next, from the study and what the journal holds: a pure function of both, so that
+//! a resumed run does what the whole one would have done.
+//!
+//! First the searches, cell by cell in an order that follows from the seed; then the rounds, all cells
+//! in each. Where a maximum does not hold, its search resumes at once, and the rounds that it had
+//! are measured again at the load that is found then.
+
+use std::collections::BTreeSet;
+
+use crate::order::interleaved;
+use study::Forecast;
+use study::Study;
+use study::find::{Find, Next, Seen};
+use trial::{Line, Role};
+
+/// The next trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// The cell's index in the study.
+    pub(crate) cell: usize,
+    pub(crate) role: Role,
+    /// Which repetition it is; of a search, which step.
+    pub(crate) round: u32,
+    /// The load, where it is searched for.
+    pub(crate) load: Option<u64>,
+}
+
+pub(super) struct Agenda<'a> {
+    study: &'a Study,
+    /// The cells in the order in which they are searched.
+    searches: Vec<usize>,
+    rounds: Vec<(u32, usize)>,
+    cells: Vec<Progress>,
+}
+
+/// What is known of a cell.
+#[derive(Default)]
+struct Progress {
+    is_left_out: bool,
+    seen: Vec<Seen>,
+    steps: u32,
+    /// Rounds that have a valid trial, each with its load.
+    done: BTreeSet<(u32, Option<u64>)>,
+    /// Rounds of which this run has made a trial, valid or not.
+    tried: BTreeSet<(u32, Option<u64>)>,
+}
+
+impl<'a> Agenda<'a> {
+    pub(super) fn new(study: &'a Study, lines: &[Line]) -> Self {
+        let rounds = interleaved(study.cells.len(), study.trials, study.seed);
+        let searches = interleaved(study.cells.len(), 1, study.seed).concat();
+        let rounds = (0..)
+            .zip(rounds)
+            .flat_map(|(round, order)| order.into_iter().map(move |cell| (round, cell)))
+            .collect();
+        let cells = study.cells.iter().map(|_| Progress::default()).collect();
+        let mut agenda = Self { study, searches, rounds, cells };
+        for line in lines {
+            agenda.note(line);
+        }
+        for cell in &mut agenda.cells {
+            // Trials of an earlier run that are not valid are made again.
+            cell.tried.clear();
+        }
+        agenda
+    }
+
+    /// Takes note of a trial that is in the journal.
+    pub(super) fn note(&mut self, line: &Line) {
+        let Some(place) = &line.place else { return };
+        let Some(index) = self.study.cells.iter().position(|cell| cell.name == place.cell) else {
+            return;
+        };
+        let progress = &mut self.cells[index];
+        let find = self.study.cells[index].find.as_ref();
+        let seen = find.and_then(|find| find.seen(line));
+        progress.seen.extend(seen);
+        let load = find.and_then(|find| find.over.load(&place.find.as_ref()?.load));
+        match place.role {
+            Role::Search => progress.steps += 1,
+            Role::Measure => {
+                progress.tried.insert((place.round, load));
+                if line.valid {
+                    progress.done.insert((place.round, load));
+                }
+            }
+        }
+    }
+
+    /// Takes note of a load that cannot be made here, which is as one that breaks the limit.
+    pub(super) fn cannot(&mut self, cell: usize, load: u64) {
+        let broken = Seen { load, figure: 0.0, watched: None, holds: false, is_held: false };
+        self.cells[cell].seen.extend([broken, broken]);
+    }
+
+    /// Leaves a cell out, whose server is missing.
+    pub(super) fn leave_out(&mut self, cell: usize) {
+        self.cells[cell].is_left_out = true;
+    }
+
+    /// Whether there is anything to be done for a cell.
+    pub(super) fn wants(&self, cell: usize) -> bool {
+        let ahead = self.ahead_of(cell);
+        ahead.held + ahead.searching > 0
+    }
+
+    pub(super) fn next(&self) -> Option<Task> {
+        let search = self.searches.iter().find_map(|&cell| match self.state(cell) {
+            State::Search(load) => {
+                let round = self.cells[cell].steps;
+                Some(Task { cell, role: Role::Search, round, load: Some(load) })
+            }
+            State::Hold(_) | State::Over => None,
+        });
+        search.or_else(|| {
+            self.rounds.iter().find_map(|&(round, cell)| match self.state(cell) {
+                State::Hold(load) if !self.cells[cell].has((round, load)) => {
+                    Some(Task { cell, role: Role::Measure, round, load })
+                }
+                _ => None,
+            })
+        })
+    }
+
+    /// Where a trial measures a load that was found: what the next larger load that was tried showed,
+    /// over the limit, if that broke it. To four decimals.
+    pub(super) fn beyond(&self, task: &Task) -> Option<f64> {
+        let find = self.study.cells[task.cell].find.filter(|_| task.role == Role::Measure)?;
+        let beyond = find.bounds().beyond(&self.cells[task.cell].seen, task.load?)?;
+        Some((beyond * 1e4).round() / 1e4)
+    }
+
+    /// All that is still to be done, at most.
+    pub(super) fn ahead(&self) -> Forecast {
+        (0..self.cells.len()).map(|cell| self.ahead_of(cell)).sum()
+    }
+
+    fn ahead_of(&self, cell: usize) -> Forecast {
+        let (spec, progress) = (&self.study.cells[cell], &self.cells[cell]);
+        let (held, steps) = match self.state(cell) {
+            State::Over => (0, 0),
+            State::Search(_) => {
+                let most = spec.find.as_ref().map_or(0, Find::most_steps);
+                (self.study.trials, most.saturating_sub(progress.steps.into()).max(1))
+            }
+            State::Hold(load) => {
+                let open = (0..self.study.trials).filter(|round| !progress.has((*round, load)));
+                (open.count() as u32, 0)
+            }
+        };
+        Forecast::of(spec, held.into(), steps)
+    }
+
+    fn state(&self, cell: usize) -> State {
+        let progress = &self.cells[cell];
+        match &self.study.cells[cell].find {
+            _ if progress.is_left_out => State::Over,
+            None => State::Hold(None),
+            Some(find) => match find.bounds().next(&progress.seen) {
+                Next::Try(load) => State::Search(load),
+                Next::Hold(load) => State::Hold(Some(load)),
+                Next::Infeasible => State::Over,
+            },
+        }
+    }
+}
+
+/// How far a cell is.
+enum State {
+    /// Its search tries this load next.
+    Search(u64),
+    /// It is measured, at this load where that was searched for.
+    Hold(Option<u64>),
+    /// It is not measured.
+    Over,
+}
+
+impl Progress {
+    fn has(&self, trial: (u32, Option<u64>)) -> bool {
+        self.done.contains(&trial) || self.tried.contains(&trial)
+    }
+}

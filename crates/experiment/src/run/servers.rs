@@ -1,0 +1,133 @@
+//! The servers of a run: started once, with a record of each.
+
+use targets::{IfMissing, Target};
+
+use super::{Bench, Event, RunError, StartError};
+use journal::{Results, TargetRecord};
+use study::{Only, Study};
+
+/// The servers that run, and which cell is whose.
+pub(super) struct Servers<T> {
+    running: Vec<T>,
+    /// For each cell of the study, the index of its server if that runs.
+    of_cell: Vec<Option<usize>>,
+}
+
+impl<T> Servers<T> {
+    /// Starts the servers of the cells that are still to be measured, and writes down all.
+    pub(super) fn start<B: Bench<Target = T>>(
+        study: &Study,
+        is_wanted: impl Fn(usize) -> bool,
+        results: &Results,
+        bench: &mut B,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Self, RunError> {
+        let earlier = results.targets()?;
+        // Those of an earlier session are named by the trials that are in the journal.
+        let mut records: Vec<TargetRecord> =
+            earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
+        let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
+        for ((target, only), cells) in by_target(study) {
+            let names: Vec<String> =
+                cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
+            let known = earlier.iter().rfind(|record| record.cells == names);
+            if !cells.iter().any(|cell| is_wanted(*cell)) {
+                continue;
+            }
+            let most = |cell: &usize| study.cells[*cell].most_connections();
+            let connections = cells.iter().map(most).max().unwrap_or(0);
+            let mut record = TargetRecord {
+                name: target.server.to_string(),
+                server: target.server.to_string(),
+                settings: settings_in_words(&target, only),
+                version: None,
+                skipped: None,
+                cells: names,
+            };
+            match bench.start(&target, only, connections) {
+                Ok(started) => {
+                    record.name = bench.name(&started);
+                    record.version = Some(bench.version(&started));
+                    check_same(known, &record)?;
+                    report(Event::Started(&record));
+                    for cell in cells {
+                        servers.of_cell[cell] = Some(servers.running.len());
+                    }
+                    servers.running.push(started);
+                }
+                Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
+                    record.skipped = Some(why);
+                    report(Event::Skipped(&record));
+                }
+                Err(StartError::Missing(why) | StartError::Failed(why)) => {
+                    return Err(RunError::Start(why));
+                }
+            }
+            records.push(record);
+        }
+        if let Some(why) = records.iter().find_map(|record| record.skipped.clone())
+            && records.iter().all(|record| record.skipped.is_some())
+        {
+            return Err(RunError::NothingToMeasure(why));
+        }
+        results.write_targets(&records)?;
+        Ok(servers)
+    }
+
+    pub(super) fn has(&self, cell: usize) -> bool {
+        self.of_cell[cell].is_some()
+    }
+
+    pub(super) fn of_cell(&mut self, cell: usize) -> Option<&mut T> {
+        self.of_cell[cell].and_then(|index| self.running.get_mut(index))
+    }
+}
+
+/// The study's different servers, each with the indices of its cells.
+pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
+    let mut groups: Vec<((Target, Only), Vec<usize>)> = Vec::new();
+    for (index, cell) in study.cells.iter().enumerate() {
+        let setup = cell.setup();
+        match groups.iter_mut().find(|(known, _)| *known == setup) {
+            Some((_, cells)) => cells.push(index),
+            None => groups.push((setup, vec![index])),
+        }
+    }
+    groups
+}
+
+fn settings_in_words(target: &Target, offered: Only) -> String {
+    let only = |what: Option<String>| what.map(|what| format!(", only {what}")).unwrap_or_default();
+    let on = |is_on, what: &str| if is_on { format!(", {what}") } else { String::new() };
+    if let Some(url) = &target.url {
+        return url.to_string();
+    }
+    let environment = target.environment.to_string();
+    let library =
+        target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
+    format!(
+        "{} certificate, CPU {}{}{}{}{}{}{}{}",
+        target.certificate_key,
+        target.cpus,
+        on(target.tickets, "tickets"),
+        on(target.session_cache, "session cache"),
+        on(target.encrypt_then_mac, "encrypt-then-MAC"),
+        library.unwrap_or_default(),
+        on(target.environment != Default::default(), &environment),
+        only(match (offered.suite, offered.version) {
+            (Some(suite), _) => Some(suite.to_string()),
+            (None, version) => version.map(|version| version.to_string()),
+        }),
+        only(offered.group.map(|group| group.to_string())),
+    )
+}
+
+/// Trials of two versions of a server are not of one thing.
+fn check_same(known: Option<&TargetRecord>, now: &TargetRecord) -> Result<(), RunError> {
+    match (known.and_then(|record| record.version.as_ref()), &now.version) {
+        (Some(was), Some(is)) if was != is => {
+            Err(RunError::ServerChanged { was: was.clone(), is: is.clone() })
+        }
+        _ => Ok(()),
+    }
+}

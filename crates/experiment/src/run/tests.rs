@@ -1,0 +1,350 @@
+//! Runs on a bench without servers and clocks: what it does is written down instead.
+
+use std::time::SystemTime;
+use targets::{IfMissing, Target};
+
+use load::Latencies;
+
+mod search;
+
+use super::*;
+use crate::order::interleaved;
+use crate::testing::folder_in_memory;
+use study::testing::{cell, server};
+use study::{AnswerRule, Only};
+use trial::testing::example;
+
+/// Two cells of each server, three trials of each cell.
+fn study() -> Study {
+    let servers = [server("embedded"), server("embedded"), server("nginx"), server("nginx")];
+    Study {
+        primitives: study::primitive::Primitives::default(),
+        reference: None,
+        name: "test".into(),
+        question: "What?".into(),
+        seed: 7,
+        trials: 3,
+        cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
+        answers: Vec::<AnswerRule>::new(),
+        cut: Vec::new(),
+    }
+}
+
+/// What goes wrong, and what was done.
+#[derive(Default)]
+struct Stage {
+    missing: Option<&'static dyn targets::Server>,
+    refuses: Option<&'static dyn targets::Server>,
+    /// The probe of this cell fails.
+    unfit: Option<&'static str>,
+    /// The server has died when this trial, counted from 0, ends.
+    dies_in: Option<usize>,
+    /// An interrupt comes in this trial.
+    interrupted_in: Option<usize>,
+    /// This trial is not valid.
+    invalid_in: Option<usize>,
+    /// All load threads end early in this trial.
+    load_lost_in: Option<usize>,
+    version: &'static str,
+    log: Vec<String>,
+    seeds: std::collections::BTreeSet<u64>,
+    trials: usize,
+    running: std::rc::Rc<std::cell::Cell<usize>>,
+}
+
+/// Counts itself as running until it is dropped.
+struct Running(&'static dyn targets::Server, std::rc::Rc<std::cell::Cell<usize>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.1.set(self.1.get() - 1);
+    }
+}
+
+impl Bench for Stage {
+    type Target = Running;
+
+    fn start(&mut self, spec: &Target, _: Only, connections: usize) -> Result<Running, StartError> {
+        assert_eq!(connections, 64);
+        self.log.push(format!("start {}", spec.server));
+        if self.missing == Some(spec.server) {
+            return Err(StartError::Missing(format!("{} is not installed", spec.server)));
+        }
+        if self.refuses == Some(spec.server) {
+            return Err(StartError::Failed("no free port".into()));
+        }
+        self.running.set(self.running.get() + 1);
+        Ok(Running(spec.server, self.running.clone()))
+    }
+
+    fn name(&self, target: &Running) -> String {
+        target.0.to_string()
+    }
+
+    fn version(&self, target: &Running) -> String {
+        format!("{} {}", target.0, self.version)
+    }
+
+    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), String> {
+        match self.unfit {
+            Some(name) if name == cell.name => Err("no such suite".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn trial(
+        &mut self,
+        target: &mut Running,
+        Ask { cell, seed, .. }: Ask<'_>,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Moment),
+    ) -> Result<Measured, String> {
+        assert_eq!(target.0, cell.target.server);
+        let number = self.trials;
+        self.trials += 1;
+        self.log.push(cell.name.clone());
+        self.seeds.insert(seed);
+        progress(Moment {
+            elapsed: std::time::Duration::ZERO,
+            window: std::time::Duration::from_secs(1),
+            progress: ::load::Progress { completed: 0, failures: 0, body_bytes: 0 },
+        });
+        let mut line = example();
+        line.valid = self.invalid_in != Some(number);
+        if self.interrupted_in == Some(number) {
+            interrupt.store(true, Relaxed);
+            line.interrupted = true;
+        }
+        if self.dies_in == Some(number) {
+            line.valid = false;
+            line.target_error = Some("nginx died".into());
+        }
+        if self.load_lost_in == Some(number) {
+            line.valid = false;
+            line.load_error = Some("a load thread ended early: no epoll".into());
+        }
+        let mut latencies = Latencies::default();
+        latencies.whole.record(1 + number as u64).unwrap();
+        Ok(Measured { line, latencies, under_way: Latencies::default() })
+    }
+}
+
+struct Desk {
+    _parent: tempfile::TempDir,
+    results: Results,
+    interrupt: AtomicBool,
+    events: Vec<String>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let parent = folder_in_memory();
+        let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
+        Self { _parent: parent, results, interrupt: AtomicBool::new(false), events: Vec::new() }
+    }
+
+    fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
+        self.interrupt.store(false, Relaxed);
+        let told = &mut self.events;
+        let ended = run(&study(), &self.results, stage, &self.interrupt, &mut |event| {
+            told.push(match event {
+                Event::Skipped(record) => format!("skipped {}", record.name),
+                Event::Started(record) => format!("started {}", record.name),
+                Event::Begins { done, ahead } => format!("{done} done, {} to do", ahead.held),
+                Event::Impossible { load, .. } => format!("impossible {load}"),
+                Event::Progress { .. } => return,
+                Event::Finished(line) => {
+                    format!("finished {}", line.place.as_ref().unwrap().cell)
+                }
+            });
+        });
+        assert_eq!(stage.running.get(), 0, "a server is left running");
+        ended
+    }
+
+    fn places(&self) -> Vec<(String, u32, u32)> {
+        let lines = self.results.lines().unwrap();
+        let places = lines.into_iter().map(|line| line.place.unwrap());
+        places.map(|place| (place.cell, place.round, place.order)).collect()
+    }
+}
+
+#[test]
+fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
+    let (mut desk, mut stage) = (Desk::new(), Stage::default());
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!(stage.log[..2], ["start embedded", "start nginx"]);
+    let expected: Vec<(String, u32, u32)> = (0u32..)
+        .zip(
+            interleaved(4, 3, 7)
+                .into_iter()
+                .enumerate()
+                .flat_map(|(round, order)| order.into_iter().map(move |cell| (round as u32, cell))),
+        )
+        .map(|(order, (round, cell))| (format!("bulk-{:04}", cell + 1), round, order))
+        .collect();
+    assert_eq!(desk.places(), expected);
+    assert_eq!(desk.events[..3], ["started embedded", "started nginx", "0 done, 12 to do"]);
+    assert_eq!(desk.events[3..].len(), 12);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
+}
+
+#[test]
+fn each_trial_has_a_seed_that_a_second_run_has_again() {
+    let mut stages = [Stage::default(), Stage::default()];
+    for stage in &mut stages {
+        Desk::new().run(stage).unwrap();
+    }
+    assert_eq!((stages[0].seeds.len(), &stages[0].seeds), (12, &stages[1].seeds));
+}
+
+#[test]
+fn each_trial_has_its_latencies_in_a_file_of_its_own() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    for (order, line) in desk.results.lines().unwrap().iter().enumerate() {
+        let file = line.latency_ns.file.clone().unwrap();
+        assert_eq!(file, format!("latency/{order}.hlog"));
+        let log = std::fs::read_to_string(desk.results.folder().join(file)).unwrap();
+        assert!(log.lines().any(|line| line.starts_with("Tag=whole,")), "{log}");
+    }
+}
+
+#[test]
+fn a_missing_server_leaves_its_cells_out() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { missing: Some(server("nginx")), ..Stage::default() };
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 6);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(targets[1].skipped.as_deref(), Some("nginx is not installed"));
+    assert_eq!(desk.events[1..3], ["skipped nginx", "0 done, 6 to do"]);
+}
+
+#[test]
+fn where_all_servers_are_missing_there_is_nothing_to_measure() {
+    let mut desk = Desk::new();
+    let mut only = study();
+    only.cells.truncate(2);
+    let mut stage = Stage { missing: Some(server("embedded")), ..Stage::default() };
+    let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
+    only.cells[0].target.if_missing = IfMissing::Fail;
+    let error = run(&only, &desk.results, &mut stage, &desk.interrupt, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, RunError::Start(_)), "{error}");
+    let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
+    assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
+}
+
+#[test]
+fn what_cannot_be_loaded_is_reported_before_the_first_trial() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { unfit: Some("bulk-0004"), ..Stage::default() };
+    let error = desk.run(&mut stage).unwrap_err();
+    assert_eq!(error.to_string(), "bulk-0004: no such suite");
+    assert_eq!((stage.trials, desk.places()), (0, vec![]));
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let mut whole = Desk::new();
+    whole.run(&mut Stage::default()).unwrap();
+    for trial in 0..12 {
+        let mut desk = Desk::new();
+        let mut stage = Stage { interrupted_in: Some(trial), ..Stage::default() };
+        assert_eq!(desk.run(&mut stage).unwrap(), Ended::Interrupted);
+        assert_eq!(stage.trials, trial + 1);
+        assert_eq!(desk.places(), whole.places()[..trial], "the trial under way was kept");
+        assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
+        assert_eq!(desk.places(), whole.places());
+    }
+}
+
+#[test]
+fn a_torn_last_line_is_measured_again() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let (whole, journal) = (desk.places(), desk.results.folder().join("journal.jsonl"));
+    let bytes = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &bytes[..bytes.len() - 20]).unwrap();
+    let mut stage = Stage::default();
+    desk.run(&mut stage).unwrap();
+    assert_eq!((stage.trials, desk.places()), (1, whole));
+}
+
+#[test]
+fn a_complete_run_starts_nothing_again() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let targets = desk.results.targets().unwrap();
+    let mut stage = Stage::default();
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    assert_eq!((stage.log.len(), desk.places().len()), (0, 12));
+    assert_eq!(desk.results.targets().unwrap(), targets);
+}
+
+#[test]
+fn a_trial_that_is_not_valid_stays_and_is_measured_again_on_request() {
+    let mut desk = Desk::new();
+    assert_eq!(
+        desk.run(&mut Stage { invalid_in: Some(5), ..Stage::default() }).unwrap(),
+        Ended::Complete
+    );
+    assert_eq!(desk.places().len(), 12);
+    let mut stage = Stage::default();
+    desk.run(&mut stage).unwrap();
+    let places = desk.places();
+    assert_eq!((stage.trials, places.len()), (1, 13));
+    assert_eq!((&places[12].0, places[12].1, places[12].2), (&places[5].0, places[5].1, 12));
+}
+
+#[test]
+fn a_load_that_ends_by_itself_is_no_interrupt() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { load_lost_in: Some(3), ..Stage::default() };
+    assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
+    let lines = desk.results.lines().unwrap();
+    assert_eq!(lines.len(), 12);
+    assert!(!lines[3].valid && !lines[3].interrupted && lines[3].load_error.is_some());
+}
+
+#[test]
+fn a_line_removed_by_hand_is_measured_again_in_a_place_of_its_own() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let path = desk.results.folder().join("journal.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> =
+        text.lines().enumerate().filter(|(i, _)| *i != 4).map(|(_, l)| l).collect();
+    std::fs::write(&path, kept.join("\n") + "\n").unwrap();
+    desk.run(&mut Stage::default()).unwrap();
+    let orders: Vec<u32> = desk.places().into_iter().map(|(_, _, order)| order).collect();
+    assert_eq!(orders, [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]);
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_and_its_trial_is_kept() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { dies_in: Some(4), ..Stage::default() };
+    let error = desk.run(&mut stage).unwrap_err();
+    assert!(matches!(&error, RunError::TargetLost(why) if why == "nginx died"), "{error}");
+    let lines = desk.results.lines().unwrap();
+    assert_eq!(lines.len(), 5);
+    assert!(!lines[4].valid && lines[..4].iter().all(|line| line.valid));
+    desk.run(&mut Stage::default()).unwrap();
+    assert_eq!(desk.places().len(), 13);
+}
+
+#[test]
+fn another_version_of_a_server_does_not_go_on_with_an_earlier_run() {
+    let mut desk = Desk::new();
+    let mut stage = Stage { interrupted_in: Some(3), version: "1.22", ..Stage::default() };
+    desk.run(&mut stage).unwrap();
+    let error = desk.run(&mut Stage { version: "1.28", ..Stage::default() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "embedded 1.22 was measured before, but embedded 1.28 runs now; start a new run"
+    );
+    assert_eq!(desk.places().len(), 3);
+}

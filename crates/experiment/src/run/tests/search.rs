@@ -1,0 +1,302 @@
+//! Runs with searches, on servers whose curves are known.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+use study::Only;
+use targets::Target;
+
+use load::Latencies;
+
+use super::*;
+use answer::analysis::{Analysis, Mark, SearchEnd};
+use study::find::{Ceiling, Find, Maximize, Over};
+use study::testing::{cell, server};
+use trial::testing::example;
+use trial::{Evidence, Limit, Verdict};
+use units::Nanos;
+
+/// Each connection adds 1 Mb/s; the first byte takes a millisecond for each connection.
+struct Hill {
+    /// How long the first byte takes at least, by cell.
+    least_ms: BTreeMap<String, u64>,
+    /// From this many connections on a long hold has a first byte that takes ten seconds.
+    held_breaks_from: usize,
+    /// More connections cannot be made.
+    most: usize,
+    /// An interrupt comes in this trial, counted from 0.
+    interrupted_in: Option<usize>,
+    trials: usize,
+}
+
+impl Default for Hill {
+    fn default() -> Self {
+        Self {
+            least_ms: BTreeMap::new(),
+            held_breaks_from: usize::MAX,
+            most: usize::MAX,
+            interrupted_in: None,
+            trials: 0,
+        }
+    }
+}
+
+impl Bench for Hill {
+    type Target = ();
+
+    fn start(&mut self, _: &Target, _: Only, connections: usize) -> Result<(), StartError> {
+        assert_eq!(connections, 4096, "it has room for all that is searched");
+        Ok(())
+    }
+
+    fn name(&self, (): &()) -> String {
+        "hill".to_owned()
+    }
+
+    fn version(&self, (): &()) -> String {
+        "1".to_owned()
+    }
+
+    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn trial(
+        &mut self,
+        (): &mut (),
+        Ask { cell, beyond_limit, .. }: Ask<'_>,
+        interrupt: &AtomicBool,
+        _: &mut dyn FnMut(Moment),
+    ) -> Result<Measured, String> {
+        let connections = cell.load.connections;
+        if connections > self.most {
+            return Err("no descriptors".to_owned());
+        }
+        let number = self.trials;
+        self.trials += 1;
+        let mut line = example();
+        // 1 Mb/s each, in a window of 600 ms.
+        line.bytes.body = connections as u64 * 75_000;
+        let mut line = line.with_rates();
+        line.verdict = Verdict::of(Evidence {
+            completed: 9,
+            server_busy: Some(0.5),
+            beyond_limit,
+            ..Evidence::default()
+        });
+        if self.interrupted_in == Some(number) {
+            interrupt.store(true, Relaxed);
+            line.interrupted = true;
+        }
+        let mut ms = (connections as u64).max(self.least_ms.get(&cell.name).copied().unwrap_or(0));
+        if cell.load.duration == HOLD && connections >= self.held_breaks_from {
+            ms = 10_000;
+        }
+        let mut latencies = Latencies::default();
+        latencies.first_byte.record(ms * 1_000_000).unwrap();
+        Ok(Measured { line, latencies, under_way: Latencies::default() })
+    }
+}
+
+const HOLD: Nanos = Nanos(120_000_000_000);
+
+/// Three cells in which connections are searched for, up to 64 ms until the first byte, and one
+/// whose load is given.
+fn study() -> Study {
+    let find = Find {
+        maximize: Maximize::Goodput,
+        over: Over::Connections,
+        from: 1,
+        to: 4096,
+        ceiling: "first-byte-max <= 64ms".parse::<Ceiling>().unwrap(),
+        plateau: "2%".parse().unwrap(),
+        step: Nanos(3_000_000_000),
+        hold: HOLD,
+    };
+    let cells = (1..=4).map(|number| {
+        let mut cell = cell("bulk", number, server("embedded"));
+        cell.find = (number < 4).then_some(find);
+        cell
+    });
+    Study {
+        name: "test".into(),
+        question: "What?".into(),
+        seed: 7,
+        trials: 2,
+        cells: cells.collect(),
+        answers: Vec::new(),
+        primitives: study::primitive::Primitives::default(),
+        reference: None,
+        cut: Vec::new(),
+    }
+}
+
+struct Desk {
+    _parent: tempfile::TempDir,
+    results: Results,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let parent = folder_in_memory();
+        let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
+        Self { _parent: parent, results }
+    }
+
+    fn run(&self, hill: &mut Hill) -> Ended {
+        let interrupt = AtomicBool::new(false);
+        run(&study(), &self.results, hill, &interrupt, &mut |_| {}).unwrap()
+    }
+
+    /// Role, cell, load and round of each trial.
+    fn places(&self) -> Vec<(Role, String, Option<String>, u32)> {
+        let place = |line: Line| {
+            let place = line.place.unwrap();
+            (place.role, place.cell, place.find.map(|find| find.load), place.round)
+        };
+        self.results.lines().unwrap().into_iter().map(place).collect()
+    }
+
+    fn analysis(&self) -> Analysis {
+        Analysis::of(&study(), &self.results.lines().unwrap(), &[], None)
+    }
+}
+
+/// The load that the search of a cell found.
+fn found(analysis: &Analysis, cell: usize) -> usize {
+    match &analysis.cells[cell].search.as_ref().unwrap().end {
+        SearchEnd::Found { load } => load.parse().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
+    let desk = Desk::new();
+    assert_eq!(desk.run(&mut Hill::default()), Ended::Complete);
+    let places = desk.places();
+    let first = places.iter().position(|place| place.0 == Role::Measure).unwrap();
+    assert!(places[first..].iter().all(|place| place.0 == Role::Measure), "{places:?}");
+    assert_eq!(places[first..].len(), 4 * 2);
+    let rounds: Vec<u32> = places[first..].iter().map(|place| place.3).collect();
+    assert_eq!(rounds, [0, 0, 0, 0, 1, 1, 1, 1]);
+    let analysis = desk.analysis();
+    assert!((58..=64).contains(&found(&analysis, 0)), "{analysis:?}");
+    assert_eq!(analysis.cells[3].search, None);
+    for cell in &analysis.cells[..3] {
+        assert_eq!((cell.trials.planned, cell.trials.valid), (2, 2));
+        // Steps are in no figure.
+        assert_eq!(cell.goodput_bps.as_ref().unwrap().samples.len(), 2);
+        assert_eq!(
+            cell.search.as_ref().unwrap().path.iter().filter(|step| step.is_held).count(),
+            2
+        );
+    }
+}
+
+#[test]
+fn a_maximum_that_the_limit_ends_has_the_limit_as_its_verdict() {
+    let desk = Desk::new();
+    desk.run(&mut Hill::default());
+    for line in desk.results.lines().unwrap() {
+        let place = line.place.as_ref().unwrap();
+        let is_found = place.role == Role::Measure && place.find.is_some();
+        assert_eq!(line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
+        assert_eq!(line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0), is_found);
+    }
+    let analysis = desk.analysis();
+    assert_eq!(analysis.cells[0].mark, None, "the maximum under a limit is what was asked for");
+    assert_eq!(analysis.cells[3].mark, Some(Mark::NotServerBound));
+}
+
+#[test]
+fn a_limit_that_no_load_meets_leaves_the_cell_unmeasured_with_its_best() {
+    let desk = Desk::new();
+    let mut hill = Hill { least_ms: [("bulk-0002".into(), 3_200)].into(), ..Hill::default() };
+    assert_eq!(desk.run(&mut hill), Ended::Complete);
+    let of_cell: Vec<_> =
+        desk.places().into_iter().filter(|place| place.1 == "bulk-0002").collect();
+    assert!(of_cell.iter().all(|place| place.0 == Role::Search), "{of_cell:?}");
+    let analysis = desk.analysis();
+    let cell = &analysis.cells[1];
+    let infeasible = cell.search.as_ref().unwrap().end.infeasible().unwrap();
+    assert_eq!(infeasible, "infeasible (best 3.2s)");
+    assert_eq!((cell.mark, cell.trials.planned), (Some(Mark::Infeasible), 0));
+    // A resumed run has nothing to do.
+    let mut again = Hill::default();
+    desk.run(&mut again);
+    assert_eq!(again.trials, 0);
+}
+
+#[test]
+fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
+    let desk = Desk::new();
+    desk.run(&mut Hill { held_breaks_from: 50, ..Hill::default() });
+    let analysis = desk.analysis();
+    for index in 0..3 {
+        let load = found(&analysis, index);
+        assert!((25..50).contains(&load), "{load}");
+        let samples = &analysis.cells[index].goodput_bps.as_ref().unwrap().samples;
+        assert_eq!(*samples, [load as f64 * 1e6; 2]);
+    }
+    let broken = desk.results.lines().unwrap().into_iter().filter(|line| {
+        let place = line.place.as_ref().unwrap();
+        place.role == Role::Measure && place.find.as_ref().is_some_and(|find| !find.holds)
+    });
+    assert!(broken.count() >= 3, "the trials that broke the limit stay in the journal");
+}
+
+#[test]
+fn a_search_that_was_interrupted_goes_on_where_it_was() {
+    let whole = Desk::new();
+    let mut hill = Hill { held_breaks_from: 50, ..Hill::default() };
+    whole.run(&mut hill);
+    for trial in 0..hill.trials {
+        let desk = Desk::new();
+        let stop = Some(trial);
+        let mut cut = Hill { held_breaks_from: 50, interrupted_in: stop, ..Hill::default() };
+        assert_eq!(desk.run(&mut cut), Ended::Interrupted);
+        assert_eq!(desk.places(), whole.places()[..trial]);
+        desk.run(&mut Hill { held_breaks_from: 50, ..Hill::default() });
+        assert_eq!(desk.places(), whole.places());
+    }
+}
+
+#[test]
+fn a_load_that_this_machine_cannot_make_ends_the_search_and_not_the_run() {
+    let desk = Desk::new();
+    let mut hill = Hill { most: 20, ..Hill::default() };
+    let interrupt = AtomicBool::new(false);
+    let mut only = study();
+    only.cells.truncate(2);
+    let mut told = Vec::new();
+    run(&only, &desk.results, &mut hill, &interrupt, &mut |event| {
+        if let Event::Impossible { load, why, .. } = event {
+            told.push(format!("{load}: {why}"));
+        }
+    })
+    .unwrap();
+    assert!(told.contains(&"32: no descriptors".to_owned()), "{told:?}");
+    let held: Vec<_> = desk.places().into_iter().filter(|p| p.0 == Role::Measure).collect();
+    assert_eq!(held.len(), 4);
+    assert!(held.iter().all(|place| place.2.as_deref() == Some("20")), "{held:?}");
+}
+
+#[test]
+fn the_forecast_is_no_less_than_what_is_done() {
+    let desk = Desk::new();
+    let interrupt = AtomicBool::new(false);
+    let mut forecast = None;
+    run(&study(), &desk.results, &mut Hill::default(), &interrupt, &mut |event| {
+        if let Event::Begins { ahead, .. } = event {
+            forecast = Some(ahead);
+        }
+    })
+    .unwrap();
+    let whole = study().forecast();
+    assert_eq!(forecast, Some(whole));
+    let steps = desk.places().iter().filter(|place| place.0 == Role::Search).count() as u64;
+    assert!(0 < steps && steps <= whole.searching, "{steps} of {whole:?}");
+    assert_eq!(whole.held, 8);
+    // Three cells of two holds and their steps, and one of two trials of a second.
+    assert_eq!(whole.time, Nanos(3 * 2 * HOLD.0 + whole.searching * 3_000_000_000 + 2_000_000_000));
+}

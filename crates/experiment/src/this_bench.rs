@@ -1,0 +1,321 @@
+//! The world of a run as it is: servers on this machine, loaded by the engine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cpus::CpuList;
+use load::{Engine, Job, Plan, Trust, Url};
+use peers::{Client, Offer, Peer};
+use targets::{Objects, Running, Settings, Target, TargetError};
+use tls::Version;
+use units::Bytes;
+
+use crate::elsewhere::Elsewhere;
+use crate::run::{Ask, Bench, StartError, by_target};
+use study::{Cell, Only, Study, mixed_objects, offer};
+use trial::{Hooks, Measured, Moment, Neighbours, RunsOn, Trial};
+use trial::{ThisMachine, neighbours};
+
+/// Servers on this machine, and the load engine.
+pub struct ThisBench {
+    /// The result folder.
+    folder: PathBuf,
+    /// `None` where no server of the study needs any.
+    objects: Option<Arc<Objects>>,
+    /// Where a server runs that stands behind another.
+    backend_cpus: CpuList,
+    /// How many servers were found that toll did not start.
+    elsewhere: usize,
+    /// What was found of pairs of server and client CPUs.
+    neighbours: Vec<(CpuList, CpuList, Neighbours)>,
+}
+
+/// A server that can be loaded.
+#[derive(Debug)]
+pub struct ThisTarget(Life);
+
+#[derive(Debug)]
+enum Life {
+    /// toll started it, and stops it.
+    Started(Box<Running>),
+    /// It was there before.
+    Elsewhere(Elsewhere),
+}
+
+impl ThisBench {
+    /// Makes the objects of the study, in memory where there is room, else in `folder`, the result
+    /// folder.
+    ///
+    /// # Errors
+    /// There is no room for them, or the system refuses.
+    pub fn new(study: &Study, folder: PathBuf) -> Result<Self, TargetError> {
+        let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
+        let sizes: Vec<Bytes> =
+            cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
+        let objects = match sizes.is_empty() {
+            true => None,
+            false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
+        };
+        let allowed =
+            CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
+        let backend_cpus = backend_cpus(study, &allowed);
+        Ok(Self { folder, objects, backend_cpus, elsewhere: 0, neighbours: Vec::new() })
+    }
+
+    /// Why the objects are not in memory, where they are not.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.objects.as_ref().and_then(|objects| objects.note())
+    }
+
+    /// Measured once for each pair of lists, while the servers idle.
+    fn neighbours(&mut self, server: &CpuList, client: &CpuList) -> Neighbours {
+        let known = self.neighbours.iter().find(|(s, c, _)| (s, c) == (server, client));
+        if let Some((_, _, found)) = known {
+            return *found;
+        }
+        let found = neighbours(server, client);
+        self.neighbours.push((server.clone(), client.clone(), found));
+        found
+    }
+
+    fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
+        self.elsewhere += 1;
+        Elsewhere::find(target, self.elsewhere)
+            .map(|found| ThisTarget(Life::Elsewhere(found)))
+            .map_err(StartError::Failed)
+    }
+}
+
+/// The CPUs that no server and no load of the study uses; where there are none, those of the loads
+/// that no server uses; where there are none either, all.
+fn backend_cpus(study: &Study, allowed: &CpuList) -> CpuList {
+    let without = |list: Option<CpuList>, used: fn(&Cell) -> Option<&CpuList>| {
+        study.cells.iter().filter_map(used).fold(list, |left, used| left?.without(used))
+    };
+    let beside_servers = without(Some(allowed.clone()), |cell| cell.target.pinned_to());
+    let beside_all = without(beside_servers.clone(), |cell| Some(&cell.load.cpus));
+    beside_all.or(beside_servers).unwrap_or_else(|| allowed.clone())
+}
+
+impl Bench for ThisBench {
+    type Target = ThisTarget;
+
+    fn start(
+        &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<ThisTarget, StartError> {
+        let server = target.server;
+        if server.program().is_none() {
+            return self.find(target);
+        }
+        let failed = |what| StartError::Failed(format!("{server} {what}"));
+        let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
+        let settings = Settings {
+            connections,
+            backend_cpus: Some(self.backend_cpus.clone()),
+            ..settings(target, only)
+        };
+        targets::start(server, &settings, objects, &self.folder)
+            .map(|running| ThisTarget(Life::Started(Box::new(running))))
+            .map_err(|error| match error {
+                TargetError::Missing { .. } => StartError::Missing(error.to_string()),
+                _ => StartError::Failed(error.to_string()),
+            })
+    }
+
+    fn name(&self, target: &ThisTarget) -> String {
+        match &target.0 {
+            Life::Started(running) => running.name().to_owned(),
+            Life::Elsewhere(found) => found.name(),
+        }
+    }
+
+    fn version(&self, target: &ThisTarget) -> String {
+        match &target.0 {
+            Life::Started(running) => running.version().to_owned(),
+            Life::Elsewhere(found) => found.to_string(),
+        }
+    }
+
+    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
+        let mut job = job(cell, target, 0);
+        if let Some(peer) = Peer::of(cell.load.client) {
+            client(peer, &job, offer(cell.target.server))?;
+        }
+        // All objects are there; a large one would take minutes to tell what a small one does.
+        if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
+            let path = objects::path(made.sizes()[0]);
+            job.url = Url::at(job.url.is_tls(), job.address, &path);
+            job.objects = None;
+        }
+        load::probe(&job).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn trial(
+        &mut self,
+        target: &mut ThisTarget,
+        Ask { cell, seed, beyond_limit }: Ask<'_>,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Moment),
+    ) -> Result<Measured, String> {
+        target.check_alive()?;
+        let server_cpus = target.cpus();
+        let trial = Trial {
+            job: job(cell, target, seed),
+            certificate_key: target.certificate_key(cell),
+            neighbours: server_cpus
+                .as_ref()
+                .map_or(Neighbours::Apart, |server| self.neighbours(server, &cell.load.cpus)),
+            server_cpus,
+            backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
+            runs_on: target.runs_on(cell),
+            objects_on_disk: self.note().map(str::to_owned),
+            beyond_limit,
+        };
+        let machine = target.machine();
+        let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
+        let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
+        let measured = match Peer::of(cell.load.client) {
+            None => trial
+                .run(&mut machine, &mut hooks, Engine::start)
+                .map_err(|error| error.to_string()),
+            Some(peer) => client(peer, &trial.job, offer(cell.target.server)).and_then(|client| {
+                trial
+                    .run(&mut machine, &mut hooks, |_| client.start())
+                    .map_err(|error| error.to_string())
+            }),
+        };
+        measured.map_err(|error| target.cause(error))
+    }
+}
+
+impl ThisTarget {
+    /// Why it is no longer the server that it was.
+    fn check_alive(&mut self) -> Result<(), String> {
+        match &mut self.0 {
+            Life::Started(running) => running.check_alive().map_err(|error| error.to_string()),
+            Life::Elsewhere(found) => found.check_alive(),
+        }
+    }
+
+    /// What kept a trial from being measured: where the server has died meanwhile, that, rather
+    /// than what failed for it.
+    fn cause(&mut self, error: String) -> String {
+        match &mut self.0 {
+            Life::Started(running) => running.death().map_or(error, |death| death.to_string()),
+            Life::Elsewhere(found) => found.check_alive().err().unwrap_or(error),
+        }
+    }
+
+    /// The CPUs that it runs on, where that is known.
+    fn cpus(&self) -> Option<CpuList> {
+        match &self.0 {
+            Life::Started(running) => Some(running.cpus().clone()),
+            Life::Elsewhere(found) => found.cpus.clone(),
+        }
+    }
+
+    /// What it was to run on and what it runs on, where toll started it.
+    fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
+        match &self.0 {
+            Life::Started(running) => Some(RunsOn {
+                library_path: cell.target.library_path.clone(),
+                environment: cell.target.environment.clone(),
+                libraries: running.libraries().to_vec(),
+            }),
+            Life::Elsewhere(_) => None,
+        }
+    }
+
+    fn backend(&self) -> Option<&Running> {
+        match &self.0 {
+            Life::Started(running) => running.backend(),
+            Life::Elsewhere(_) => None,
+        }
+    }
+
+    /// The kind of key in its certificate, where toll chose it and the server has no choice.
+    fn certificate_key(&self, cell: &Cell) -> Option<tls::CertificateKey> {
+        cell.target.server.is_configured().then_some(cell.target.certificate_key)
+    }
+
+    fn machine(&self) -> Result<ThisMachine, observe::ObserveError> {
+        let pid = match &self.0 {
+            Life::Started(running) => Some(running.pid()),
+            Life::Elsewhere(found) => found.pid,
+        };
+        let machine = match pid {
+            Some(pid) => ThisMachine::with_server(pid)?,
+            None => ThisMachine::without_server(),
+        };
+        match self.backend() {
+            Some(backend) => machine.and_backend(backend.pid()),
+            None => Ok(machine),
+        }
+    }
+}
+
+/// Another program that can carry out this plan at a server that leaves this to it.
+fn client(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
+    Client::prepare(peer, job, offer).map_err(|error| error.to_string())
+}
+
+/// The commands that would be started for the study's servers, in the order of starting, with the
+/// places that they would have in the result folder; `objects` stands for the folder of the objects.
+/// Where a server is not installed, that is said instead.
+#[must_use]
+pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut command = |(target, only): (Target, Only)| {
+        let server = target.server;
+        if server.program().is_none() {
+            return format!("none for {server}: it runs already");
+        };
+        let settings = settings(&target, only);
+        let number = names.iter().filter(|name| *name == server.name()).count() + 1;
+        names.push(server.name().to_owned());
+        let name = match number {
+            1 => server.name().to_owned(),
+            _ => format!("{server}-{number}"),
+        };
+        server
+            .find(&settings)
+            .and_then(|_| {
+                targets::command(server, &settings, objects.as_ref(), folder.as_ref(), &name)
+            })
+            .unwrap_or_else(|| format!("{server}: not installed"))
+    };
+    by_target(study).into_iter().map(|(setup, _)| command(setup)).collect()
+}
+
+/// All versions, suites and groups of the server's own choice, where it is to choose: what a cell
+/// wants, its client asks for.
+fn settings(target: &Target, only: Only) -> Settings {
+    let Only { version, suite, group } = only;
+    Settings {
+        versions: version.map_or_else(|| vec![Version::Tls12, Version::Tls13], |only| vec![only]),
+        suites: suite.into_iter().collect(),
+        groups: group.into_iter().collect(),
+        ..Settings::of(target.clone())
+    }
+}
+
+fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
+    let plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
+    let is_tls = !plan.is_plain();
+    let (address, url, objects, known) = match &target.0 {
+        Life::Started(running) => {
+            let address = if is_tls { running.https() } else { running.http() };
+            let url = Url::at(is_tls, address, cell.target.object.only().unwrap_or("/"));
+            let trust = Trust::File(running.certificate().to_owned());
+            (address, url, mixed_objects(&cell.target, &plan), trust)
+        }
+        Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
+    };
+    let trust = plan.trust().unwrap_or(known);
+    Job { plan, url, objects, address, trust, seed, operations: None }
+}

@@ -1,0 +1,162 @@
+//! An `[[answer]]`: one figure of the cells of a case, over the values of one swept key.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::de::DeTable;
+
+use super::case::{Case, Sweep};
+use super::error::Flaw;
+use super::fields::{Field, Fields, Source};
+use ::keys::did_you_mean;
+use study::reference::{Published, PublishedUnit, Reference};
+use study::{AnswerRule, Metric};
+
+const KEYS: [&str; 7] = ["case", "metric", "compare", "baseline", "along", "published", "project"];
+
+/// More cores than any machine has.
+const MOST_CORES: u64 = 65_536;
+
+/// The keys whose value `none` is plain HTTP.
+const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
+
+/// The cases by their names, each with whether it makes handshakes.
+pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, bool)>;
+
+/// Reads an answer about one of `cases`.
+pub(super) fn read(
+    source: Source<'_>,
+    line: usize,
+    table: &DeTable<'_>,
+    cases: &Cases<'_>,
+    reference: Option<&Reference>,
+) -> Result<AnswerRule, Flaw> {
+    let fields = Fields::all(source, table, "");
+    fields.check_known("an answer", &KEYS)?;
+    let get = |key: &str| {
+        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
+        fields.get(key).ok_or_else(lacking)
+    };
+    let (case, is_of_handshakes) = case(get("case")?, cases)?;
+    let field = get("metric")?;
+    let metric = metric(field)?;
+    if metric.is_of_bodies() && is_of_handshakes {
+        return Err(field.wrong(&format!(
+            "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
+            case.name
+        )));
+    }
+    let sweep = compared(get("compare")?, case)?;
+    let rule = AnswerRule {
+        case: case.name.clone(),
+        metric,
+        compare: sweep.key.to_string(),
+        baseline: baseline(get("baseline")?, sweep)?,
+        along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
+        published: fields
+            .get("published")
+            .map(|field| published(field, metric, reference))
+            .transpose()?,
+        project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
+    };
+    if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
+        return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
+    }
+    if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
+        return Err(field.wrong(
+            "is what TLS costs; write compare = \"load.suite\" or \"load.tls\" and baseline = \
+             \"none\", which is plain HTTP",
+        ));
+    }
+    Ok(rule)
+}
+
+fn case<'a>(field: Field<'_>, cases: &Cases<'a>) -> Result<(&'a Case<'a>, bool), Flaw> {
+    let text = field.text()?;
+    cases.get(text).copied().ok_or_else(|| {
+        let names = cases.keys().copied();
+        field.wrong(&format!(
+            "is no case of this study{}",
+            did_you_mean(text, "its cases are", names)
+        ))
+    })
+}
+
+fn metric(field: Field<'_>) -> Result<Metric, Flaw> {
+    Metric::deserialize(field)
+}
+
+fn compared<'a>(field: Field<'_>, case: &'a Case<'a>) -> Result<&'a Sweep<'a>, Flaw> {
+    let text = field.text()?;
+    case.sweep(text).ok_or_else(|| {
+        let swept: Vec<String> = case.sweeps.iter().map(|sweep| sweep.key.to_string()).collect();
+        let hint = match swept.is_empty() {
+            true => "; it sweeps nothing".to_owned(),
+            false => did_you_mean(text, "it sweeps", swept.iter().map(String::as_str)),
+        };
+        field.wrong(&format!("is not swept by case {}{hint}", case.name))
+    })
+}
+
+fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
+    let along = compared(field, case)?;
+    match along.key == sweep.key {
+        false => Ok(along.key.to_string()),
+        true => Err(field.wrong("is what is compared; write another key that the case sweeps")),
+    }
+}
+
+/// A figure of the study's reference, which must count what the metric does.
+fn published(
+    field: Field<'_>,
+    metric: Metric,
+    reference: Option<&Reference>,
+) -> Result<Published, Flaw> {
+    let text = field.text()?;
+    let Some(reference) = reference else {
+        return Err(field.wrong("names no reference; write reference = \"...\" at the top"));
+    };
+    let published = reference.figure(text).ok_or_else(|| {
+        let hint = did_you_mean(text, "its figures are", reference.figures());
+        field.wrong(&format!("is no figure of the study's reference{hint}"))
+    })?;
+    let fits = match published.unit {
+        PublishedUnit::Ratio => metric != Metric::TlsTax,
+        PublishedUnit::Gbps => metric == Metric::Goodput,
+        PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
+        PublishedUnit::CyclesPerByte => false,
+    };
+    match fits {
+        true => Ok(published),
+        false => Err(field.wrong(&format!(
+            "is of another kind ({}) than metric = {}; leave it out",
+            published.says,
+            metric.name()
+        ))),
+    }
+}
+
+fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
+    if !matches!(metric, Metric::Goodput | Metric::Rate) {
+        return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
+    }
+    project_counts(field)
+}
+
+/// Numbers of cores.
+pub(super) fn project_counts(field: Field<'_>) -> Result<Vec<u32>, Flaw> {
+    let count = |field: Field<'_>| {
+        field.integer(1, MOST_CORES).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+    };
+    field.values()?.into_iter().map(count).collect()
+}
+
+fn baseline(field: Field<'_>, sweep: &Sweep<'_>) -> Result<String, Flaw> {
+    let text = sweep.key.canonical(field.called(sweep.key.table.prefix(), sweep.key.name))?;
+    if sweep.values.iter().chain(&sweep.written).any(|value| value.text == text) {
+        return Ok(text);
+    }
+    let values = sweep.values.iter().map(|value| value.text.as_str());
+    let hint = did_you_mean(&text, "these are", values);
+    Err(field.wrong(&format!("is no value of the sweep of {}{hint}", sweep.key)))
+}

@@ -1,0 +1,286 @@
+//! A `[[case]]`: what it says by itself, what it sweeps, and the cells that this makes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cpus::CpuList;
+use load::Client;
+use targets::Target;
+use toml::de::DeTable;
+
+use super::check::check;
+use super::draft::{Draft, Level};
+use super::error::Flaw;
+use super::fields::{Field, Fields, Source};
+use super::find;
+use super::keys::{Key, Table};
+use study::{Cell, Only};
+
+/// A study with more cells has a sweep too many.
+pub(super) const MOST_CELLS: usize = 10_000;
+
+/// A case, before its cells are made.
+pub(super) struct Case<'a> {
+    pub(super) name: String,
+    /// Where it begins.
+    pub(super) line: usize,
+    pub(super) draft: Draft<'a>,
+    pub(super) sweeps: Vec<Sweep<'a>>,
+}
+
+/// A key and the values that it takes.
+pub(super) struct Sweep<'a> {
+    pub(super) key: Key,
+    pub(super) values: Vec<Swept<'a>>,
+    /// Those of the study as it is written, where a scale has other ones.
+    pub(super) written: Vec<Swept<'a>>,
+}
+
+/// A value of a sweep.
+#[derive(Clone)]
+pub(super) struct Swept<'a> {
+    /// In the form that stands for all its aliases.
+    pub(super) text: String,
+    field: Field<'a>,
+}
+
+const OWN_KEYS: [&str; 3] = ["name", "sweep", find::NAME];
+
+impl<'a> Case<'a> {
+    /// Reads a case; `shared` is what holds for all cases.
+    pub(super) fn read(
+        source: Source<'a>,
+        line: usize,
+        table: &'a DeTable<'a>,
+        shared: &Draft<'a>,
+    ) -> Result<Self, Flaw> {
+        let fields = Fields::all(source, table, "");
+        check_keys(&fields)?;
+        let name = match fields.get("name") {
+            Some(field) => name(field, "a case")?,
+            None => return Err(Flaw::at(line, "a case has no name; write name = \"...\"")),
+        };
+        check_size(&fields, &name, line)?;
+        let part = format!("case {name}");
+        Self::settings(source, &fields, shared)
+            .map(|(draft, sweeps)| Self { name, line, draft, sweeps })
+            .map_err(|flaw| flaw.within(&part, line))
+    }
+
+    fn settings(
+        source: Source<'a>,
+        fields: &Fields<'a>,
+        shared: &Draft<'a>,
+    ) -> Result<(Draft<'a>, Vec<Sweep<'a>>), Flaw> {
+        let mut draft = shared.clone();
+        for table in Table::ALL {
+            if let Some(field) = fields.get(table.name()) {
+                draft.apply(source, field, table, Level::Case)?;
+            }
+        }
+        if let Some(field) = fields.get(find::NAME) {
+            draft.apply_find(source, field, Level::Case)?;
+        }
+        let sweeps = match fields.get("sweep") {
+            Some(field) => sweeps(source, field, &draft)?,
+            None => Vec::new(),
+        };
+        check_cores(&draft, &sweeps)?;
+        Ok((draft, sweeps))
+    }
+
+    /// How many cells there are; `None` where that cannot be counted.
+    pub(super) fn size(&self) -> Option<usize> {
+        self.sweeps.iter().try_fold(1usize, |size, sweep| size.checked_mul(sweep.values.len()))
+    }
+
+    /// The sweep of the key with this name.
+    pub(super) fn sweep(&self, key: &str) -> Option<&Sweep<'a>> {
+        let key = Key::named(key)?;
+        self.sweeps.iter().find(|sweep| sweep.key == key)
+    }
+
+    /// All cells, the last swept key changing fastest, but for those with more cores than there are;
+    /// and what was left out, in a clause.
+    pub(super) fn cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
+        self.all_cells(allowed)
+            .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
+    }
+
+    fn all_cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
+        let size = self.size().unwrap_or(usize::MAX);
+        let mut cells = Vec::new();
+        let mut lacking = BTreeSet::new();
+        for index in 0..size {
+            match self.cell(index, cells.len() + 1, allowed)? {
+                Made::Cell(cell) => cells.push(*cell),
+                Made::TooFewCpus { cores, there } => {
+                    lacking.insert((cores, there));
+                }
+            }
+        }
+        if let Some((least, there)) = lacking.first().filter(|_| cells.is_empty()) {
+            return Err(Flaw::lacking(format!(
+                "the least that target.cores is swept over is {least}, and the server may have \
+                 {there} CPU{}",
+                if *there == 1 { "" } else { "s" }
+            )));
+        }
+        let numbers: Vec<String> = lacking.iter().map(|(cores, _)| cores.to_string()).collect();
+        let cut = lacking.first().map(|(_, there)| {
+            format!(
+                "case {}: target.cores = {} left out, for the server may have {there} CPU{} here",
+                self.name,
+                numbers.join(", "),
+                if *there == 1 { "" } else { "s" }
+            )
+        });
+        Ok((cells, cut))
+    }
+
+    fn cell(&self, index: usize, number: usize, allowed: &CpuList) -> Result<Made, Flaw> {
+        let mut draft = self.draft.clone();
+        let mut params = BTreeMap::new();
+        let mut rest = index;
+        for Sweep { key, values, .. } in self.sweeps.iter().rev() {
+            let value = &values[rest % values.len()];
+            rest /= values.len();
+            draft.table(key.table).put(key.name, value.field, Level::Sweep);
+            params.insert(key.to_string(), value.text.clone());
+        }
+        let (mut target, mut load) = draft.resolve()?;
+        let pool = draft.pool(&target, &load, allowed)?;
+        if let (Some(cores), Some(pool)) = (target.cores.take(), &pool) {
+            match pool.first(cores) {
+                Some(cpus) => target = Target { cpus, ..target },
+                None if draft.target.level("cores") == Level::Sweep => {
+                    return Ok(Made::TooFewCpus { cores, there: pool.len() });
+                }
+                None => {
+                    let there = pool.len();
+                    let what = format!(
+                        "target.cores = {cores} is more than there are: the server may have \
+                         {there} ({pool})"
+                    );
+                    return Err(draft.target.flaw("cores", what));
+                }
+            }
+        }
+        let find = find::finish(&draft, &mut load)?;
+        // Not every program can be told what to offer. All clients of a sweep have the same server.
+        let only = match load.client != Client::Toll || params.contains_key("load.client") {
+            true => Only::of(&target, &load),
+            false => Only::default(),
+        };
+        check(&draft, &target, &load, allowed)?;
+        let name = format!("{}-{number:04}", self.name);
+        let case = self.name.clone();
+        Ok(Made::Cell(Box::new(Cell { case, name, params, target, only, load, find, pool })))
+    }
+}
+
+/// What one combination of a sweep makes.
+enum Made {
+    Cell(Box<Cell>),
+    TooFewCpus { cores: usize, there: usize },
+}
+
+/// Refuses a case with too many cells before their values are read.
+fn check_size(fields: &Fields<'_>, name: &str, line: usize) -> Result<(), Flaw> {
+    let Some(field) = fields.get("sweep") else { return Ok(()) };
+    let sweeps = fields.within(field)?;
+    let lengths = sweeps.iter().map(|sweep| sweep.len().unwrap_or(1));
+    let size = lengths.fold(1usize, usize::saturating_mul);
+    if size > MOST_CELLS { Err(too_many(name, line)) } else { Ok(()) }
+}
+
+/// With the cells of the case of this name, a study has too many.
+pub(super) fn too_many(name: &str, line: usize) -> Flaw {
+    let what =
+        format!("with case {name} the study has more than {MOST_CELLS} cells; sweep fewer values");
+    Flaw::at(line, what)
+}
+
+/// Refuses sweeps that leave open which CPUs a number of cores is taken from.
+fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
+    let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
+    if !draft.target.has("cores") && swept("target.cores").is_none() {
+        return Ok(());
+    }
+    for name in ["target.cpus", "load.cpus"] {
+        if let Some(value) = swept(name).and_then(|sweep| sweep.values.first()) {
+            return Err(value.field.flaw(
+                "is swept beside target.cores, which takes its CPUs from there; leave one out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an unknown key, and suggests `load.duration` for `duration`.
+fn check_keys(fields: &Fields<'_>) -> Result<(), Flaw> {
+    let tables = Table::ALL.map(Table::name);
+    let is_own = |key| OWN_KEYS.contains(&key) || tables.contains(&key);
+    let Some(field) = fields.iter().find(|field| !is_own(field.key)) else { return Ok(()) };
+    if Key::named(field.key).is_some() {
+        return Err(field.flaw("stands in quotes, which make it another key; leave them out"));
+    }
+    let keys: Vec<String> = Key::all().map(|key| key.to_string()).collect();
+    let known: Vec<_> = OWN_KEYS.into_iter().chain(keys.iter().map(String::as_str)).collect();
+    Err(field.unknown("a case", &known))
+}
+
+/// The name of `what`: part of the names of cells and of file names.
+pub(super) fn name(field: Field<'_>, what: &str) -> Result<String, Flaw> {
+    let text = field.text()?;
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match !text.is_empty() && text.chars().all(fits) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err(field
+                .wrong(&format!("is no name of {what}; take small letters, digits and hyphens")))
+        }
+    }
+}
+
+fn sweeps<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    draft: &Draft<'a>,
+) -> Result<Vec<Sweep<'a>>, Flaw> {
+    let sweep = |field: Field<'a>| {
+        let sweep = sweep(field)?;
+        let said = match sweep.key.table {
+            Table::Target => draft.target.level(sweep.key.name),
+            Table::Load => draft.load.level(sweep.key.name),
+        };
+        match said {
+            Level::File => Ok(sweep),
+            _ => Err(field.flaw("is swept, and written in the same case too; leave one out")),
+        }
+    };
+    Fields::all(source, field.table()?, "").iter().map(sweep).collect()
+}
+
+/// A key of `sweep` with its values.
+pub(super) fn sweep(field: Field<'_>) -> Result<Sweep<'_>, Flaw> {
+    if let Some(table) = Table::ALL.into_iter().find(|table| table.name() == field.key) {
+        return Err(Flaw::at(
+            field.line(),
+            format!("sweep.{0} needs quotes; write sweep.\"{0}.KEY\" = [...]", table.name()),
+        ));
+    }
+    let key = Key::swept(field.key).map_err(|why| field.flaw(&why))?;
+    let mut texts = BTreeSet::new();
+    let mut values: Vec<Swept<'_>> = Vec::new();
+    for value in field.called(key.table.prefix(), key.name).values()? {
+        let text = key.canonical(value)?;
+        if !texts.insert(text.clone()) {
+            return Err(value.wrong("stands in its sweep twice; leave one out"));
+        }
+        values.push(Swept { text, field: value });
+    }
+    match values.is_empty() {
+        false => Ok(Sweep { key, written: values.clone(), values }),
+        true => Err(field.flaw("is swept over no value; write at least one")),
+    }
+}

@@ -1,0 +1,128 @@
+//! Whether a cell can be measured here, as far as that can be told before anything is started: what
+//! server and load ask of each other, and of this machine.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use cpus::CpuList;
+use load::{Job, Percent, Plan, Url};
+use peers::Peer;
+use targets::Target;
+use tls::{CertificateKey, KeyExchange, Version};
+
+use super::draft::{Draft, Merged};
+use super::error::Flaw;
+use study::{mixed_objects, offer};
+
+/// Refuses a cell that this machine, its server or its load would refuse.
+pub(super) fn check(
+    draft: &Draft<'_>,
+    target: &Target,
+    plan: &Plan,
+    allowed: &CpuList,
+) -> Result<(), Flaw> {
+    if let Some(cpus) = target.pinned_to() {
+        check_cpus(&draft.target, cpus, "target.cpus", allowed)?;
+    }
+    check_cpus(&draft.load, &plan.cpus, "load.cpus", allowed)?;
+    check_protocol(target, plan).map_err(|why| draft.target.flaw("server", why))?;
+    let server = target.server;
+    if server.program().is_some() {
+        check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
+    }
+    if server.is_configured() && plan.encrypt_then_mac == Some(true) && !target.encrypt_then_mac {
+        return Err(draft.load.flaw(
+            "encrypt-then-mac",
+            "load.encrypt-then-mac = true, but the server does not agree to it; write \
+             target.encrypt-then-mac = true too",
+        ));
+    }
+    if server.is_configured() && !can_resume(target, plan) {
+        let what = format!(
+            "load.resumption = {}, but the server gives nothing to resume; write target.tickets = \
+             true too",
+            plan.resumption
+        );
+        return Err(draft.load.flaw("resumption", what));
+    }
+    plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
+    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))
+}
+
+/// Refuses what another client than toll's cannot do.
+///
+/// # Errors
+/// What, and what to do.
+pub(super) fn refused_by_client(target: &Target, plan: &Plan) -> Result<(), String> {
+    let Some(peer) = Peer::of(plan.client) else { return Ok(()) };
+    peers::check(peer, &job(target, plan), offer(target.server))
+        .map_err(|error| format!("load.client = {peer}: {error}"))
+}
+
+fn check_cpus(
+    table: &Merged<'_>,
+    cpus: &CpuList,
+    name: &str,
+    allowed: &CpuList,
+) -> Result<(), Flaw> {
+    match cpus.without(allowed) {
+        None => Ok(()),
+        Some(missing) => Err(table.flaw(
+            "cpus",
+            format!(
+                "{name} = {cpus}: CPU {} is not available to this process; it may use {allowed}",
+                missing.first(1)
+            ),
+        )),
+    }
+}
+
+/// Refuses a load in a protocol that the server does not speak.
+fn check_protocol(target: &Target, plan: &Plan) -> Result<(), &'static str> {
+    match (&target.command, &target.url, plan.is_plain()) {
+        (Some(line), _, false) if !line.has_tls() => Err(
+            "target.command gives its server no port for TLS; write {port} where it belongs, or \
+                 load.tls = \"none\"",
+        ),
+        (Some(line), _, true) if !line.has_plain() => {
+            Err("target.command gives its server no port for plain HTTP; write {plain-port} where \
+                 it belongs")
+        }
+        (_, Some(url), false) if !url.is_tls() => {
+            Err("target.url is one of plain HTTP; write load.tls = \"none\" too")
+        }
+        (_, Some(url), true) if url.is_tls() => {
+            Err("target.url is one of https, and the load is plain HTTP; write http://")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_certificate(target: &Target, plan: &Plan) -> Result<(), String> {
+    let Some(suite) = plan.only_suite() else { return Ok(()) };
+    let key = target.certificate_key;
+    let is_rsa = matches!(key, CertificateKey::Rsa(_));
+    let wants = match suite.key_exchange {
+        KeyExchange::EcdheRsa | KeyExchange::Rsa if !is_rsa => "rsa:2048",
+        KeyExchange::EcdheEcdsa if is_rsa => "ecdsa:p256",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "load.suite = {suite} cannot be negotiated with target.certificate-key = {key}; it wants \
+         one such as {wants}"
+    ))
+}
+
+fn can_resume(target: &Target, plan: &Plan) -> bool {
+    let is_tls13 = plan.asked_version() == Some(Version::Tls13);
+    plan.resumption == Percent::default() || target.tickets || target.session_cache && !is_tls13
+}
+
+/// The load at a server that is not there yet.
+fn job(target: &Target, plan: &Plan) -> Job {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+    let path = target.object.only().unwrap_or("/");
+    let url = Url::at(!plan.is_plain(), address, path);
+    let objects = mixed_objects(target, plan);
+    let plan = Plan { cpus: plan.cpus.first(plan.connections), ..plan.clone() };
+    Job { objects, ..Job::new(plan, url, address) }
+}

@@ -1,0 +1,345 @@
+//! A TOML table as a list of fields that know their place, in the order of the file, and how serde
+//! reads them.
+
+use serde::de::value::SeqDeserializer;
+use serde::de::{IntoDeserializer, Visitor};
+use serde::{Deserializer, forward_to_deserialize_any};
+use toml::de::{DeTable, DeValue};
+
+use super::error::Flaw;
+use ::keys::did_you_mean;
+
+/// A file's text, for the places of what was found in it.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    text: &'a str,
+    /// Where each line begins.
+    lines: &'a [usize],
+}
+
+/// A value, with what it is called and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a> {
+    source: Source<'a>,
+    /// What stands before the key where errors name it.
+    prefix: &'static str,
+    /// The key, without its table.
+    pub(super) key: &'a str,
+    /// Where it begins.
+    at: usize,
+    span: (usize, usize),
+    pub(super) value: &'a DeValue<'a>,
+}
+
+/// All fields of a table.
+pub(super) struct Fields<'a> {
+    source: Source<'a>,
+    table: Option<&'a DeTable<'a>>,
+    prefix: &'static str,
+}
+
+/// Where the lines of a text begin.
+pub(super) fn line_starts(text: &str) -> Vec<usize> {
+    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect()
+}
+
+impl<'a> Source<'a> {
+    /// `lines` are the [`line_starts`] of the text.
+    pub(super) fn new(text: &'a str, lines: &'a [usize]) -> Self {
+        Self { text, lines }
+    }
+
+    pub(super) fn text(self) -> &'a str {
+        self.text
+    }
+
+    /// Counted from 1.
+    pub(super) fn line(self, offset: usize) -> usize {
+        self.lines.partition_point(|start| *start <= offset)
+    }
+
+    /// What is written there, cut where it is long.
+    pub(super) fn written(self, (start, end): (usize, usize)) -> String {
+        const LONGEST: usize = 40;
+        let text = self.text.get(start..end).unwrap_or_default();
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text.to_owned(),
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// All fields of `table`, whose names begin with `prefix`.
+    pub(super) fn all(source: Source<'a>, table: &'a DeTable<'a>, prefix: &'static str) -> Self {
+        Self { source, table: Some(table), prefix }
+    }
+
+    /// Those of a table in this one, without a prefix.
+    pub(super) fn within(&self, field: Field<'a>) -> Result<Self, Flaw> {
+        Ok(Self::all(self.source, field.table()?, ""))
+    }
+
+    /// Of a table that is not there.
+    pub(super) fn none(source: Source<'a>) -> Self {
+        Self { source, table: None, prefix: "" }
+    }
+
+    /// Refuses the first field that is none of `known`, the keys of `what`.
+    pub(super) fn check_known(&self, what: &str, known: &[&str]) -> Result<(), Flaw> {
+        match self.iter().find(|field| !known.contains(&field.key)) {
+            None => Ok(()),
+            Some(field) => Err(field.unknown(what, known)),
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
+        self.table?.get_key_value(key).map(|(key, value)| self.field(key, value))
+    }
+
+    /// In the order of the file.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Field<'a>> {
+        let fields = self.table.into_iter().flat_map(|table| table.iter());
+        let mut fields: Vec<_> = fields.map(|(key, value)| self.field(key, value)).collect();
+        fields.sort_by_key(|field| field.at);
+        fields.into_iter()
+    }
+
+    fn field(
+        &self,
+        key: &'a toml::Spanned<std::borrow::Cow<'a, str>>,
+        value: &'a toml::Spanned<DeValue<'a>>,
+    ) -> Field<'a> {
+        let span = value.span();
+        Field {
+            source: self.source,
+            prefix: self.prefix,
+            key: key.get_ref(),
+            at: key.span().start,
+            span: (span.start, span.end),
+            value: value.get_ref(),
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// The key with its table, as errors name it.
+    pub(super) fn name(self) -> String {
+        format!("{}{}", self.prefix, self.key)
+    }
+
+    /// The same value under another name.
+    pub(super) fn called(self, prefix: &'static str, key: &'a str) -> Self {
+        Self { prefix, key, ..self }
+    }
+
+    /// Counted from 1.
+    pub(super) fn line(self) -> usize {
+        self.source.line(self.at)
+    }
+
+    /// What is written in the file.
+    pub(super) fn written(self) -> String {
+        self.source.written(self.span)
+    }
+
+    /// An error about this field; `what` follows its name.
+    pub(super) fn flaw(self, what: &str) -> Flaw {
+        Flaw::at(self.line(), format!("{} {what}", self.name()))
+    }
+
+    /// An error about a key that is none of `what`, which has the keys `known`.
+    pub(super) fn unknown(self, what: &str, known: &[&str]) -> Flaw {
+        let hint = did_you_mean(self.key, "its keys are", known.iter().copied());
+        self.flaw(&format!("is no key of {what}{hint}"))
+    }
+
+    /// An error about the value; `what` follows it.
+    pub(super) fn wrong(self, what: &str) -> Flaw {
+        self.flaw(&format!("= {} {what}", self.written()))
+    }
+
+    pub(super) fn text(self) -> Result<&'a str, Flaw> {
+        match self.value {
+            DeValue::String(text) => Ok(text),
+            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {
+                let (key, written) = (self.name(), self.written());
+                Err(self.wrong(&format!("lacks its quotes; write {key} = \"{written}\"")))
+            }
+            DeValue::Array(_) => Err(self.flaw(&format!(
+                "is a list, where one value belongs; to try several values write sweep.\"{}\" = \
+                 [...] in a case",
+                self.name()
+            ))),
+            _ => Err(self.flaw("is no text; write it in quotes")),
+        }
+    }
+
+    /// A text that is not empty and has no line ends.
+    pub(super) fn sentence(self) -> Result<&'a str, Flaw> {
+        let text = self.text()?;
+        match text.trim().is_empty() || text.chars().any(char::is_control) {
+            false => Ok(text),
+            true => Err(self.flaw("is to be one line of text, not empty")),
+        }
+    }
+
+    fn flag(self) -> Result<bool, Flaw> {
+        match self.value {
+            DeValue::Boolean(flag) => Ok(*flag),
+            DeValue::Array(_) | DeValue::Table(_) => {
+                Err(self.flaw("is neither true nor false; write one of these"))
+            }
+            _ => Err(self.wrong("is neither true nor false; write one of these, without quotes")),
+        }
+    }
+
+    /// A whole number from `least` to `most`.
+    pub(super) fn integer(self, least: u64, most: u64) -> Result<u64, Flaw> {
+        let range = || format!("write a whole number from {least} to {most}");
+        match self.value {
+            DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix())
+                .ok()
+                .filter(|number| (least..=most).contains(number))
+                .ok_or_else(|| self.wrong(&format!("is out of range; {}", range()))),
+            DeValue::Array(_) | DeValue::Table(_) => {
+                Err(self.flaw(&format!("is no number; {}", range())))
+            }
+            _ => Err(self.wrong(&format!("is no whole number; {}, without quotes", range()))),
+        }
+    }
+
+    pub(super) fn table(self) -> Result<&'a DeTable<'a>, Flaw> {
+        match self.value {
+            DeValue::Table(table) => Ok(table),
+            _ => {
+                Err(self
+                    .flaw(&format!("is a table; write its keys as {}.KEY = VALUE", self.name())))
+            }
+        }
+    }
+
+    /// The tables of `[[name]]`, each with the line where it begins.
+    pub(super) fn tables(self) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {
+        let name = self.name();
+        let wrong = |line| {
+            Flaw::at(line, format!("{name} is a list of tables; write [[{name}]] above each"))
+        };
+        let elements = self.elements().ok_or_else(|| wrong(self.line()))?;
+        let table = |element: Field<'a>| match element.value {
+            DeValue::Table(table) => Ok((element.line(), table)),
+            _ => Err(wrong(element.line())),
+        };
+        elements.into_iter().map(table).collect()
+    }
+
+    /// How many values a list has; `None` where it is no list.
+    pub(super) fn len(self) -> Option<usize> {
+        match self.value {
+            DeValue::Array(array) => Some(array.len()),
+            _ => None,
+        }
+    }
+
+    /// The values of a list, each under the list's name; `None` where it is no list.
+    pub(super) fn elements(self) -> Option<Vec<Field<'a>>> {
+        let DeValue::Array(array) = self.value else { return None };
+        let field = |element: &'a toml::Spanned<DeValue<'a>>| {
+            let span = element.span();
+            Field { at: span.start, span: (span.start, span.end), value: element.get_ref(), ..self }
+        };
+        Some(array.iter().map(field).collect())
+    }
+
+    /// The values of a list.
+    pub(super) fn values(self) -> Result<Vec<Field<'a>>, Flaw> {
+        self.elements()
+            .ok_or_else(|| self.flaw("is no list; write the values to try between [ and ]"))
+    }
+
+    /// An error of a value's own type.
+    fn place(self, flaw: Flaw) -> Flaw {
+        flaw.or_at(self.line(), &self.name())
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Flaw> for Field<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// Errors give the field's name and line, and the value as it is written.
+impl<'de> Deserializer<'de> for Field<'de> {
+    type Error = Flaw;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        match self.value {
+            DeValue::Boolean(_) => self.deserialize_bool(visitor),
+            DeValue::Integer(_) => self.deserialize_u64(visitor),
+            DeValue::Array(_) => visitor
+                .visit_seq(SeqDeserializer::new(self.values()?.into_iter()))
+                .map_err(|flaw| self.place(flaw)),
+            _ => self.deserialize_str(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        let place = |flaw| self.place(flaw);
+        match self.value {
+            DeValue::String(text) => visitor.visit_str(text).map_err(place),
+            // Its type says what is wrong with it as it is written, such as that it has no unit.
+            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {
+                visitor.visit_str(&self.written()).map_err(place)?;
+                Err(self.text().err().unwrap_or_else(|| self.flaw("lacks its quotes")))
+            }
+            _ => Err(self.text().err().unwrap_or_else(|| self.flaw("is no text"))),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        visitor.visit_bool(self.flag()?)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        self.deserialize_u64(visitor)
+    }
+
+    /// All numbers of study files are counts.
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        visitor.visit_u64(self.integer(1, u32::MAX.into())?)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Flaw> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Flaw> {
+        visitor.visit_enum(self.text()?.into_deserializer()).map_err(|flaw| self.place(flaw))
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}

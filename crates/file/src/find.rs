@@ -1,0 +1,235 @@
+//! `[find]`: what is searched for, said for all cases, or in a case as `find.to = 64`.
+
+use std::fmt;
+
+use load::{Arrival, Client, Operation, Percent, Plan};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
+use units::Nanos;
+
+use super::draft::{Draft, Level};
+use super::error::Flaw;
+use study::find::{Ceiling, Find, Maximize, Over, Watched};
+
+pub(super) const NAME: &str = "find";
+
+/// What a `[find]` says.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Search {
+    maximize: Option<Maximize>,
+    over: Key,
+    from: Option<Load>,
+    to: Option<Load>,
+    #[serde(rename = "while")]
+    ceiling: Option<Ceiling>,
+    step: Option<Nanos>,
+    hold: Option<Nanos>,
+    plateau: Option<Percent>,
+}
+
+/// The key that is searched over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Key {
+    #[default]
+    #[serde(rename = "load.connections")]
+    Connections,
+    #[serde(rename = "load.arrival")]
+    Arrival,
+}
+
+/// An end of the range, in the form of either key.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Load {
+    Connections(u64),
+    Arrival(Arrival),
+}
+
+const STEP: Nanos = Nanos(3_000_000_000);
+const PLATEAU: u8 = 2;
+const LIMIT: &str = "\"first-byte-max <= 2s\"";
+
+/// The keys of a `[find]`.
+pub(super) fn names() -> &'static [&'static str] {
+    ::keys::names::<Search>()
+}
+
+/// What is said of a search, key by key.
+pub(super) fn values(draft: &Draft<'_>) -> Result<Vec<(String, String)>, Flaw> {
+    Ok(::keys::values(&draft.find.read::<Search>()?))
+}
+
+impl<'de> Deserialize<'de> for Load {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct End;
+        impl Visitor<'_> for End {
+            type Value = Load;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of connections, or arrivals")
+            }
+
+            fn visit_u64<E: Error>(self, connections: u64) -> Result<Load, E> {
+                Ok(Load::Connections(connections))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Load, E> {
+                text.parse().map(Load::Arrival).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(End)
+    }
+}
+
+/// The search of a cell, whose load it takes over; `None` where nothing is searched for.
+pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>, Flaw> {
+    let Some(line) = draft.find_line else { return Ok(None) };
+    let search: Search = draft.find.read()?;
+    let lacking = |key: &str, value: &str| {
+        Flaw::at(line, format!("find has no {key}; write {key} = {value}"))
+    };
+    let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
+    let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
+    let (over, from, to) = match search.over {
+        Key::Connections => search.connections(draft, &lacking)?,
+        Key::Arrival => search.arrival(draft, &lacking)?,
+    };
+    if from >= to {
+        let what = format!(
+            "find.to = {} is not above find.from = {}; write a larger one",
+            over.value(to),
+            over.value(from)
+        );
+        return Err(draft.find.flaw("to", what));
+    }
+    check_free(draft, search.over, plan)?;
+    over.set(plan, from);
+    let find = Find {
+        maximize,
+        over,
+        from,
+        to,
+        ceiling,
+        plateau: search.plateau.or(Percent::new(PLATEAU)).unwrap_or_default(),
+        step: search.step.unwrap_or(STEP),
+        hold: search.hold.unwrap_or(plan.duration),
+    };
+    for (key, duration) in [("step", find.step), ("hold", find.hold)] {
+        let checked = Plan { duration, ..plan.clone() }.check();
+        checked.map_err(|wrong| match draft.find.has(key) {
+            true => draft.find.flaw(key, format!("find.{key}: {}", wrong.why)),
+            false => draft.load.wrong(wrong),
+        })?;
+    }
+    if (maximize, plan.operation) == (Maximize::Goodput, Operation::Handshakes) {
+        return Err(draft.find.flaw(
+            "maximize",
+            "find.maximize = goodput is about bodies, but handshakes have none; write rate",
+        ));
+    }
+    check_ceiling(ceiling, plan)
+        .map_err(|why| draft.find.flaw("while", format!("find.while = {ceiling}: {why}")))?;
+    Ok(Some(find))
+}
+
+impl Search {
+    fn connections(
+        &self,
+        draft: &Draft<'_>,
+        lacking: &impl Fn(&str, &str) -> Flaw,
+    ) -> Result<(Over, u64, u64), Flaw> {
+        let count = |load: Load, name: &str| match load {
+            Load::Connections(count) => Ok(count),
+            Load::Arrival(arrival) => {
+                let what = format!(
+                    "find.{name} = {arrival} is no number of connections; write one such as 64, or \
+                     over = \"load.arrival\""
+                );
+                Err(draft.find.flaw(name, what))
+            }
+        };
+        let from = self.from.map_or(Ok(1), |from| count(from, "from"))?;
+        let to = count(self.to.ok_or_else(|| lacking("to", "4096"))?, "to")?;
+        Ok((Over::Connections, from, to))
+    }
+
+    fn arrival(
+        &self,
+        draft: &Draft<'_>,
+        lacking: &impl Fn(&str, &str) -> Flaw,
+    ) -> Result<(Over, u64, u64), Flaw> {
+        let open = |load: Option<Load>, name: &str, example: &str| match load {
+            None => Err(lacking(name, example)),
+            Some(Load::Arrival(Arrival::Open { rate, distribution })) => {
+                Ok((Over::Arrival(distribution), rate.thousandths()))
+            }
+            Some(_) => {
+                let what =
+                    format!("find.{name} is no rate of arrivals; write one such as {example}");
+                Err(draft.find.flaw(name, what))
+            }
+        };
+        let (over, from) = open(self.from, "from", "\"poisson 100/s\"")?;
+        let (other, to) = open(self.to, "to", "\"poisson 50000/s\"")?;
+        match over == other {
+            true => Ok((over, from, to)),
+            false => Err(draft.find.flaw(
+                "to",
+                "find.to has another distribution than find.from; write uniform or poisson in both",
+            )),
+        }
+    }
+}
+
+/// Refuses a case that says itself what the search is to find, and connections as the load where
+/// arrivals are: more of them ask for no more.
+fn check_free(draft: &Draft<'_>, key: Key, plan: &Plan) -> Result<(), Flaw> {
+    let name = match key {
+        Key::Connections => "connections",
+        Key::Arrival => "arrival",
+    };
+    if draft.load.level(name) > Level::File {
+        let what =
+            format!("load.{name} is what find searches for; leave load.{name} out of the case");
+        return Err(draft.load.flaw(name, what));
+    }
+    match (plan.arrival, key) {
+        (arrival @ Arrival::Open { .. }, Key::Connections) => {
+            let what = format!(
+                "load.arrival = {arrival} is the load, whatever the connections are; write \
+                 find.over = \"load.arrival\""
+            );
+            Err(draft.load.flaw("arrival", what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a limit on what this load does not time.
+fn check_ceiling(ceiling: Ceiling, plan: &Plan) -> Result<(), String> {
+    if plan.client != Client::Toll && !ceiling.watched.is_share() {
+        return Err(format!(
+            "with load.client = {} no latency is known; leave the client out, or write a limit on \
+             errors",
+            plan.client
+        ));
+    }
+    match (ceiling.watched, plan.operation, plan.arrival) {
+        (Watched::ConnectP99 | Watched::ConnectMax, Operation::Requests, _) => Err(
+            "requests are made on kept connections, which are opened before the window; write \
+             operation = \"one-request-per-connection\", or a limit on the first byte"
+                .to_owned(),
+        ),
+        (Watched::FirstByteP99 | Watched::FirstByteMax, Operation::Handshakes, _) => Err(
+            "handshakes have no response; write a limit on connect-max or whole-max".to_owned(),
+        ),
+        (Watched::DeadlineMisses, _, Arrival::Closed { .. } | Arrival::Open { .. }) => Err(
+            "only paced arrivals have deadlines; write load.arrival = \"paced 4s\", or another limit"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}

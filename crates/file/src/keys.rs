@@ -1,0 +1,144 @@
+//! The keys of targets and loads, which are the fields of [`Target`] and [`Plan`].
+
+use std::fmt;
+
+use load::Plan;
+use targets::Target;
+
+use super::draft::Merged;
+use super::error::Flaw;
+use super::fields::{Field, Fields, Source};
+use ::keys::did_you_mean;
+use study::Cell;
+
+/// A key of a target or a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) table: Table,
+    /// Without its table.
+    pub(super) name: &'static str,
+}
+
+/// What a key belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Table {
+    Target,
+    Load,
+}
+
+/// The one key that says how a study is run, and not what is measured.
+const NOT_SWEPT: &str = "target.if-missing";
+
+impl Table {
+    pub(super) const ALL: [Self; 2] = [Self::Target, Self::Load];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Load => "load",
+        }
+    }
+
+    /// What stands before the names of its keys.
+    pub(super) fn prefix(self) -> &'static str {
+        match self {
+            Self::Target => "target.",
+            Self::Load => "load.",
+        }
+    }
+
+    pub(super) fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Target => ::keys::names::<Target>(),
+            Self::Load => ::keys::names::<Plan>(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    /// With its table, as it is swept and as cells name it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.table.prefix(), self.name)
+    }
+}
+
+impl Key {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let keys = |table: Table| table.names().iter().map(move |name| Self { table, name });
+        Table::ALL.into_iter().flat_map(keys)
+    }
+
+    /// The key with this name, `load.suite`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let (table, name) = name.split_once('.')?;
+        Self::all().find(|key| key.table.name() == table && key.name == name)
+    }
+
+    /// The key that a study sweeps by this name.
+    ///
+    /// # Errors
+    /// A sentence that follows the name.
+    pub(super) fn swept(name: &str) -> Result<Self, String> {
+        match Self::named(name) {
+            _ if name == NOT_SWEPT => Err("cannot be swept; write it once".to_owned()),
+            Some(key) => Ok(key),
+            None => {
+                let names: Vec<String> = Self::all().map(|key| key.to_string()).collect();
+                let names = names.iter().map(String::as_str).filter(|name| *name != NOT_SWEPT);
+                Err(format!("is nothing to sweep{}", did_you_mean(name, "that is", names)))
+            }
+        }
+    }
+
+    /// The text that stands for this value in cells and answers: one for all its aliases.
+    pub(super) fn canonical(self, field: Field<'_>) -> Result<String, Flaw> {
+        let alone = Merged::of(self.name, field);
+        let values = match self.table {
+            Table::Target => ::keys::values(&alone.read::<Target>()?),
+            Table::Load => ::keys::values(&alone.read::<Plan>()?),
+        };
+        let own = values.into_iter().find(|(name, _)| name == self.name);
+        own.map(|(_, value)| value).ok_or_else(|| field.flaw("has no value"))
+    }
+
+    /// The same for a value on the command line, which has no quotes.
+    pub(super) fn canonical_text(self, value: &str) -> Result<String, String> {
+        let read = |written: &str| {
+            let text = format!("{} = {written}", self.name);
+            let table = toml::de::DeTable::parse(&text)
+                .map_err(|error| Flaw::lacking(error.message().to_owned()))?;
+            let lines = [0];
+            let source = Source::new(&text, &lines);
+            let fields = Fields::all(source, table.get_ref(), self.table.prefix());
+            fields.get(self.name).map_or(Ok(String::new()), |field| self.canonical(field))
+        };
+        let quoted = toml::Value::String(value.to_owned()).to_string();
+        read(&quoted).or_else(|flaw| read(value).map_err(|_| flaw.what()))
+    }
+
+    /// The value that a cell has; `None` where it is left open.
+    pub(super) fn of(self, cell: &Cell) -> Option<String> {
+        let full = self.to_string();
+        cell.params.get(&full).cloned().or_else(|| {
+            cell.settings().into_iter().find(|(key, _)| *key == full).map(|(_, value)| value)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_fields_of_targets_and_loads() {
+        let all: Vec<String> = Key::all().map(|key| key.to_string()).collect();
+        for name in ["target.server", "target.i-operate-this-host", "load.cpus", "load.insecure"] {
+            assert!(all.iter().any(|key| key == name), "{name}");
+        }
+        for key in Key::all() {
+            let name = key.to_string();
+            assert_eq!(Key::named(&name), Some(key));
+            assert_eq!(Key::swept(&name).is_ok(), name != NOT_SWEPT);
+        }
+    }
+}

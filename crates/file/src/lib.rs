@@ -1,0 +1,243 @@
+//! Study files: TOML in, a [`Study`] out.
+//!
+//! A file says what is measured; what it leaves out has a value that stands in `docs/study-files.md`
+//! and in the results. Nothing is guessed: an unknown key, a number without its unit, a combination
+//! that cannot be measured are errors of one line that name the line of the file.
+//!
+//! The keys of targets and loads are the fields of [`targets::Target`] and [`load::Plan`]. A cell grows
+//! as a [`draft`]: `[target]` and `[load]`, then the case, then one combination of its sweep; then
+//! serde reads the two structs.
+
+mod answer;
+mod case;
+mod check;
+mod cross_check;
+mod draft;
+mod error;
+mod fields;
+mod find;
+mod keys;
+mod only;
+mod primitive_answer;
+mod primitives;
+mod scale;
+mod shipped;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use cpus::CpuList;
+use load::Operation;
+use toml::de::DeTable;
+
+pub use cross_check::{LeftOut, with_cross_check};
+pub use error::StudyError;
+pub use only::only;
+pub use shipped::{StudyFile, shipped};
+
+use case::{Case, MOST_CELLS};
+use draft::{Draft, Level};
+use error::Flaw;
+use fields::{Field, Fields, Source};
+use keys::Table;
+use scale::Scale;
+use study::primitive::Primitives;
+use study::reference::Reference;
+use study::{Cell, Study};
+
+/// The only form of study files so far.
+const SCHEMA: u64 = 1;
+const SEED: u64 = 7;
+const TRIALS: u32 = 7;
+const MOST_TRIALS: u32 = 10_000;
+/// TOML's integers are signed.
+const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
+
+const KEYS: [&str; 13] = [
+    "schema",
+    "name",
+    "question",
+    "reference",
+    "seed",
+    "trials",
+    "target",
+    "load",
+    "find",
+    "case",
+    primitives::NAME,
+    "answer",
+    "scale",
+];
+
+/// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
+/// without folder and `.toml`. Where it names no CPUs, the server takes the first of `allowed`
+/// and the load the second.
+///
+/// # Errors
+/// The first thing that is wrong, in one line that names file and line.
+pub fn parse(file: &str, text: &str, allowed: &CpuList) -> Result<Study, StudyError> {
+    parse_at(file, text, allowed, None)
+}
+
+/// As [`parse`](parse), in the form of a `[scale.NAME]` of the file.
+///
+/// # Errors
+/// The first thing that is wrong, in one line that names file and line; the file has no such
+/// scale.
+pub fn parse_at(
+    file: &str,
+    text: &str,
+    allowed: &CpuList,
+    scale: Option<&str>,
+) -> Result<Study, StudyError> {
+    read(file, text, allowed, scale).map_err(|flaw| flaw.in_file(file))
+}
+
+fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Result<Study, Flaw> {
+    let lines = fields::line_starts(text);
+    let source = Source::new(text, &lines);
+    let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
+    let fields = Fields::all(source, table.get_ref(), "");
+    fields.check_known("a study", &KEYS)?;
+    check_schema(&fields)?;
+    let name = match fields.get("name") {
+        Some(field) => named(field)?,
+        None => named_as(file)?,
+    };
+    let question = match fields.get("question") {
+        Some(field) => field.sentence()?.to_owned(),
+        None => return Err(Flaw::lacking("the study asks nothing; write question = \"...\"")),
+    };
+    let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
+    let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
+    let mut cut = Vec::new();
+    let scale = Scale::find(source, &fields, scale)?;
+
+    let mut shared = Draft::new(allowed);
+    for table in Table::ALL {
+        if let Some(field) = fields.get(table.name()) {
+            shared.apply(source, field, table, Level::File)?;
+        }
+    }
+    if let Some(field) = fields.get(find::NAME) {
+        shared.apply_find(source, field, Level::File)?;
+    }
+    shared.check()?;
+    let mut cases = cases(source, &fields, &shared)?;
+    let trials = match &scale {
+        Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
+        None => trials,
+    };
+    let mut cells = Vec::new();
+    let mut by_name = BTreeMap::new();
+    for case in &cases {
+        let (of_case, left_out) = case.cells(allowed)?;
+        let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
+        by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
+        cells.extend(of_case);
+        cut.extend(left_out);
+    }
+    let written = primitives::tables(source, &fields, &shared, allowed)?;
+    if cases.is_empty() && written.is_empty() {
+        return Err(Flaw::lacking(
+            "the study has no case; write a [[case]] with a name, or [[primitives]]",
+        ));
+    }
+    let mut scaled = written.clone();
+    if let Some(scale) = &scale {
+        scale.apply_to_tables(source, &mut scaled, &mut cut)?;
+    }
+    let reference = fields.get("reference").map(reference).transpose()?;
+    let (mut answers, mut of_primitives) = (Vec::new(), Vec::new());
+    for (line, table) in tables(&fields, "answer")? {
+        let known = reference.as_ref();
+        match primitive_answer::is_one(source, table) {
+            true => of_primitives
+                .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
+            false => answers.push(answer::read(source, line, table, &by_name, known)?),
+        }
+    }
+    let primitives = Primitives { tables: scaled, answers: of_primitives };
+    let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
+    let mut study =
+        Study { name, question, seed, trials, cells, answers, primitives, reference, cut };
+    study.drop_answers();
+    Ok(study)
+}
+
+fn check_schema(fields: &Fields<'_>) -> Result<(), Flaw> {
+    match fields.get("schema") {
+        None => Err(Flaw::lacking(format!("the file names no form; write schema = {SCHEMA}"))),
+        Some(field) => match field.integer(0, u64::MAX)? {
+            SCHEMA => Ok(()),
+            _ => Err(field.wrong(&format!("is not known here; this toll reads schema = {SCHEMA}"))),
+        },
+    }
+}
+
+fn reference(field: Field<'_>) -> Result<Reference, Flaw> {
+    Reference::find(field.text()?).map_err(|why| field.flaw(&format!("is wrong: {why}")))
+}
+
+fn trials(field: Field<'_>) -> Result<u32, Flaw> {
+    let trials = field.integer(1, MOST_TRIALS.into())?;
+    Ok(u32::try_from(trials).unwrap_or(MOST_TRIALS))
+}
+
+fn named(field: Field<'_>) -> Result<String, Flaw> {
+    let name = field.text()?;
+    match is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(field.wrong("is no name of a study; take letters, digits and hyphens")),
+    }
+}
+
+fn named_as(file: &str) -> Result<String, Flaw> {
+    let last = file.rsplit('/').next().unwrap_or(file);
+    let name = last.strip_suffix(".toml").unwrap_or(last);
+    match is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(Flaw::lacking(
+            "the file's name is no name of a study; write one such as name = \"my-study\"",
+        )),
+    }
+}
+
+/// A name is part of a folder's.
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
+}
+
+fn cases<'a>(
+    source: Source<'a>,
+    fields: &Fields<'a>,
+    shared: &Draft<'a>,
+) -> Result<Vec<Case<'a>>, Flaw> {
+    let mut cases: Vec<Case<'a>> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut size = 0usize;
+    for (line, table) in tables(fields, "case")? {
+        let case = Case::read(source, line, table, shared)?;
+        if let Some(other) = known.insert(case.name.clone(), line) {
+            let name = &case.name;
+            let what = format!("a case {name} begins at line {other} already; name one anew");
+            return Err(Flaw::at(line, what));
+        }
+        cases.push(case);
+        size = check_size(size, &cases[cases.len() - 1])?;
+    }
+    Ok(cases)
+}
+
+/// How many cells there are with those of this case.
+fn check_size(before: usize, case: &Case<'_>) -> Result<usize, Flaw> {
+    let size = before.saturating_add(case.size().unwrap_or(usize::MAX));
+    if size > MOST_CELLS { Err(case::too_many(&case.name, case.line)) } else { Ok(size) }
+}
+
+fn tables<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<(usize, &'a DeTable<'a>)>, Flaw> {
+    fields.get(name).map_or(Ok(Vec::new()), Field::tables)
+}

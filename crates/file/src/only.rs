@@ -1,0 +1,168 @@
+//! A part of a study: the cells that `--only KEY=VALUE` names.
+
+use std::collections::BTreeMap;
+
+use super::StudyError;
+use super::keys::Key;
+use ::keys::did_you_mean;
+use study::primitive::Primitives;
+use study::{Cell, Study};
+
+/// What stands for the name of a table of primitives.
+const PRIMITIVES: &str = super::primitives::NAME;
+
+/// What stands for the name of a case.
+const CASE: &str = "case";
+
+/// What a cell is asked for.
+#[derive(Clone, Copy)]
+enum By {
+    Case,
+    Key(Key),
+}
+
+/// Leaves the cells that have one of the values that are wanted of each key which is wanted:
+/// `load.suite=AES128-SHA`, `suite=AES128-SHA` or `case=bulk`. Answers whose baseline goes are
+/// left out too. What was left out is told in [`cut`](Study::cut).
+///
+/// # Errors
+/// One line: no key or no value is called so, or no cell has all of it.
+pub fn only(study: &mut Study, wanted: &[String]) -> Result<(), StudyError> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let is_table =
+        |text: &&String| text.split_once('=').is_some_and(|(key, _)| key.trim() == PRIMITIVES);
+    let tables: Vec<&String> = wanted.iter().filter(is_table).collect();
+    if !tables.is_empty() {
+        return match tables.len() == wanted.len() {
+            true => only_tables(study, &tables),
+            false => Err(StudyError::Unknown(format!(
+                "--only {}: tables of primitives have no cells; ask for tables or for cells",
+                wanted.join(", ")
+            ))),
+        };
+    }
+    let mut by: BTreeMap<String, (By, Vec<String>)> = BTreeMap::new();
+    for text in wanted {
+        let (which, value) = self::wanted(study, text).map_err(StudyError::Unknown)?;
+        by.entry(which.name()).or_insert_with(|| (which, Vec::new())).1.push(value);
+    }
+    let is_wanted = |cell: &Cell| {
+        by.values().all(|(by, values)| by.of(cell).is_some_and(|value| values.contains(&value)))
+    };
+    let before = study.cells.len();
+    study.cells.retain(is_wanted);
+    if study.cells.is_empty() {
+        let all = wanted.join(", ");
+        return Err(StudyError::Unknown(format!(
+            "--only {all}: no cell of this study has all of it; leave one out"
+        )));
+    }
+    study.renumber();
+    study.cut.push(format!("{} of {before} cells, only {}", study.cells.len(), wanted.join(", ")));
+    study.drop_answers();
+    if !study.primitives.tables.is_empty() {
+        study.primitives = Primitives::default();
+        study.cut.push("no primitives".to_owned());
+    }
+    Ok(())
+}
+
+/// Leaves the tables of primitives that are wanted, and no cells.
+fn only_tables(study: &mut Study, wanted: &[&String]) -> Result<(), StudyError> {
+    let names = || study.primitives.tables.iter().map(|table| table.name.as_str());
+    let mut kept: Vec<String> = Vec::new();
+    for text in wanted {
+        let name = text.split_once('=').map_or("", |(_, name)| name.trim());
+        if !names().any(|known| known == name) {
+            let hint = match study.primitives.tables.is_empty() {
+                true => "; this study has none".to_owned(),
+                false => did_you_mean(name, "there are:", names()),
+            };
+            return Err(StudyError::Unknown(format!(
+                "--only {text}: no table of primitives is called so{hint}"
+            )));
+        }
+        kept.push(name.to_owned());
+    }
+    study.primitives.tables.retain(|table| kept.contains(&table.name));
+    study.primitives.answers.retain(|answer| kept.contains(&answer.primitives));
+    study.cells.clear();
+    study.answers.clear();
+    study.cut.push(format!("only the primitives {}", kept.join(", ")));
+    Ok(())
+}
+
+/// The key and the value that a text asks for.
+fn wanted(study: &Study, text: &str) -> Result<(By, String), String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(format!("--only {text} names no value; write KEY=VALUE, such as suite=none"));
+    };
+    let by = self::by(study, name.trim())?;
+    let given = by.canonical(value.trim())?;
+    let mut values: Vec<String> = Vec::new();
+    for value in study.cells.iter().filter_map(|cell| by.of(cell)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    if values.contains(&given) {
+        return Ok((by, given));
+    }
+    let hint = did_you_mean(&given, "there are:", values.iter().map(String::as_str));
+    Err(format!("--only {text}: no cell of this study has {} = {given}{hint}", by.name()))
+}
+
+fn by(study: &Study, name: &str) -> Result<By, String> {
+    if name == CASE {
+        return Ok(By::Case);
+    }
+    if let Some(key) = Key::named(name) {
+        return Ok(By::Key(key));
+    }
+    let is_swept = |key: &Key| {
+        let full = key.to_string();
+        study.cells.iter().any(|cell| cell.params.contains_key(&full))
+    };
+    let named: Vec<Key> = Key::all().filter(|key| key.name == name).collect();
+    let swept: Vec<Key> = named.iter().copied().filter(is_swept).collect();
+    match (&named[..], &swept[..]) {
+        ([key], _) | (_, [key]) => Ok(By::Key(*key)),
+        ([], _) => {
+            let names: Vec<&str> = Key::all().map(|key| key.name).chain([CASE]).collect();
+            Err(format!(
+                "--only {name}: no key is called so{}",
+                did_you_mean(name, "there are:", names.into_iter())
+            ))
+        }
+        ([one, other, ..], _) => {
+            Err(format!("--only {name} is either {one} or {other}; write which"))
+        }
+    }
+}
+
+impl By {
+    fn name(self) -> String {
+        match self {
+            Self::Case => CASE.to_owned(),
+            Self::Key(key) => key.to_string(),
+        }
+    }
+
+    /// The value that a cell has.
+    fn of(self, cell: &Cell) -> Option<String> {
+        match self {
+            Self::Case => Some(cell.case.clone()),
+            Self::Key(key) => key.of(cell),
+        }
+    }
+
+    /// The text that stands for a value and all its aliases.
+    fn canonical(self, value: &str) -> Result<String, String> {
+        match self {
+            Self::Case => Ok(value.to_owned()),
+            Self::Key(key) => key.canonical_text(value),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! An `[[answer]]` about primitives: the costs of a table over one of its lists.
+
+use toml::de::DeTable;
+use units::Bytes;
+
+use super::answer::project_counts;
+use super::error::Flaw;
+use super::fields::{Field, Fields, Source};
+use super::primitives::{named, size};
+use ::keys::did_you_mean;
+use primitives::library;
+use study::primitive::{Dimension, Rule, Table};
+use study::reference::{Published, PublishedUnit, Reference};
+
+pub(super) const KEYS: [&str; 7] =
+    ["primitives", "question", "compare", "baseline", "at", "published", "project"];
+
+/// Whether an answer is about primitives.
+pub(super) fn is_one(source: Source<'_>, table: &DeTable<'_>) -> bool {
+    Fields::all(source, table, "").get(super::primitives::NAME).is_some()
+}
+
+/// Reads an answer about one of `tables`, as they are written and as a scale leaves them.
+pub(super) fn read(
+    source: Source<'_>,
+    line: usize,
+    table: &DeTable<'_>,
+    written: &[Table],
+    scaled: &[Table],
+    reference: Option<&Reference>,
+) -> Result<Rule, Flaw> {
+    let fields = Fields::all(source, table, "");
+    fields.check_known("an answer about primitives", &KEYS)?;
+    let get = |key: &str| {
+        let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
+        fields.get(key).ok_or_else(lacking)
+    };
+    let table = named(get("primitives")?, written)?;
+    let compare = compared(get("compare")?, table)?;
+    let sizes = scaled.iter().find(|other| other.name == table.name).map_or(&[][..], |t| &t.sizes);
+    Ok(Rule {
+        question: fields
+            .get("question")
+            .map(|field| field.sentence().map(str::to_owned))
+            .transpose()?,
+        primitives: table.name.clone(),
+        compare,
+        baseline: baseline(get("baseline")?, table, compare)?,
+        at: at(fields.get("at"), table, sizes)?,
+        published: match fields.get("published") {
+            Some(field) => published(field, reference)?,
+            None => Vec::new(),
+        },
+        project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
+    })
+}
+
+fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
+    let text = field.text()?;
+    let dimension: Dimension = text.parse().map_err(|()| {
+        let names = Dimension::ALL.into_iter().map(Dimension::name);
+        field.wrong(&format!("cannot be compared{}", did_you_mean(text, "there are:", names)))
+    })?;
+    match dimension.values(table).len() {
+        0 | 1 => Err(field.wrong(&format!(
+            "has one value in primitives {}, so there is nothing to compare; write another there",
+            table.name
+        ))),
+        _ => Ok(dimension),
+    }
+}
+
+fn baseline(field: Field<'_>, table: &Table, compare: Dimension) -> Result<String, Flaw> {
+    let text = field.text()?;
+    let asked = match compare {
+        Dimension::Algorithm => text
+            .parse::<primitives::Algorithm>()
+            .map_or_else(|_| text.to_owned(), |a| a.to_string()),
+        Dimension::Library => library::canonical(text).unwrap_or_else(|_| text.to_owned()),
+        Dimension::Hardware | Dimension::Cache => text.to_owned(),
+    };
+    let values = compare.values(table);
+    match values.contains(&asked) {
+        true => Ok(asked),
+        false => Err(field.wrong(&format!(
+            "is no {compare} of primitives {}{}",
+            table.name,
+            did_you_mean(&asked, "these are", values.iter().map(String::as_str))
+        ))),
+    }
+}
+
+/// The sizes that are written, but for those that a scale leaves out; the largest where there are none.
+fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<Bytes>, Flaw> {
+    let mut at = Vec::new();
+    for value in
+        field.map_or(Ok(Vec::new()), |field| Ok(field.elements().unwrap_or_else(|| vec![field])))?
+    {
+        let size = size(value)?;
+        if !table.sizes.contains(&size) {
+            let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
+            return Err(value.wrong(&format!(
+                "is no size of primitives {}; these are {}",
+                table.name,
+                names.join(", ")
+            )));
+        }
+        at.push(size);
+    }
+    at.retain(|size| sizes.contains(size));
+    at.sort_unstable_by_key(|size| size.0);
+    at.dedup();
+    if at.is_empty() {
+        at.extend(sizes.last());
+    }
+    Ok(at)
+}
+
+fn published(field: Field<'_>, reference: Option<&Reference>) -> Result<Vec<Published>, Flaw> {
+    let Some(reference) = reference else {
+        return Err(field.flaw("names no reference; write reference = \"...\" at the top"));
+    };
+    let fields = field.elements().unwrap_or_else(|| vec![field]);
+    fields.into_iter().map(|field| one_published(field, reference)).collect()
+}
+
+fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, Flaw> {
+    let text = field.text()?;
+    let figure = reference.figure(text).ok_or_else(|| {
+        let hint = did_you_mean(text, "its figures are", reference.figures());
+        field.wrong(&format!("is no figure of the study's reference{hint}"))
+    })?;
+    match figure.unit {
+        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte => Ok(figure),
+        PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => Err(field.wrong(&format!(
+            "is of a server ({}), and this answer is about primitives; leave it out",
+            figure.says
+        ))),
+    }
+}

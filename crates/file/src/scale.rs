@@ -1,0 +1,191 @@
+//! `[scale.NAME]`: another size of the same study, such as a shorter one, for `toll run --scale NAME`.
+//!
+//! What it says takes the place of what the study says, wherever that stands: `trials`, keys of
+//! target, load and find, and the values of sweeps. What was changed is note, so that a report can
+//! say that it is of another size.
+
+use super::case::{Case, MOST_CELLS, Sweep, sweep};
+use super::draft::Level;
+use super::error::Flaw;
+use super::fields::{Field, Fields, Source};
+use super::find;
+use super::keys::{Key, Table};
+use super::primitives;
+use ::keys::did_you_mean;
+use study::primitive;
+
+/// A scale of a file.
+pub(super) struct Scale<'a> {
+    name: &'a str,
+    fields: Fields<'a>,
+}
+
+const KEYS: [&str; 6] = ["trials", "target", "load", find::NAME, "sweep", primitives::NAME];
+
+impl<'a> Scale<'a> {
+    /// The scale that is wanted, if one is.
+    pub(super) fn find(
+        source: Source<'a>,
+        fields: &Fields<'a>,
+        wanted: Option<&str>,
+    ) -> Result<Option<Self>, Flaw> {
+        let scales = match fields.get("scale") {
+            Some(field) => Fields::all(source, field.table()?, "scale."),
+            None => Fields::none(source),
+        };
+        let mut found = None;
+        for scale in scales.iter() {
+            let fields = Fields::all(source, scale.table()?, "");
+            fields.check_known("a scale", &KEYS)?;
+            if wanted == Some(scale.key) {
+                found = Some(Self { name: scale.key, fields });
+            }
+        }
+        match (wanted, &found) {
+            (Some(wanted), None) => {
+                let names: Vec<&str> = scales.iter().map(|scale| scale.key).collect();
+                let hint = match names.is_empty() {
+                    true => "; the study has none, so leave --scale out".to_owned(),
+                    false => did_you_mean(wanted, "there are:", names.iter().copied()),
+                };
+                Err(Flaw::lacking(format!("`{wanted}` is no scale of this study{hint}")))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Changes the tables of primitives. What was changed is added to `cut`.
+    pub(super) fn apply_to_tables(
+        &self,
+        source: Source<'_>,
+        tables: &mut [primitive::Table],
+        cut: &mut Vec<String>,
+    ) -> Result<(), Flaw> {
+        let mut note = |what: String| {
+            let clause = format!("scale {}: {what}", self.name);
+            if !cut.contains(&clause) {
+                cut.push(clause);
+            }
+        };
+        match self.fields.get(primitives::NAME) {
+            Some(field) => primitives::scale(source, field, tables, &mut note),
+            None => Ok(()),
+        }
+    }
+
+    /// Changes the cases; the number of trials that holds now. What was changed is added to `cut`.
+    pub(super) fn apply(
+        &self,
+        source: Source<'a>,
+        trials: u32,
+        cases: &mut [Case<'a>],
+        cut: &mut Vec<String>,
+    ) -> Result<u32, Flaw> {
+        let mut note = |what: String| {
+            let clause = format!("scale {}: {what}", self.name);
+            if !cut.contains(&clause) {
+                cut.push(clause);
+            }
+        };
+        for table in Table::ALL {
+            if let Some(field) = self.fields.get(table.name()) {
+                set(source, field, table, cases, &mut note)?;
+            }
+        }
+        if let Some(field) = self.fields.get(find::NAME) {
+            set_find(source, field, cases, &mut note)?;
+        }
+        if let Some(field) = self.fields.get("sweep") {
+            for field in Fields::all(source, field.table()?, "").iter() {
+                set_sweep(field, cases, &mut note)?;
+            }
+        }
+        match self.fields.get("trials") {
+            None => Ok(trials),
+            Some(field) => {
+                let shorter = super::trials(field)?;
+                note(format!("trials = {shorter} instead of {trials}"));
+                Ok(shorter)
+            }
+        }
+    }
+}
+
+fn set<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    table: Table,
+    cases: &mut [Case<'a>],
+    note: &mut impl FnMut(String),
+) -> Result<(), Flaw> {
+    let fields = Fields::all(source, field.table()?, table.prefix());
+    fields.check_known(&format!("a {}", table.name()), table.names())?;
+    for field in fields.iter() {
+        let Some(name) = table.names().iter().find(|name| **name == field.key) else { continue };
+        let key = Key { table, name };
+        if let Some(case) = cases.iter().find(|case| case.sweeps.iter().any(|s| s.key == key)) {
+            return Err(field.flaw(&format!(
+                "is swept by case {}; write sweep.\"{key}\" = [...] in the scale",
+                case.name
+            )));
+        }
+        let now = key.canonical(field)?;
+        for case in &mut *cases {
+            let before = case.draft.shown(key)?;
+            case.draft.table(table).put(name, field, Level::File);
+            note(match before {
+                Some(before) => format!("{key} = {now} instead of {before}"),
+                None => format!("{key} = {now}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn set_find<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
+    note: &mut impl FnMut(String),
+) -> Result<(), Flaw> {
+    for case in cases.iter_mut().filter(|case| case.draft.find_line.is_some()) {
+        let before = find::values(&case.draft)?;
+        case.draft.apply_find(source, field, Level::File)?;
+        for (key, now) in find::values(&case.draft)? {
+            let old = before.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
+            if old != Some(&now) {
+                let old = old.map(|old| format!(" instead of {old}")).unwrap_or_default();
+                note(format!("find.{key} = {now}{old}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_sweep<'a>(
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
+    note: &mut impl FnMut(String),
+) -> Result<(), Flaw> {
+    if field.len().is_some_and(|len| len > MOST_CELLS) {
+        let what = format!("has more than {MOST_CELLS} values; sweep fewer");
+        return Err(field.flaw(&what));
+    }
+    let shorter = sweep(field)?;
+    let key = shorter.key;
+    let in_words = |sweep: &Sweep<'_>| {
+        sweep.values.iter().map(|value| value.text.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let mut is_swept = false;
+    for case in &mut *cases {
+        for sweep in case.sweeps.iter_mut().filter(|sweep| sweep.key == key) {
+            note(format!("{key} = {} instead of {}", in_words(&shorter), in_words(sweep)));
+            sweep.values.clone_from(&shorter.values);
+            is_swept = true;
+        }
+    }
+    if !is_swept {
+        return Err(field.flaw("is swept by no case of this study; leave it out of the scale"));
+    }
+    cases.iter().try_fold(0, super::check_size).map(drop)
+}

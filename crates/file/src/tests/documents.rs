@@ -1,0 +1,142 @@
+use super::*;
+use load::Plan;
+use strum::VariantArray;
+use targets::Target;
+
+use crate::keys::{Key, Table};
+use crate::{KEYS, shipped};
+use study::Metric;
+
+pub(super) const GUIDE: &str = include_str!("../../../../docs/study-files.md");
+
+#[test]
+fn quick_is_what_it_says() {
+    let study = shipped_at("quick", "0-1", None);
+    assert_eq!(study.name, "quick");
+    assert_eq!(study.question, "What does TLS cost on this machine?");
+    assert_eq!(study.trials, 9);
+    let cells: Vec<_> = study
+        .cells
+        .iter()
+        .map(|cell| {
+            let params: Vec<_> = cell.params.values().map(String::as_str).collect();
+            format!("{} {}", cell.name, params.join(" "))
+        })
+        .collect();
+    assert_eq!(
+        cells,
+        [
+            "handshakes-0001 rsa:2048 embedded",
+            "handshakes-0002 ecdsa:p256 embedded",
+            "handshakes-0003 rsa:2048 nginx",
+            "handshakes-0004 ecdsa:p256 nginx",
+            "bulk-0001 none embedded",
+            "bulk-0002 TLS_AES_128_GCM_SHA256 embedded",
+            "bulk-0003 TLS_AES_256_GCM_SHA384 embedded",
+            "bulk-0004 TLS_CHACHA20_POLY1305_SHA256 embedded",
+            "bulk-0005 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA embedded",
+            "bulk-0006 none nginx",
+            "bulk-0007 TLS_AES_128_GCM_SHA256 nginx",
+            "bulk-0008 TLS_AES_256_GCM_SHA384 nginx",
+            "bulk-0009 TLS_CHACHA20_POLY1305_SHA256 nginx",
+            "bulk-0010 TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA nginx",
+        ]
+    );
+    let cbc = &study.cells[8];
+    assert!(!cbc.target.encrypt_then_mac);
+    assert_eq!(cbc.load.encrypt_then_mac, Some(false));
+    let metrics: Vec<_> = study.answers.iter().map(|answer| answer.metric).collect();
+    assert_eq!(metrics, [Metric::TlsTax, Metric::GoodputPerServerCpu, Metric::RatePerServerCpu]);
+    assert!(study.measuring_time().seconds() < 60.0, "{}", study.measuring_time());
+}
+
+#[test]
+fn gcm_vs_cbc_sweeps_as_many_cores_as_there_are() {
+    let of = |allowed: &str, scale| shipped_at("gcm-vs-cbc", allowed, scale);
+    // On 17 CPUs the load keeps one.
+    let large = of("0-31", None);
+    assert_eq!(large.cells.len(), 5 * 7 * 2);
+    let small = of("0-1", None);
+    assert_eq!(small.cells.len(), 7 * 2);
+    for cell in &large.cells {
+        assert!(!cell.target.encrypt_then_mac && cell.load.encrypt_then_mac != Some(true));
+        assert_eq!(cell.load.only_suite().unwrap().key_exchange, tls::KeyExchange::Rsa);
+        assert_eq!(cell.load.operation, load::Operation::OneRequestPerConnection);
+        let find = cell.find.as_ref().unwrap();
+        assert_eq!(
+            (find.hold.seconds(), find.ceiling.to_string().as_str()),
+            (120.0, "first-byte-max <= 2s")
+        );
+    }
+    let published: Vec<_> = large
+        .answers
+        .iter()
+        .filter_map(|rule| Some(rule.published.as_ref()?.says.as_str()))
+        .collect();
+    assert_eq!(published, ["2 to 2.4x", "about 8 Gb/s a core"]);
+    let quick = of("0-1", Some("quick"));
+    assert!(!quick.cut.is_empty());
+    // What a trial takes beside its windows is 80 ms.
+    let forecast = quick.forecast();
+    let trials = (forecast.held + forecast.searching) as f64;
+    let primitives = quick.primitives.forecast().seconds();
+    assert!(forecast.time.seconds() + 0.08 * trials + primitives < 300.0, "{forecast:?}");
+}
+
+#[test]
+fn shipped_studies_are_named_with_their_questions() {
+    for (name, question) in shipped() {
+        let study = shipped_at(name, "0-7", None);
+        assert_eq!(read_back(&study), study);
+        assert_eq!((study.name.as_str(), study.question), (name, question));
+    }
+}
+
+#[test]
+fn the_guides_example_is_a_study() {
+    let (_, rest) = GUIDE.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let study = parse(example);
+    assert_eq!(study.cells.len(), 2 * 2 + 3);
+    assert_eq!(study.answers.len(), 2);
+}
+
+/// The row of a key in the guide's table behind `heading`.
+fn row(heading: &str, key: &str) -> &'static str {
+    let (_, rest) = GUIDE.split_once(heading).unwrap_or_else(|| panic!("{heading}"));
+    let table = rest.split("\n\n").find(|part| part.starts_with('|')).unwrap();
+    table
+        .lines()
+        .find(|line| line.starts_with(&format!("| `{key}` |")))
+        .unwrap_or_else(|| panic!("{key} is not in the table behind {heading}"))
+}
+
+#[test]
+fn the_guide_has_every_key_with_what_holds_without_it() {
+    // What is said nowhere, as a cell has it.
+    let target = ::keys::values(&Target::default());
+    let load = ::keys::values(&Plan::default().settled());
+    for key in Key::all() {
+        let (heading, defaults) = match key.table {
+            Table::Target => ("Under `[target]`", &target),
+            Table::Load => ("Under `[load]`", &load),
+        };
+        let last = row(heading, key.name).trim_end_matches(" |").rsplit("| ").next().unwrap();
+        let default = defaults.iter().find(|(name, _)| name == key.name).map(|(_, text)| &**text);
+        match (key.to_string().as_str(), default) {
+            ("target.server", _) => assert_eq!(last, "an error"),
+            ("target.cpus", _) => assert!(last.contains("first CPU")),
+            ("load.cpus", _) => assert!(last.contains("second CPU")),
+            (name, Some(text)) => assert_eq!(last.trim_matches('`'), text, "{name}"),
+            (name, None) => assert_ne!(last, "an error", "{name}"),
+        }
+    }
+    for key in KEYS {
+        let is_table =
+            [format!("[{key}]"), format!("[{key}.")].iter().any(|form| GUIDE.contains(form));
+        assert!(is_table || row("At the top", key).contains(key), "{key}");
+    }
+    for metric in Metric::VARIANTS {
+        assert!(row("The metrics", metric.name()).len() > metric.name().len() + 10);
+    }
+}

@@ -1,0 +1,303 @@
+//! `[find]`, `target.cores`, `[scale.NAME]` and `--only`.
+
+use super::*;
+use study::Cell;
+use study::CpuOrder;
+use study::find::{Find, Maximize, Over};
+
+const FIND: &[&str] =
+    &["find.maximize = \"goodput\"", "find.to = 64", "find.while = \"first-byte-max <= 2s\""];
+
+fn found(text: &str) -> Find {
+    parse(text).cells[0].find.unwrap_or_else(|| panic!("nothing is searched for in {text}"))
+}
+
+#[test]
+fn what_a_search_leaves_out_has_a_value() {
+    let study = parse(&with(&["connections = 8", "duration = \"7s\""], FIND));
+    let cell = &study.cells[0];
+    let find = cell.find.unwrap();
+    assert_eq!((find.maximize, find.over), (Maximize::Goodput, Over::Connections));
+    assert_eq!((find.from, find.to), (1, 64));
+    assert_eq!((find.step.seconds(), find.hold.seconds()), (3.0, 7.0));
+    assert_eq!((find.plateau.to_string().as_str(), cell.load.connections), ("2%", 1));
+    assert_eq!(cell.held_for(), find.hold);
+    assert_eq!(read_back(&study), study);
+}
+
+#[test]
+fn a_case_says_anew_what_it_searches_for() {
+    let text = with(&[], &["find.to = 16", "find.hold = \"2min\""]).replace(
+        "[load]",
+        "[find]\nmaximize = \"rate\"\nto = 64\nwhile = \"errors <= 0.1%\"\nstep = \"500ms\"\n\
+         plateau = \"5%\"\n[load]",
+    );
+    let find = found(&text);
+    assert_eq!((find.to, find.hold.seconds(), find.step.seconds()), (16, 120.0, 0.5));
+    assert_eq!(find.ceiling.to_string(), "errors <= 0.1%");
+    assert_eq!(read_back(&parse(&text)), parse(&text));
+}
+
+#[test]
+fn a_rate_of_arrivals_is_searched_for_too() {
+    let case = [
+        "find.maximize = \"rate\"",
+        "find.over = \"load.arrival\"",
+        "find.from = \"poisson 0.5/s\"",
+        "find.to = \"poisson 2000/s\"",
+        "find.while = \"whole-p99 <= 20ms\"",
+    ];
+    let study = parse(&with(&[], &case));
+    assert_eq!(study.cells[0].load.arrival.to_string(), "poisson 0.5/s");
+    assert_eq!(study.cells[0].find.unwrap().over.value(1_250_000), "poisson 1250/s");
+    assert_eq!(read_back(&study), study);
+}
+
+#[test]
+fn searches_of_swept_durations_hold_for_them() {
+    let sweep = "sweep.\"load.duration\" = [\"1s\", \"2s\"]";
+    let study = parse(&with(&[], &[FIND, &[sweep]].concat()));
+    let holds: Vec<f64> = study.cells.iter().map(|cell| cell.held_for().seconds()).collect();
+    assert_eq!(holds, [1.0, 2.0]);
+    assert_eq!(read_back(&study), study);
+}
+
+#[test]
+fn what_contradicts_a_search_is_refused_with_its_line() {
+    let refused = |load: &[&str], case: &[&str]| refusal(&with(load, &[FIND, case].concat()));
+    for (load, case, expected) in [
+        (
+            &[][..],
+            &["load.connections = 8"][..],
+            "line 13: case bulk: load.connections is what find searches for",
+        ),
+        (
+            &[],
+            &["sweep.\"load.connections\" = [1, 2]"],
+            "line 13: case bulk: load.connections is what find",
+        ),
+        (
+            &[],
+            &["find.over = \"load.conections\""],
+            "line 13: case bulk: find.over: `load.conections` is no value of it; did you mean load.connections?",
+        ),
+        (
+            &[],
+            &["find.hodl = \"2s\""],
+            "line 13: case bulk: find.hodl is no key of a find; did you mean hold?",
+        ),
+        (
+            &[],
+            &["find.step = 3"],
+            "line 13: case bulk: find.step: `3` has no unit; write a time such as",
+        ),
+        (
+            &[],
+            &["find.hold = \"0s\""],
+            "line 13: case bulk: find.hold: a window of 0s measures nothing",
+        ),
+        (&[], &["find.from = 64"], "find.to = 64 is not above find.from = 64"),
+        (&[], &["find.from = \"poisson 1/s\""], "is no number of connections"),
+        (
+            &["arrival = \"poisson 9/s\""],
+            &[],
+            "line 8: case bulk: load.arrival = poisson 9/s is the load",
+        ),
+        (
+            &[],
+            &["load.operation = \"handshakes\""],
+            "case bulk: find.maximize = goodput is about bodies",
+        ),
+    ] {
+        let message = refused(load, case);
+        assert!(message.contains(expected), "{case:?}: {message}");
+    }
+    let limited = |limit: &str, load: &[&str]| {
+        refusal(&with(
+            load,
+            &["find.maximize = \"rate\"", "find.to = 9", &format!("find.while = \"{limit}\"")],
+        ))
+    };
+    assert!(limited("connect-max <= 2s", &[]).contains("kept connections"), "connect");
+    assert!(limited("deadline-misses <= 1%", &[]).contains("only paced arrivals"), "deadlines");
+    let other = limited("whole-max <= 2s", &["client = \"wrk\""]);
+    assert!(other.contains("with load.client = wrk no latency is known"), "{other}");
+    assert!(limited("first-byte <= 2s", &[]).contains("line 12"), "no clock");
+    let lacking = refusal(&with(&[], &["find.maximize = \"rate\"", "find.to = 9"]));
+    assert!(
+        lacking.contains("find has no while; write while = \"first-byte-max <= 2s\""),
+        "{lacking}"
+    );
+}
+
+#[test]
+fn the_guide_has_every_key_of_a_search() {
+    let (_, section) = super::documents::GUIDE.split_once("## The search for a maximum").unwrap();
+    for key in crate::find::names() {
+        assert!(section.contains(&format!("`{key}`")), "{key}");
+    }
+    for watched in study::find::Watched::ALL {
+        assert!(section.contains(&format!("`{}`", watched.name())), "{watched:?}");
+    }
+}
+
+/// The server's CPUs in each cell, on a machine of these CPUs.
+fn cores(case: &[&str], allowed: &str) -> (Study, Vec<String>) {
+    let text = with(&["cpus = \"1\""], case);
+    let study = crate::parse("test.toml", &text, &allowed.parse().unwrap())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let cpus = |cell: &Cell| cell.target.cpus.to_string();
+    let cpus = study.cells.iter().map(cpus).collect();
+    (study, cpus)
+}
+
+#[test]
+fn cores_are_taken_from_the_list_in_its_order_and_those_that_lack_are_left_out() {
+    let case = ["target.cpus = \"4,0,2\"", "sweep.\"target.cores\" = [1, 2, 3, 4, 8]"];
+    let (study, cpus) = cores(&case, "0-7");
+    assert_eq!(cpus, ["4", "0,4", "0,2,4"]);
+    assert_eq!(study.cells[0].pool, Some("4,0,2".parse::<CpuOrder>().unwrap()));
+    assert_eq!(
+        study.cut,
+        ["case bulk: target.cores = 4, 8 left out, for the server may have 3 CPUs here"]
+    );
+    assert_eq!(read_back(&study), study);
+}
+
+#[test]
+fn without_a_list_a_server_has_all_cpus_but_the_clients() {
+    let (study, cpus) = cores(&["sweep.\"target.cores\" = [1, 2]"], "0-1");
+    assert_eq!(cpus, ["0"]);
+    assert_eq!(read_back(&study), study);
+    let text = with(&["cpus = \"1\""], &["target.cores = 2"]);
+    assert_eq!(
+        refusal(&text),
+        "line 11: case bulk: target.cores = 2 is more than there are: the server may have 1 (0)"
+    );
+    let text = with(&["cpus = \"1\""], &["sweep.\"target.cores\" = [4, 2]"]);
+    assert!(
+        refusal(&text).contains("the least that target.cores is swept over is 2"),
+        "{}",
+        refusal(&text)
+    );
+    let both = with(&[], &["target.cores = 1", "sweep.\"target.cpus\" = [\"0\", \"1\"]"]);
+    assert!(refusal(&both).contains("leave one out"), "{}", refusal(&both));
+}
+
+const SCALED: &str = r#"
+schema = 1
+question = "?"
+trials = 7
+[target]
+server = "embedded"
+[load]
+duration = "10s"
+[find]
+maximize = "goodput"
+to = 64
+while = "first-byte-max <= 2s"
+hold = "2min"
+[[case]]
+name = "bulk"
+sweep."target.object" = ["1MiB", "4MiB", "16MiB"]
+[[answer]]
+case = "bulk"
+metric = "goodput"
+compare = "target.object"
+baseline = "16MiB"
+[scale.quick]
+trials = 3
+load.warmup = "10ms"
+find.hold = "5s"
+sweep."target.object" = ["1MiB", "2MiB"]
+"#;
+
+fn scaled(scale: Option<&str>, text: &str) -> Result<Study, String> {
+    crate::parse_at("test.toml", text, &allowed(), scale).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_scale_takes_the_place_of_what_the_study_says_and_tells_what_it_cut() {
+    let whole = scaled(None, SCALED).unwrap();
+    assert_eq!((whole.trials, whole.cells.len(), whole.cut.len()), (7, 3, 0));
+    let quick = scaled(Some("quick"), SCALED).unwrap();
+    assert_eq!((quick.trials, quick.cells.len()), (3, 2));
+    assert_eq!(quick.cells[1].target.object.to_string(), "2MiB");
+    assert_eq!(quick.cells[1].held_for().seconds(), 5.0);
+    assert_eq!(
+        quick.cut,
+        [
+            "scale quick: load.warmup = 10ms instead of 1s",
+            "scale quick: find.hold = 5s instead of 120s",
+            "scale quick: target.object = 1MiB, 2MiB instead of 1MiB, 4MiB, 16MiB",
+            "scale quick: trials = 3 instead of 7",
+            "1 of 1 answers, whose baselines are not measured",
+        ]
+    );
+    assert_eq!(read_back(&quick), quick);
+}
+
+#[test]
+fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
+    let message = scaled(Some("qiuck"), SCALED).unwrap_err();
+    assert!(
+        message.contains("`qiuck` is no scale of this study; did you mean quick?"),
+        "{message}"
+    );
+    let message = scaled(Some("quick"), &with(&[], &[])).unwrap_err();
+    assert!(message.contains("the study has none, so leave --scale out"), "{message}");
+    let unswept = SCALED.replace("load.warmup = \"10ms\"", "sweep.\"load.suite\" = [\"none\"]\n");
+    let unswept = unswept.replace("sweep.\"target.object\" = [\"1MiB\", \"2MiB\"]\n", "");
+    let message = scaled(Some("quick"), &unswept).unwrap_err();
+    assert!(message.contains("load.suite is swept by no case of this study"), "{message}");
+    let swept = SCALED.replace("load.warmup = \"10ms\"", "target.object = \"1MiB\"");
+    let message = scaled(Some("quick"), &swept).unwrap_err();
+    assert!(message.contains("is swept by case bulk"), "{message}");
+    // Also where it is not wanted.
+    let message = scaled(None, &SCALED.replace("load.warmup", "laod.warmup")).unwrap_err();
+    assert!(message.contains("is no key of a scale; did you mean load?"), "{message}");
+}
+
+fn only(wanted: &[&str]) -> Result<Study, String> {
+    let mut study = crate::parse("quick.toml", QUICK, &allowed()).unwrap();
+    let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+    crate::only(&mut study, &wanted).map(|()| study).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_part_of_a_study_is_its_cells_with_these_values() {
+    let names = |wanted: &[&str]| -> Vec<String> {
+        let study = only(wanted).unwrap();
+        assert_eq!(read_back(&study), study);
+        study.cells.iter().map(|cell| cell.name.clone()).collect()
+    };
+    assert_eq!(names(&["suite=none", "server=nginx"]), ["bulk-0001"]);
+    assert_eq!(names(&["load.suite=none", "suite=ECDHE-RSA-AES128-SHA"]).len(), 4);
+    assert_eq!(names(&["case=handshakes", "certificate-key=rsa:2048"]).len(), 2);
+    let study = only(&["suite=none"]).unwrap();
+    assert_eq!(study.answers.len(), 1, "those about another baseline are left out");
+    assert_eq!(
+        study.cut,
+        ["2 of 14 cells, only suite=none", "2 of 3 answers, whose baselines are not measured"]
+    );
+}
+
+#[test]
+fn a_part_that_is_not_there_is_refused_with_what_is() {
+    for (wanted, expected) in [
+        ("siute=none", "--only siute: no key is called so; did you mean"),
+        ("server=ngnix", "did you mean nginx?"),
+        (
+            "server=haproxy",
+            "no cell of this study has target.server = haproxy; there are: embedded, nginx",
+        ),
+        ("suite", "names no value; write KEY=VALUE"),
+        ("encrypt-then-mac=true", "is either target.encrypt-then-mac or load.encrypt-then-mac"),
+        ("case=bluk", "did you mean bulk?"),
+    ] {
+        let message = only(&[wanted]).unwrap_err();
+        assert!(message.contains(expected), "{wanted}: {message}");
+    }
+    let message = only(&["case=handshakes", "suite=none"]).unwrap_err();
+    assert!(message.contains("no cell of this study has all of it"), "{message}");
+}

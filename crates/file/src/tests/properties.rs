@@ -1,0 +1,196 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::*;
+use crate::keys::Key;
+
+/// Values of each key, most of which go together.
+const VALUES: &[(&str, &[&str])] = &[
+    ("target.server", &["\"embedded\"", "\"nginx\"", "\"haproxy\""]),
+    ("target.cpus", &["\"0\"", "\"0-1\""]),
+    ("target.cores", &["1", "2"]),
+    ("target.certificate-key", &["\"rsa:2048\"", "\"rsa:4096\""]),
+    ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
+    ("target.tickets", &["false", "true"]),
+    ("target.session-cache", &["false", "true"]),
+    ("target.encrypt-then-mac", &["true"]),
+    ("target.library-path", &["\"system\"", "\"/opt/ssl\""]),
+    ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),
+    ("load.cpus", &["\"1\"", "\"0,1\""]),
+    ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
+    ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),
+    ("load.connections", &["1", "64", "1_000"]),
+    ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),
+    (
+        "load.suite",
+        &["\"none\"", "\"AES128-SHA\"", "\"TLS_AES_128_GCM_SHA256\"", "\"ECDHE-RSA-AES128-SHA\""],
+    ),
+    ("load.group", &["\"x25519\"", "\"prime256v1\"", "\"X25519MLKEM768\""]),
+    ("load.encrypt-then-mac", &["false", "true"]),
+    ("load.key-exchange", &["\"fixed\"", "\"fresh\""]),
+    ("load.resumption", &["\"0%\"", "\"70%\""]),
+    ("load.receive", &["\"walk\"", "\"decrypt\""]),
+    ("load.verify", &["\"1/64\"", "\"1/1\""]),
+    ("load.arrival", &["\"closed\"", "\"closed, think 5ms\"", "\"uniform 0.5/s\"", "\"paced 4s\""]),
+    ("load.ramp", &["\"0s\"", "\"1500ms\""]),
+    ("load.warmup", &["\"0s\"", "\"1.5s\"", "\"1234567ns\""]),
+    ("load.duration", &["\"600ms\"", "\"2min\"", "\"7us\""]),
+    ("load.close", &["\"fin\"", "\"rst\""]),
+    ("load.timeout", &["\"10s\"", "\"0.25s\""]),
+    ("load.ca", &["\"/etc/ssl/own.pem\""]),
+    ("load.insecure", &["false"]),
+];
+
+/// `KEY = VALUE` lines of some of the keys.
+fn settings(most: usize) -> impl Strategy<Value = Vec<(String, String)>> {
+    subsequence(VALUES, 0..=most).prop_flat_map(|keys| {
+        keys.into_iter()
+            .map(|(key, values)| select(values).prop_map(|value| ((*key).into(), value.into())))
+            .collect::<Vec<_>>()
+    })
+}
+
+fn sweeps() -> impl Strategy<Value = Vec<(String, String)>> {
+    subsequence(VALUES, 0..=3).prop_shuffle().prop_flat_map(|keys| {
+        keys.into_iter()
+            .map(|(key, values)| {
+                subsequence(values, 1..=values.len()).prop_shuffle().prop_map(move |values| {
+                    (format!("sweep.\"{key}\""), format!("[{}]", values.join(", ")))
+                })
+            })
+            .collect::<Vec<_>>()
+    })
+}
+
+/// Files that are studies, or nearly.
+fn files() -> impl Strategy<Value = String> {
+    let lines = |lines: &[(String, String)]| {
+        lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect::<String>()
+    };
+    let shared = settings(5).prop_map(move |shared| lines(&shared));
+    let case = (settings(3), sweeps()).prop_map(move |(mut fixed, sweeps)| {
+        fixed.retain(|(key, _)| !sweeps.iter().any(|(sweep, _)| sweep.contains(&**key)));
+        let answer = sweeps.first().map(|(key, values)| {
+            let key = key.trim_start_matches("sweep.");
+            let baseline = values.trim_matches(['[', ']']).split(", ").next().unwrap_or_default();
+            format!("[[answer]]\ncase = NAME\nmetric = \"rate\"\ncompare = {key}\nbaseline = {baseline}\n")
+        });
+        (lines(&fixed) + &lines(&sweeps), answer.unwrap_or_default())
+    });
+    (shared, vec(case, 1..4), "[ -~]*[a-z\"'\\\\]").prop_map(|(shared, cases, question)| {
+        let question = toml::Value::String(question);
+        let mut text = format!("schema = 1\nquestion = {question}\n");
+        if !shared.contains("target.server") {
+            text += "target.server = \"nginx\"\n";
+        }
+        if !shared.contains("load.operation") {
+            text += "load.operation = \"requests\"\n";
+        }
+        text += &shared;
+        for (number, (case, _)) in cases.iter().enumerate() {
+            text += &format!("[[case]]\nname = \"case-{number}\"\n{case}");
+        }
+        for (number, (_, answer)) in cases.iter().enumerate() {
+            text += &answer.replace("NAME", &format!("\"case-{number}\""));
+        }
+        text
+    })
+}
+
+/// A piece of the shipped study is taken away, said twice, or replaced.
+fn mutated() -> impl Strategy<Value = String> {
+    const PIECES: [&str; 14] = [
+        "",
+        "\"",
+        "[",
+        "]",
+        "=",
+        "\n",
+        "\u{0}",
+        "0",
+        "-1",
+        "true",
+        "none",
+        "\u{1f512}",
+        "[[case]]\n",
+        "1e999",
+    ];
+    let place = || any::<proptest::sample::Index>();
+    vec((place(), 0..30usize, select(&PIECES[..]), any::<bool>()), 1..6).prop_map(|changes| {
+        let mut text: Vec<char> = QUICK.chars().collect();
+        for (place, length, piece, again) in changes {
+            let start = place.index(text.len() + 1);
+            let end = (start + length).min(text.len());
+            let mut new: Vec<char> = piece.chars().collect();
+            if again {
+                new.extend_from_slice(&text[start..end]);
+                new.extend_from_slice(&text[start..end]);
+            }
+            text.splice(start..end, new);
+        }
+        text.into_iter().collect()
+    })
+}
+
+fn check_never_panics(text: &str) -> Result<(), TestCaseError> {
+    match crate::parse("test.toml", text, &allowed()) {
+        Ok(study) => prop_assert!(!study.cells.is_empty() && study.trials > 0),
+        Err(error) => prop_assert!(!error.to_string().contains(['\n', '\r']), "{}", error),
+    }
+    Ok(())
+}
+
+#[test]
+fn every_key_has_values_to_try() {
+    // The last four are of one server each, and tried beside this.
+    let left_out = ["target.if-missing", "target.command", "target.url", "target.pid"];
+    let left_out = [&left_out[..], &["target.i-operate-this-host"]].concat();
+    for key in Key::all().map(|key| key.to_string()) {
+        let is_tried = VALUES.iter().any(|(name, _)| *name == key);
+        assert!(is_tried || left_out.contains(&&*key), "{key}");
+    }
+}
+
+#[test]
+fn what_a_study_leaves_open_is_among_the_settings_of_its_cells() {
+    let settings = parse(QUICK).cells[4].settings();
+    for (key, value) in [
+        ("target.cpus", "0"),
+        ("target.object", "1MiB"),
+        ("load.tls", "none"),
+        ("load.receive", "walk"),
+        ("load.warmup", "100ms"),
+        ("load.timeout", "10s"),
+    ] {
+        let found = settings.iter().find(|(name, _)| name == key);
+        assert_eq!(found.map(|(_, value)| value.as_str()), Some(value), "{key}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 4096, ..ProptestConfig::default() })]
+
+    #[test]
+    fn results_hold_the_study_as_it_was(text in files()) {
+        let study = crate::parse("test.toml", &text, &allowed());
+        prop_assume!(study.is_ok());
+        let study = study.unwrap();
+        prop_assert_eq!(&read_back(&study), &study, "{}", text);
+    }
+
+    #[test]
+    fn files_that_are_nearly_studies_never_panic(text in files()) {
+        check_never_panics(&text)?;
+    }
+
+    #[test]
+    fn a_damaged_study_never_panics(text in mutated()) {
+        check_never_panics(&text)?;
+    }
+
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        check_never_panics(&text)?;
+    }
+}

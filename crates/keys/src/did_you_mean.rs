@@ -1,0 +1,39 @@
+/// `; did you mean X?`, or else `; KNOWN a, b and c`.
+///
+/// A name that only lacks the table before its point (`duration` for `load.duration`) is near.
+#[must_use]
+pub fn did_you_mean<'a>(
+    given: &str,
+    known_are: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    let without_table =
+        known.clone().find(|name| name.split_once('.').is_some_and(|(_, last)| last == given));
+    let near = || {
+        known
+            .clone()
+            .map(|name| (strsim::damerau_levenshtein(given, name), name))
+            .min()
+            .filter(|(distance, name)| *distance <= name.len() / 3)
+            .map(|(_, name)| name)
+    };
+    match without_table.or_else(near) {
+        Some(name) => format!("; did you mean {name}?"),
+        None => format!("; {known_are} {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_near_is_suggested_and_else_all_is_named() {
+        let keys = ["name", "load.duration", "load.suite"];
+        let hint = |given| did_you_mean(given, "known:", keys.into_iter());
+        assert_eq!(hint("nmae"), "; did you mean name?");
+        assert_eq!(hint("duration"), "; did you mean load.duration?");
+        assert_eq!(hint("load.durration"), "; did you mean load.duration?");
+        assert_eq!(hint("colour"), "; known: name, load.duration, load.suite");
+    }
+}
