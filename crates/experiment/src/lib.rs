@@ -10,6 +10,7 @@ mod run;
 #[cfg(test)]
 mod testing;
 mod this_bench;
+mod warm_up;
 
 pub use run::{Ask, Bench, Ended, Event, RunError, StartError, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};

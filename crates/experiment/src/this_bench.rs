@@ -3,18 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Plan, Trust, Url};
+use load::{Engine, Job, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer};
 use targets::{Objects, Running, Settings, Target, TargetError};
-use tls::Version;
+use tls::{OrPlain, Suite, Version};
 use units::Bytes;
 
 use crate::elsewhere::Elsewhere;
 use crate::run::{Ask, Bench, StartError, by_target};
+use crate::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer};
-use trial::{Hooks, Measured, Moment, Neighbours, RunsOn, Trial};
+use trial::{Hooks, Measured, Moment, Neighbours, NotSteady, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
@@ -33,7 +35,13 @@ pub struct ThisBench {
 
 /// A server that can be loaded.
 #[derive(Debug)]
-pub struct ThisTarget(Life);
+pub struct ThisTarget {
+    life: Life,
+    /// The most connections that it gets.
+    connections: usize,
+    /// How its warm-up ended, for each suite that it was warmed up with.
+    warmed_up: Vec<(Option<OrPlain<&'static Suite>>, Option<NotSteady>)>,
+}
 
 #[derive(Debug)]
 enum Life {
@@ -83,7 +91,7 @@ impl ThisBench {
     fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
         self.elsewhere += 1;
         Elsewhere::find(target, self.elsewhere)
-            .map(|found| ThisTarget(Life::Elsewhere(found)))
+            .map(|found| ThisTarget::new(Life::Elsewhere(found), 0))
             .map_err(StartError::Failed)
     }
 }
@@ -120,7 +128,7 @@ impl Bench for ThisBench {
             ..settings(target, only)
         };
         targets::start(server, &settings, objects, &self.folder)
-            .map(|running| ThisTarget(Life::Started(Box::new(running))))
+            .map(|running| ThisTarget::new(Life::Started(Box::new(running)), connections))
             .map_err(|error| match error {
                 TargetError::Missing { .. } => StartError::Missing(error.to_string()),
                 _ => StartError::Failed(error.to_string()),
@@ -128,14 +136,14 @@ impl Bench for ThisBench {
     }
 
     fn name(&self, target: &ThisTarget) -> String {
-        match &target.0 {
+        match &target.life {
             Life::Started(running) => running.name().to_owned(),
             Life::Elsewhere(found) => found.name(),
         }
     }
 
     fn version(&self, target: &ThisTarget) -> String {
-        match &target.0 {
+        match &target.life {
             Life::Started(running) => running.version().to_owned(),
             Life::Elsewhere(found) => found.to_string(),
         }
@@ -147,7 +155,7 @@ impl Bench for ThisBench {
             client(peer, &job, offer(cell.target.server))?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
-        if let (Life::Started(_), Some(made)) = (&target.0, &self.objects) {
+        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects) {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             job.objects = None;
@@ -163,6 +171,7 @@ impl Bench for ThisBench {
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         target.check_alive()?;
+        let not_steady = target.warm_up(cell, seed, interrupt, progress)?;
         let server_cpus = target.cpus();
         let trial = Trial {
             job: job(cell, target, seed),
@@ -174,6 +183,7 @@ impl Bench for ThisBench {
             backend_cpus: target.backend().map(|backend| backend.cpus().clone()),
             runs_on: target.runs_on(cell),
             objects_on_disk: self.note().map(str::to_owned),
+            not_steady,
             beyond_limit,
         };
         let machine = target.machine();
@@ -194,9 +204,38 @@ impl Bench for ThisBench {
 }
 
 impl ThisTarget {
+    fn new(life: Life, connections: usize) -> Self {
+        Self { life, connections, warmed_up: Vec::new() }
+    }
+
+    /// Warms it up where the study asks for it and the cell's suite was not used before, with the
+    /// most connections that it gets; `Some` where it did not become steady.
+    fn warm_up(
+        &mut self,
+        cell: &Cell,
+        seed: u64,
+        interrupt: &AtomicBool,
+        progress: &mut dyn FnMut(Moment),
+    ) -> Result<Option<NotSteady>, String> {
+        let Some(how) = cell.target.warmup else { return Ok(None) };
+        let suite = cell.load.suite;
+        if let Some((_, ended)) = self.warmed_up.iter().find(|(known, _)| *known == suite) {
+            return Ok(*ended);
+        }
+        let mut job = job(cell, self, seed);
+        job.plan.connections = self.connections;
+        let mut each = || {
+            let window = cell.load.duration.into();
+            progress(Moment { elapsed: Duration::ZERO, window, progress: Progress::default() });
+        };
+        let ended = warm_up(how, job, interrupt, &mut each)?;
+        self.warmed_up.push((suite, ended));
+        Ok(ended)
+    }
+
     /// Why it is no longer the server that it was.
     fn check_alive(&mut self) -> Result<(), String> {
-        match &mut self.0 {
+        match &mut self.life {
             Life::Started(running) => running.check_alive().map_err(|error| error.to_string()),
             Life::Elsewhere(found) => found.check_alive(),
         }
@@ -205,7 +244,7 @@ impl ThisTarget {
     /// What kept a trial from being measured: where the server has died meanwhile, that, rather
     /// than what failed for it.
     fn cause(&mut self, error: String) -> String {
-        match &mut self.0 {
+        match &mut self.life {
             Life::Started(running) => running.death().map_or(error, |death| death.to_string()),
             Life::Elsewhere(found) => found.check_alive().err().unwrap_or(error),
         }
@@ -213,7 +252,7 @@ impl ThisTarget {
 
     /// The CPUs that it runs on, where that is known.
     fn cpus(&self) -> Option<CpuList> {
-        match &self.0 {
+        match &self.life {
             Life::Started(running) => Some(running.cpus().clone()),
             Life::Elsewhere(found) => found.cpus.clone(),
         }
@@ -221,7 +260,7 @@ impl ThisTarget {
 
     /// What it was to run on and what it runs on, where toll started it.
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
-        match &self.0 {
+        match &self.life {
             Life::Started(running) => Some(RunsOn {
                 library_path: cell.target.library_path.clone(),
                 environment: cell.target.environment.clone(),
@@ -232,7 +271,7 @@ impl ThisTarget {
     }
 
     fn backend(&self) -> Option<&Running> {
-        match &self.0 {
+        match &self.life {
             Life::Started(running) => running.backend(),
             Life::Elsewhere(_) => None,
         }
@@ -244,7 +283,7 @@ impl ThisTarget {
     }
 
     fn machine(&self) -> Result<ThisMachine, observe::ObserveError> {
-        let pid = match &self.0 {
+        let pid = match &self.life {
             Life::Started(running) => Some(running.pid()),
             Life::Elsewhere(found) => found.pid,
         };
@@ -307,7 +346,7 @@ fn settings(target: &Target, only: Only) -> Settings {
 fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     let plan = Plan { cpus: cell.load.cpus.first(cell.load.connections), ..cell.load.clone() };
     let is_tls = !plan.is_plain();
-    let (address, url, objects, known) = match &target.0 {
+    let (address, url, objects, known) = match &target.life {
         Life::Started(running) => {
             let address = if is_tls { running.https() } else { running.http() };
             let url = Url::at(is_tls, address, cell.target.object.only().unwrap_or("/"));

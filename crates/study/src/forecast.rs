@@ -50,7 +50,24 @@ impl Study {
             let steps = cell.find.as_ref().map_or(0, Find::most_steps);
             Forecast::of(cell, self.trials.into(), steps)
         };
-        self.cells.iter().map(of).sum()
+        let mut all: Forecast = self.cells.iter().map(of).sum();
+        all.time = Nanos(all.time.0.saturating_add(self.server_warmups().0));
+        all
+    }
+
+    /// How long the warm-ups of all servers last at most: one for each suite that a server gets.
+    fn server_warmups(&self) -> Nanos {
+        let mut known = Vec::new();
+        let mut time: u64 = 0;
+        for cell in &self.cells {
+            let Some(warmup) = cell.target.warmup else { continue };
+            let one = (cell.setup(), cell.load.suite);
+            if !known.contains(&one) {
+                known.push(one);
+                time = time.saturating_add(warmup.most().0);
+            }
+        }
+        Nanos(time)
     }
 
     /// How long the ramps, warm-ups and windows of all trials last together, at most.

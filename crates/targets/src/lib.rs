@@ -41,6 +41,7 @@ mod site;
 mod spawner;
 mod start;
 mod target;
+mod warm_up;
 
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
@@ -57,3 +58,4 @@ pub use settings::Settings;
 pub use site::Site;
 pub use start::{command, start};
 pub use target::{IfMissing, Target};
+pub use warm_up::{SteadyRule, WarmUp};

@@ -16,8 +16,16 @@ use crate::{Settings, TargetError, library, servers};
 /// The keys of a target that say what a server negotiates.
 const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
 /// The keys of a target that say how a server is started.
-const STARTED: [&str; 7] =
-    ["if-missing", "cpus", "cores", "certificate-key", "object", "library-path", "environment"];
+const STARTED: [&str; 8] = [
+    "if-missing",
+    "cpus",
+    "cores",
+    "certificate-key",
+    "object",
+    "library-path",
+    "environment",
+    "warmup",
+];
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).

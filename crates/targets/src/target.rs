@@ -11,7 +11,7 @@ use tls::CertificateKey;
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{CommandLine, Environment, LibraryPath, Server};
+use crate::{CommandLine, Environment, LibraryPath, Server, WarmUp};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -42,6 +42,8 @@ pub struct Target {
     pub library_path: LibraryPath,
     /// Variables of its environment.
     pub environment: Environment,
+    /// How long it is loaded once after it starts, before its first trial.
+    pub warmup: Option<WarmUp>,
     /// How a server of the user's own is started.
     pub command: Option<CommandLine>,
     /// What to ask for, of a server that runs already.
@@ -76,6 +78,7 @@ impl Default for Target {
             encrypt_then_mac: false,
             library_path: LibraryPath::System,
             environment: Environment::default(),
+            warmup: None,
             command: None,
             url: None,
             pid: None,

@@ -268,6 +268,32 @@ fn an_interrupted_run_keeps_what_was_measured_and_goes_on() {
 }
 
 #[test]
+fn a_server_is_warmed_up_once_before_its_first_trial() {
+    let _machine = machine();
+    let study = STUDY.replace("[target]", "[target]\nwarmup = \"100s\"");
+    let desk = Desk::new(&study.replace("[\"embedded\", \"nginx\"]", "[\"embedded\"]"));
+    let dry = text(&desk.run(&["--dry-run"]).output().unwrap().stdout);
+    // Two servers, for there are two kinds of certificate, and one suite that has cells of its own.
+    assert!(dry.contains("8 trials in all; about 5.05min"), "{dry}");
+    let run = desk.run(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + LIMIT;
+    let journal = || {
+        let mut folders = std::fs::read_dir(desk.out()).ok()?;
+        Journal::read(&folders.next()?.ok()?.path().join("journal.jsonl")).ok()
+    };
+    while journal().is_none() {
+        assert!(Instant::now() < deadline);
+        sleep(Duration::from_millis(10));
+    }
+    // All trials of the study would take less than this.
+    sleep(Duration::from_secs(6));
+    assert_eq!(journal().unwrap().len(), 0, "a trial began before the warm-up was over");
+    kill("-INT", &run.id().to_string());
+    let output = finish(run, deadline);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_killed_run_loses_the_trial_under_way_only_and_goes_on() {
     let _machine = machine();
     let desk = Desk::new(STUDY);

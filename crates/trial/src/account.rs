@@ -104,6 +104,7 @@ impl Trial {
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
+        warnings.extend(self.not_steady.map(Warning::not_steady));
         Line {
             schema: SCHEMA,
             place: None,

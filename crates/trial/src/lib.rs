@@ -39,7 +39,7 @@ pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, Ta
 pub use receipt::{Asked, Obtained, Receipt, RunsOn};
 pub use server_cpus::server_cpus;
 pub use sought::Sought;
-pub use trial::{Hooks, Load, Measured, Moment, Trial};
+pub use trial::{Hooks, Load, Measured, Moment, NotSteady, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
     SERVER_BUSY, SIBLING_BUSY, Verdict,

@@ -8,6 +8,7 @@ use load::{Engine, Job, Latencies, Outcome, Progress};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 use peers::PeerReport;
 use tls::CertificateKey;
+use units::Nanos;
 
 use crate::account::Observed;
 use crate::line::{CoreHz, Line};
@@ -40,8 +41,20 @@ pub struct Trial {
     pub runs_on: Option<RunsOn>,
     /// Why the server's objects are not in memory, where they are not.
     pub objects_on_disk: Option<String>,
+    /// Where the server was warmed up but did not become steady.
+    pub not_steady: Option<NotSteady>,
     /// How far the next larger load of a search was above its limit, as a share of the limit.
     pub beyond_limit: Option<f64>,
+}
+
+/// A server whose rate still changed when its warm-up was over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NotSteady {
+    /// How long it was warmed up.
+    pub after: Nanos,
+    /// How far the last slices lay apart, as a share of their median; `None` where it completed
+    /// next to nothing.
+    pub spread: Option<f64>,
 }
 
 /// A load that runs. [`Engine`] is the real one.
@@ -130,6 +143,7 @@ impl Trial {
             neighbours,
             runs_on: None,
             objects_on_disk: None,
+            not_steady: None,
             beyond_limit: None,
         }
     }

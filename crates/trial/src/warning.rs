@@ -11,6 +11,7 @@ use units::{Hertz, percent, thousands};
 use observe::ObserveError;
 use peers::PeerReport;
 
+use crate::NotSteady;
 use crate::line::{CoreHz, Operations};
 use crate::reading::ProcessesChanged;
 use crate::receipt::Obtained;
@@ -65,6 +66,8 @@ pub enum WarningKind {
     FewWorkers,
     /// Another program made the load, and its counts are not verified.
     PeerClient,
+    /// The server's rate still changed when its warm-up was over.
+    NotSteady,
 }
 
 /// Where server and client run, as far as it matters to what their figures mean.
@@ -186,6 +189,26 @@ impl Warning {
             seen: format!("counts are {}'s own; toll verified nothing", peer.client),
             likely_cause: "another program makes the load, as requested".into(),
             remedy: peer.caution.clone(),
+        }
+    }
+
+    /// Of a server that its warm-up did not make steady.
+    pub(crate) fn not_steady(server: NotSteady) -> Self {
+        let NotSteady { after, spread } = server;
+        Self {
+            kind: WarningKind::NotSteady,
+            seen: match spread {
+                Some(spread) => format!(
+                    "the server was not steady: after {after} of warm-up its rate still varied by {}",
+                    percent(spread)
+                ),
+                None => format!("the server was not steady: it did next to nothing in {after}"),
+            },
+            likely_cause: "its just-in-time compiler still works, or other programs disturb it"
+                .into(),
+            remedy: "do not compare this trial's costs; measure again on a quiet machine, or fix \
+                     the warm-up (target.warmup = \"60s\")"
+                .into(),
         }
     }
 

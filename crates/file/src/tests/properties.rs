@@ -17,6 +17,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.encrypt-then-mac", &["true"]),
     ("target.library-path", &["\"system\"", "\"/opt/ssl\""]),
     ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),
+    ("target.warmup", &["\"20s\"", "\"steady\""]),
     ("load.cpus", &["\"1\"", "\"0,1\""]),
     ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
     ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),

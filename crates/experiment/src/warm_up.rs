@@ -1,0 +1,110 @@
+//! Loads a server before its first trial, for a time or until its rate is steady.
+//!
+//! Code that a just-in-time compiler has not reached yet runs many times slower, and instructions of
+//! the processor for AES are used in compiled code only. One load runs all the time, so that the
+//! slices differ in nothing but the server.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use load::{Engine, Job};
+use targets::{SteadyRule, WarmUp};
+use trial::NotSteady;
+use units::Nanos;
+
+/// How often it is looked at.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Loads with `job` as `warm_up` says; `Some` where the server is not steady by then. An interrupt
+/// ends it early.
+///
+/// # Errors
+/// The load could not begin.
+pub(crate) fn warm_up(
+    warm_up: WarmUp,
+    mut job: Job,
+    interrupt: &AtomicBool,
+    each: &mut dyn FnMut(),
+) -> Result<Option<NotSteady>, String> {
+    let rule = SteadyRule::USUAL;
+    job.plan.warmup = Some(Nanos(0));
+    job.plan.ramp = Nanos(0);
+    job.plan.duration = warm_up.most();
+    let engine = Engine::start(job).map_err(|error| error.to_string())?;
+    let (begin, end) = engine.window();
+    let slice = Duration::from(rule.slice);
+    let mut watch = Watch::new(rule);
+    let mut next = begin + slice;
+    while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
+        std::thread::sleep(STEP);
+        each();
+        if Instant::now() >= next {
+            next += slice;
+            watch.add(engine.progress().completed);
+            if warm_up == WarmUp::UntilSteady && watch.is_steady() {
+                break;
+            }
+        }
+    }
+    engine.stop();
+    let _ = engine.join();
+    Ok((warm_up == WarmUp::UntilSteady).then(|| watch.verdict()).flatten())
+}
+
+/// What was completed, slice by slice.
+struct Watch {
+    rule: SteadyRule,
+    total: u64,
+    slices: Vec<u64>,
+}
+
+impl Watch {
+    fn new(rule: SteadyRule) -> Self {
+        Self { rule, total: 0, slices: Vec::new() }
+    }
+
+    /// A slice is over, and this is what was completed since the begin.
+    fn add(&mut self, total: u64) {
+        self.slices.push(total - self.total);
+        self.total = total;
+    }
+
+    fn is_steady(&self) -> bool {
+        self.rule.spread_of(&self.slices).is_some_and(|spread| spread <= self.rule.spread)
+    }
+
+    fn verdict(&self) -> Option<NotSteady> {
+        let after = Nanos(self.rule.slice.0 * self.slices.len() as u64);
+        let spread = self.rule.spread_of(&self.slices);
+        (!self.is_steady()).then_some(NotSteady { after, spread })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(totals: &[u64]) -> Watch {
+        let mut watch = Watch::new(SteadyRule::USUAL);
+        totals.iter().for_each(|total| watch.add(*total));
+        watch
+    }
+
+    #[test]
+    fn a_rate_that_settles_is_steady() {
+        let watch = after(&[10, 40, 100, 200, 300, 401, 501]);
+        assert!(!after(&[10, 40, 100, 200, 300, 401]).is_steady());
+        assert!(!watch.is_steady());
+        let watch = after(&[10, 40, 100, 200, 300, 401, 501, 601]);
+        assert!(watch.is_steady() && watch.verdict().is_none());
+    }
+
+    #[test]
+    fn a_rate_that_goes_on_growing_is_not() {
+        let watch = after(&[100, 210, 330, 460, 600, 750]);
+        let verdict = watch.verdict().unwrap();
+        assert_eq!(verdict.after, Nanos(12_000_000_000));
+        assert!((verdict.spread.unwrap() - 40.0 / 130.0).abs() < 1e-9, "{verdict:?}");
+        assert_eq!(after(&[0; 6]).verdict().unwrap().spread, None);
+    }
+}
