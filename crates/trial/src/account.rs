@@ -9,11 +9,9 @@ use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescri
 use peers::PeerReport;
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
-    UnderWayNs,
-};
-use crate::reading::{ProcessesChanged, Readings};
+use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
+use crate::operations::{Arrivals, Operations, UnderWayNs};
+use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
 use crate::verdict::{Limit, Verdict};

@@ -5,7 +5,7 @@ use std::time::Instant;
 use load::{Outcome, Progress};
 use peers::{PeerLoad, PeerReport};
 
-use crate::line::Operations;
+use crate::operations::Operations;
 use crate::trial::Load;
 
 impl Load for PeerLoad {

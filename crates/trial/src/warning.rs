@@ -11,9 +11,9 @@ use units::{Hertz, percent, thousands};
 use observe::ObserveError;
 use peers::PeerReport;
 
-use crate::line::{CoreHz, Operations};
-use crate::reading::ProcessesChanged;
-use crate::receipt::Obtained;
+use crate::obtained::Obtained;
+use crate::operations::Operations;
+use crate::reading::{CoreHz, ProcessesChanged};
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.

@@ -1,11 +1,16 @@
 use super::*;
+use crate::line::Line;
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::testing::{job, outcome};
 use crate::verdict::Limit;
-use crate::warning::WarningKind;
+use crate::warning::{Neighbours, WarningKind};
+use cpus::CpuList;
+use load::{Outcome, Progress};
 use observe::CpuSeries;
+use peers::PeerReport;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use units::Nanos;
 
 /// A clock that only sleeping moves, and what was done when, in ms since the load's start.
