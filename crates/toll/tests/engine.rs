@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use load::{Engine, Job, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
+use load::{Engine, Job, Load, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
 use targets::{Objects, Running, Server, Settings, Target};
 use tempfile::TempDir;
 use tls::{CertificateKey, OrPlain, Suite, Version};

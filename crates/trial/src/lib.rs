@@ -18,7 +18,6 @@ mod machine;
 mod mismatch;
 mod obtained;
 mod operations;
-mod peer;
 mod reading;
 mod receipt;
 mod run;
@@ -38,14 +37,13 @@ pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use obtained::Obtained;
 pub use operations::{Arrivals, Operations, UnderWayNs};
-pub use peers::PeerReport;
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
 pub use server_cpus::server_cpus;
 pub use sought::Sought;
-pub use trial::{Hooks, Load, Measured, Moment, Trial};
+pub use trial::{Hooks, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
     SIBLING_BUSY, Verdict,

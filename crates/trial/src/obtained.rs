@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use load::{Job, Negotiated, Operation, Outcome};
+use load::{Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
-use peers::PeerReport;
 use serde::{Deserialize, Serialize};
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -105,10 +104,10 @@ impl Obtained {
         }
     }
 
-    pub(crate) fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
+    pub(crate) fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
         let has_requests = job.plan.operation != Operation::Handshakes;
         let mut obtained = Self {
-            client: Some(peer.client.clone()),
+            client: Some(peer.name.clone()),
             signatures_verified: job.url.is_tls().then_some(0),
             bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
             bodies_compared: has_requests.then_some(0),

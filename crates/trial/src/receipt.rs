@@ -4,9 +4,8 @@
 //! suite, resumes where full handshakes were asked, or negotiates encrypt-then-MAC unasked gives a
 //! number, but of something else.
 
-use load::{Job, KeyExchangeMode, Outcome, Receive};
+use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use observe::{Fact, KernelTlsCounters};
-use peers::PeerReport;
 use serde::{Deserialize, Serialize};
 use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
@@ -88,7 +87,7 @@ impl Receipt {
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
     #[must_use]
-    pub fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
+    pub fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
         let asked = Asked {
             key_exchange: job.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
             encrypt_then_mac: None,
@@ -150,11 +149,7 @@ mod tests {
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
         outcome.verified = Verified::default();
-        let peer = PeerReport {
-            client: "wrk 4.1.0".into(),
-            failures: Vec::new(),
-            caution: "compare".into(),
-        };
+        let peer = PeerClient { name: "wrk 4.1.0".into(), caution: "compare".into() };
         let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.receive.as_deref(), Some("decrypt"));

@@ -6,13 +6,13 @@ mod tests;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use load::Job;
+use load::{Job, Load};
 use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::account::Observed;
 use crate::machine::Machine;
 use crate::reading::{CoreHz, Readings};
-use crate::trial::{Hooks, Load, Measured, Moment, STEP, Trial};
+use crate::trial::{Hooks, Measured, Moment, STEP, Trial};
 
 /// How long before the window's end the load threads are read once more, for the case that they end
 /// with it.
@@ -64,7 +64,7 @@ impl Trial {
         let over = window.1 + Duration::from(self.job.plan.ramp);
         wait_until(over, window, &load, machine, hooks, &mut |_| {});
         load.stop();
-        let (outcome, peer) = load.join();
+        let outcome = load.join();
         let series = machine.take_series();
         let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
         let target_error = (hooks.check_target)().err();
@@ -88,7 +88,7 @@ impl Trial {
             target_error,
             interrupt: hooks.interrupt.load(Relaxed),
         };
-        let line = self.line(&outcome, peer.as_ref(), observed);
+        let line = self.line(&outcome, observed);
         Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })
     }
 }

@@ -1,11 +1,10 @@
 //! One trial: what is loaded, by what, and what comes of it.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Latencies, Outcome, Progress};
-use peers::PeerReport;
+use load::{Job, Latencies, Progress};
 use tls::CertificateKey;
 
 use crate::line::Line;
@@ -34,48 +33,6 @@ pub struct Trial {
     pub objects_on_disk: Option<String>,
     /// How far the next larger load of a search was above its limit, as a share of the limit.
     pub beyond_limit: Option<f64>,
-}
-
-/// A load that runs. [`Engine`] is the real one.
-pub trait Load {
-    /// When the window begins, and when it is planned to end.
-    fn window(&self) -> (Instant, Instant);
-    /// The kernel's ids of its threads.
-    fn thread_ids(&self) -> Vec<i32>;
-    /// What it has done so far.
-    fn progress(&self) -> Progress;
-    /// Whether it has ended by itself.
-    fn is_finished(&self) -> bool;
-    /// Ends the window now.
-    fn stop(&self);
-    /// Waits for its end, a second or so. `Some` where another program made the load.
-    fn join(self) -> (Outcome, Option<PeerReport>);
-}
-
-impl Load for Engine {
-    fn window(&self) -> (Instant, Instant) {
-        self.window()
-    }
-
-    fn thread_ids(&self) -> Vec<i32> {
-        self.thread_ids()
-    }
-
-    fn progress(&self) -> Progress {
-        self.progress()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.is_finished()
-    }
-
-    fn stop(&self) {
-        self.stop();
-    }
-
-    fn join(self) -> (Outcome, Option<PeerReport>) {
-        (self.join(), None)
-    }
 }
 
 /// What a trial needs from its caller.

@@ -8,8 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use units::{Hertz, percent, thousands};
 
+use load::PeerClient;
 use observe::ObserveError;
-use peers::PeerReport;
 
 use crate::obtained::Obtained;
 use crate::operations::Operations;
@@ -180,10 +180,10 @@ impl Warning {
     }
 
     /// Of a load that another program made.
-    pub(crate) fn peer_client(peer: &PeerReport) -> Self {
+    pub(crate) fn peer_client(peer: &PeerClient) -> Self {
         Self {
             kind: WarningKind::PeerClient,
-            seen: format!("counts are {}'s own; toll verified nothing", peer.client),
+            seen: format!("counts are {}'s own; toll verified nothing", peer.name),
             likely_cause: "another program makes the load, as requested".into(),
             remedy: peer.caution.clone(),
         }

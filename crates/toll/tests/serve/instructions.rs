@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
 use cpus::CpuList;
-use load::{Engine, Job, KeyExchangeMode, OneIn, Operation, Plan, Url};
+use load::{Engine, Job, KeyExchangeMode, Load, OneIn, Operation, Plan, Url};
 use tempfile::TempDir;
 use tls::{Group, OrPlain, Version};
 use units::Nanos;
