@@ -61,10 +61,18 @@ pub trait Program: Sync {
         Ok(None)
     }
 
-    /// Writes its configuration, and lets the server itself check it.
+    /// The files of its configuration, by their names in the site's folder.
     ///
     /// # Errors
-    /// A file cannot be written, or the server refuses what is in it.
+    /// It cannot express a path, or cannot carry out the settings.
+    fn files(&self, _site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    /// Prepares what is not in these files, and lets the server itself check its configuration.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the server refuses what is in its configuration.
     fn configure(&self, _site: &mut Site<'_>) -> Result<(), TargetError> {
         Ok(())
     }

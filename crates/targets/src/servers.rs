@@ -6,6 +6,8 @@ mod command;
 mod embedded;
 mod haproxy;
 mod nginx;
+#[cfg(test)]
+mod tests;
 
 pub use command::CommandLine;
 pub(crate) use embedded::Embedded;
@@ -45,31 +47,5 @@ impl dyn Server + '_ {
             false if STARTED.contains(&key) => self.program().is_some(),
             false => true,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_is_found_by_its_name() {
-        for server in SERVERS {
-            assert_eq!(by_name(server.name()), Some(*server));
-        }
-        assert_eq!(by_name("ngnix"), None);
-    }
-
-    #[test]
-    fn each_uses_the_keys_that_mean_something_to_it() {
-        let uses = |server: &str, key: &str| by_name(server).unwrap().uses(key);
-        for server in ["embedded", "nginx", "haproxy"] {
-            assert!(uses(server, "tickets") && uses(server, "cpus") && uses(server, "server"));
-            assert!(!uses(server, "command") && !uses(server, "pid"), "{server}");
-        }
-        assert!(uses("command", "command") && uses("command", "certificate-key"));
-        assert!(!uses("command", "tickets") && !uses("command", "url"));
-        assert!(uses("address", "url") && uses("address", "server"));
-        assert!(!uses("address", "cores") && !uses("address", "session-cache"));
     }
 }

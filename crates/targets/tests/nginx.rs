@@ -66,8 +66,7 @@ fn both_ports_serve_the_objects() {
     assert!(server.version().contains(", OpenSSL "), "{}", server.version());
     assert_eq!(server.name(), "nginx");
 
-    curl(&server, "1MiB", &[]);
-    let body = std::fs::read(server.logs().join("body")).unwrap();
+    let (_, body) = support::curl(server.https(), &server.certificate(), "1MiB", &[]);
     assert_eq!(body.len(), 1 << 20);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();
