@@ -10,12 +10,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::left_out::LeftOutLines;
-use crate::primitive;
-use crate::results::sync_folder_of;
+use crate::entries::{Entries, in_words};
 use trial::{Line, SCHEMA};
 
 /// A journal that is being written.
@@ -23,18 +20,6 @@ use trial::{Line, SCHEMA};
 pub struct Journal {
     file: File,
     path: PathBuf,
-}
-
-/// All lines of a journal, by what they are of.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Entries {
-    pub trials: Vec<Line>,
-    /// Rows of the tables of primitives.
-    pub primitives: Vec<primitive::Line>,
-    /// What the instructions of the processor allow.
-    pub bounds: Vec<primitive::BoundLine>,
-    /// Lines that are in none of these.
-    pub left_out: LeftOutLines,
 }
 
 /// Why a journal could not be written or read.
@@ -148,31 +133,9 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
     Ok(entries)
 }
 
-impl Entries {
-    /// Adds a line, or says why it is none.
-    fn add(&mut self, value: Value) -> Result<(), String> {
-        match value.get("role").and_then(Value::as_str) {
-            Some("primitive") => self.primitives.push(typed(value)?),
-            Some("bound") => self.bounds.push(typed(value)?),
-            _ => {
-                let line: Line = typed(value)?;
-                if let Some(why) = line.contradiction() {
-                    return Err(why.to_owned());
-                }
-                self.trials.push(line.with_rates());
-            }
-        }
-        Ok(())
-    }
-}
-
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| in_words(&error))
-}
-
-/// Without serde's "at line 1 column 7": the line is named already.
-fn in_words(error: &serde_json::Error) -> String {
-    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
+/// Waits until the name of a file is on the disk.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl JournalError {

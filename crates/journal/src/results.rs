@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::TargetRecord;
-use crate::journal::{Entries, Journal, JournalError};
+use crate::entries::Entries;
+use crate::journal::{Journal, JournalError, sync_folder_of};
 use trial::Line;
 
 const STUDY: &str = "study.toml";
@@ -292,11 +293,6 @@ impl Results {
             ResultsError::write(&path, source)
         })
     }
-}
-
-/// Waits until the name of a file is on the disk.
-pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl ResultsError {

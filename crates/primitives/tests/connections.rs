@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use primitives::bench::{Request, Row};
-use primitives::connection::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
+use primitives::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
 use primitives::{
     Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
 };
