@@ -33,6 +33,7 @@ mod requests;
 mod schedule;
 mod share;
 mod socket;
+mod user_time;
 mod window;
 mod worker;
 
@@ -45,3 +46,4 @@ pub use objects::{AddressError, Mix, Portion, Url};
 pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use share::{OneIn, Percent};
+pub use user_time::UserTime;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Failures, Job, Latencies, Outcome, Progress, Verified};
+use load::{ByteCounts, Failures, Job, Latencies, Outcome, Progress, UserTime, Verified};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::Process;
 use units::Nanos;
@@ -166,6 +166,7 @@ impl PeerLoad {
             failures: Failures::default(),
             bytes: ByteCounts::default(),
             latencies: Latencies::default(),
+            user_time: UserTime::default(),
             objects: Vec::new(),
             under_way: Latencies::default(),
             negotiated: Vec::new(),

@@ -18,7 +18,9 @@ pub(crate) use fits::{job, negotiated, outcome};
 #[cfg(test)]
 mod fits {
     use cpus::CpuList;
-    use load::{ByteCounts, Failures, Job, Latencies, Negotiated, Outcome, Plan, Verified};
+    use load::{
+        ByteCounts, Failures, Job, Latencies, Negotiated, Outcome, Plan, UserTime, Verified,
+    };
     use tls::{CertificateKey, Group, Suite, Version};
     use units::Nanos;
 
@@ -56,6 +58,7 @@ mod fits {
             failures: Failures::default(),
             bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
             latencies: Latencies::default(),
+            user_time: UserTime::default(),
             under_way: Latencies::default(),
             negotiated: vec![(negotiated(), 64)],
             objects: vec![completed],
