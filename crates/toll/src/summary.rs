@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use trial::{Arrivals, Limit, Line, Obtained, WarningKind};
+use trial::{Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
@@ -31,6 +31,9 @@ fn in_lines(line: &Line, width: usize) -> String {
         }
         for (label, value) in latencies(line) {
             row(label, value);
+        }
+        if let Some(law) = &line.littles_law {
+            row("Little's law", littles_law(law));
         }
         if let Some(client) = line.cpu_ns.client {
             row("client CPU", cost(line, client));
@@ -158,6 +161,24 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         }
     }
     if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// Whether rate and times account for all users.
+fn littles_law(law: &LittlesLaw) -> String {
+    let mut text = format!(
+        "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
+        PerSecond(law.rate_per_s),
+        Nanos(law.response_ns),
+        law.think_ns.map_or_else(|| "unknown".to_owned(), |think| Nanos(think).to_string()),
+        law.users_by_law,
+        thousands(law.users),
+        law.deviation * 100.0
+    );
+    if !law.judged {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} operations per user");
+    }
+    text
 }
 
 /// What should have started, whatever the answers were.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{ArrivalCounts, Operation, Outcome};
+use load::{Arrival, ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
 use peers::PeerReport;
 
@@ -13,6 +13,7 @@ use crate::line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
     UnderWayNs,
 };
+use crate::littles_law::LittlesLaw;
 use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
@@ -32,6 +33,14 @@ impl Trial {
             waiting,
             deadline_misses: arrival.deadline().map(|_| deadline_misses),
         })
+    }
+
+    /// Whether the users' time is accounted for, where the load is a closed loop.
+    fn littles_law(&self, outcome: &Outcome) -> Option<LittlesLaw> {
+        let plan = &self.job.plan;
+        let Outcome { window, completed, user_time, .. } = outcome;
+        matches!(plan.arrival, Arrival::Closed { .. })
+            .then(|| LittlesLaw::of(plan.connections, *window, *completed, user_time))?
     }
 
     /// The line of this trial.
@@ -98,6 +107,8 @@ impl Trial {
                 outcome.completed,
             ));
         }
+        let littles_law = peer.is_none().then(|| self.littles_law(outcome)).flatten();
+        warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(peer.map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
@@ -126,7 +137,11 @@ impl Trial {
             goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
-            latency_ns: LatencyNs::from(&outcome.latencies),
+            latency_ns: LatencyNs {
+                mean: mean_response(outcome),
+                ..LatencyNs::from(&outcome.latencies)
+            },
+            littles_law,
             cpu_share,
             warnings,
             operations,
@@ -227,6 +242,13 @@ fn lost_in_words(lost: &[String]) -> Option<String> {
         [why] => Some(format!("a load thread ended early: {why}")),
         [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
     }
+}
+
+/// Of completed operations, where their times are known.
+fn mean_response(outcome: &Outcome) -> Option<u64> {
+    let responses = outcome.user_time.responses;
+    let mean = responses.checked_div(outcome.completed.into()).filter(|mean| *mean > 0)?;
+    u64::try_from(mean).ok()
 }
 
 fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {

@@ -13,6 +13,7 @@ mod explanation;
 mod invalid;
 mod latency_log;
 mod line;
+mod littles_law;
 mod machine;
 mod mismatch;
 mod peer;
@@ -32,6 +33,7 @@ pub use line::{
     Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,
     SCHEMA, UnderWayNs,
 };
+pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use peers::PeerReport;

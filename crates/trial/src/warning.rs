@@ -12,6 +12,7 @@ use observe::ObserveError;
 use peers::PeerReport;
 
 use crate::line::{CoreHz, Operations};
+use crate::littles_law::{Cause, LittlesLaw};
 use crate::reading::ProcessesChanged;
 use crate::receipt::Obtained;
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
@@ -63,6 +64,8 @@ pub enum WarningKind {
     Mixed,
     /// The server has fewer busy threads than CPUs.
     FewWorkers,
+    /// Users, rate and times of a closed loop contradict Little's law.
+    LittlesLaw,
     /// Another program made the load, and its counts are not verified.
     PeerClient,
 }
@@ -177,6 +180,36 @@ impl Warning {
             likely_cause: "/dev/shm is missing, or the memory is full".into(),
             remedy: "free some memory in /dev/shm, and measure again".into(),
         }
+    }
+
+    /// Of a closed loop whose figures leave out some of its users' time.
+    pub(crate) fn littles_law(law: &LittlesLaw) -> Option<Self> {
+        let (likely_cause, remedy) = match law.cause? {
+            Cause::Failures => (
+                "operations failed (failures): their time is in no figure",
+                "find the cause of the errors before you use rate and latencies",
+            ),
+            Cause::Client => (
+                "the client began operations late (client): its CPU is too busy",
+                "give the client more or idle CPUs (--cpus), or use fewer connections",
+            ),
+            Cause::Ramp => (
+                "users took no part in the whole window (ramp): connections were still being \
+                 opened, or operations did not end",
+                "warm up longer (--warmup) and measure longer (--duration)",
+            ),
+        };
+        Some(Self {
+            kind: WarningKind::LittlesLaw,
+            seen: format!(
+                "rate x (response + think) accounts for {:.1} of {} users ({:+.1}%)",
+                law.users_by_law,
+                thousands(law.users),
+                law.deviation * 100.0
+            ),
+            likely_cause: likely_cause.into(),
+            remedy: remedy.into(),
+        })
     }
 
     /// Of a load that another program made.
