@@ -397,6 +397,24 @@ mod tests {
     }
 
     #[test]
+    fn littles_law_has_one_row() {
+        let law = |judged: bool| {
+            let law = serde_json::json!({
+                "users": 64, "rate_per_s": 1000.0, "response_ns": 53_000_000,
+                "think_ns": 10_000_000, "users_by_law": 63.0, "deviation": -0.015_625,
+                "judged": judged
+            });
+            in_words(line(|v| v["littles_law"] = law))
+        };
+        let row =
+            "\nLittle's law  1,000/s x (53ms response + 10ms think) = 63.0 of 64 users, -1.6%";
+        assert!(law(true).contains(&format!("{row}\n")), "{}", law(true));
+        let expected = format!("{row}; not judged: fewer than 100 operations per user\n");
+        assert!(law(false).contains(&expected), "{}", law(false));
+        assert!(!in_words(line(|_| {})).contains("Little"));
+    }
+
+    #[test]
     fn what_is_not_valid_is_not_a_number() {
         let mismatched = line(|v| {
             v["valid"] = false.into();

@@ -246,9 +246,8 @@ fn lost_in_words(lost: &[String]) -> Option<String> {
 
 /// Of completed operations, where their times are known.
 fn mean_response(outcome: &Outcome) -> Option<u64> {
-    let responses = outcome.user_time.responses;
-    let mean = responses.checked_div(outcome.completed.into()).filter(|mean| *mean > 0)?;
-    u64::try_from(mean).ok()
+    let responses = outcome.user_time.responses as f64;
+    (responses > 0.0).then(|| (responses / outcome.completed as f64).round() as u64)
 }
 
 fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {

@@ -194,8 +194,8 @@ impl Warning {
                 "give the client more or idle CPUs (--cpus), or use fewer connections",
             ),
             Cause::Ramp => (
-                "users took no part in the whole window (ramp): connections were still being \
-                 opened, or operations did not end",
+                "the load was not steady in the window (ramp): users joined late, or operations \
+                 did not end, or had begun long before",
                 "warm up longer (--warmup) and measure longer (--duration)",
             ),
         };
