@@ -34,6 +34,7 @@ mod running;
 mod schedule;
 mod share;
 mod socket;
+mod user_time;
 mod window;
 mod worker;
 
@@ -47,3 +48,4 @@ pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, PeerClient, Ver
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
 pub use share::{OneIn, Percent};
+pub use user_time::UserTime;

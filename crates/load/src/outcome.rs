@@ -3,6 +3,7 @@ use units::Nanos;
 
 use crate::failure::Failures;
 use crate::handshake::Negotiated;
+use crate::user_time::UserTime;
 
 /// What a load did within its window.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,8 @@ pub struct Outcome {
     /// The latencies of operations that succeeded within the window. Operations under way at its
     /// end count with the time to their first byte, where that had come.
     pub latencies: Latencies,
+    /// What the users spent their time on.
+    pub user_time: UserTime,
     /// How many completed operations received each object, in the order of the plan's objects. The
     /// list ends with the last object that was received.
     pub objects: Vec<u64>,

@@ -6,6 +6,7 @@ use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
 use crate::receive::Completed;
+use crate::user_time::UserTime;
 use crate::window::Window;
 use crate::{Arrival, Failures};
 
@@ -37,6 +38,7 @@ pub(crate) struct Recorder {
     failures: Failures,
     bytes: ByteCounts,
     latencies: Latencies,
+    user_time: UserTime,
     objects: Vec<u64>,
     under_way: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
@@ -55,6 +57,14 @@ impl Recorder {
         // While the load shrinks, operations whose intended start was earlier still begin.
         let is_late = window.has_seen(times.intended) && !window.has_seen(times.start);
         self.arrivals.waiting += u64::from(is_late);
+    }
+
+    /// Counts the pause between two operations of a closed loop's user: the first ended at `ended`,
+    /// the second begins at `now`, which is `late` ns after it was due.
+    pub(crate) fn resumes(&mut self, window: &Window, ended: u64, now: u64, late: u64) {
+        if window.contains(now) {
+            self.user_time.add_pause(ended, now, late);
+        }
     }
 
     /// Counts an operation that had not begun by the window's end; `intended` is when it was meant
@@ -102,6 +112,7 @@ impl Recorder {
             return;
         }
         self.completed += 1;
+        self.user_time.responses += u128::from(now.saturating_sub(times.intended));
         record(&mut self.latencies.whole, now, times.intended);
         if let Some(first_byte) = times.first_byte {
             record(&mut self.latencies.first_byte, first_byte, times.intended);
@@ -133,6 +144,8 @@ impl Recorder {
         if window.admits_operation(now) {
             self.verified.wrong += u64::from(failure.is_in_whole);
             self.failures.add(failure);
+            let taken = times.map_or(0, |times| now.saturating_sub(times.intended));
+            self.user_time.failures += u128::from(taken);
         } else if let Some(times) = times
             && window.is_past(now)
             && window.has_seen(times.start)
@@ -210,6 +223,7 @@ impl Recorder {
         self.bytes.unproven += other.bytes.unproven;
         self.bytes.opened += other.bytes.opened;
         self.latencies.merge(&other.latencies);
+        self.user_time.merge(other.user_time);
         for (object, count) in other.objects.into_iter().enumerate() {
             add_object(&mut self.objects, object, count);
         }
@@ -241,6 +255,7 @@ impl Recorder {
             failures: self.failures,
             bytes: self.bytes,
             latencies: self.latencies,
+            user_time: self.user_time,
             objects: self.objects,
             under_way: self.under_way,
             negotiated: self.negotiated,
@@ -425,6 +440,34 @@ mod tests {
             assert_eq!(misses(&|r| r.waits(&window, intended * every)), missed);
         }
         assert_eq!(misses(&|r| r.failed(&window, 15 * every, None, failure())), 0);
+    }
+
+    #[test]
+    fn the_time_of_users_is_whole_and_of_what_ends_within_the_window() {
+        let window = window(100, 200);
+        let mut recorder = Recorder::default();
+        // One user: it responds and thinks for 30 each. The last pause's end is 5 late.
+        recorder.completed(&window, 90, started(60), None);
+        recorder.resumes(&window, 90, 120, 0);
+        recorder.completed(&window, 150, started(120), None);
+        recorder.resumes(&window, 150, 180, 0);
+        recorder.failed(&window, 200, Some(started(180)), failure());
+        recorder.failed(&window, 210, None, failure());
+        recorder.resumes(&window, 200, 235, 5);
+        recorder.in_flight(&window, started(235));
+        // Another one's operation began before the window, and its next pause ends after it.
+        let mut other = Recorder::default();
+        other.completed(&window, 130, started(10), None);
+        other.resumes(&window, 130, 310, 0);
+        recorder.merge(other);
+        let expected = UserTime {
+            responses: 30 + 120,
+            failures: 20,
+            pauses: 30 + 30 + 30,
+            pause_count: 3,
+            late: 5,
+        };
+        assert_eq!(recorder.into_outcome(&window).user_time, expected);
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl<'a> Worker<'a> {
                     }
                     continue;
                 }
-                let after = self.begin(due.slot, Times::new(due.intended, now));
+                let after = self.begin(due.slot, Times::new(due.intended, now), due.late);
                 self.follow(due.slot, after);
             } else {
                 return;
@@ -209,8 +209,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn begin(&mut self, slot: usize, times: Times) -> After {
-        self.context.recorder.begins(self.context.window, times);
+    fn begin(&mut self, slot: usize, times: Times, late: u64) -> After {
+        let Context { recorder, window, .. } = &mut self.context;
+        recorder.begins(window, times);
+        if let Some(ended) = self.slots[slot].ended() {
+            recorder.resumes(window, ended, times.start, late);
+        }
         self.slots[slot].begin(&mut self.context, slot, times)
     }
 
@@ -235,7 +239,7 @@ impl<'a> Worker<'a> {
                 return self.slots[slot].close_kept(&mut self.context);
             }
             let Some(intended) = self.schedule.freed(slot, now) else { return };
-            after = self.begin(slot, Times::new(intended, now));
+            after = self.begin(slot, Times::new(intended, now), 0);
         }
     }
 

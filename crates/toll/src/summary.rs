@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use trial::{Arrivals, Limit, Line, Obtained, WarningKind};
+use trial::{Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
@@ -31,6 +31,9 @@ fn in_lines(line: &Line, width: usize) -> String {
         }
         for (label, value) in latencies(line) {
             row(label, value);
+        }
+        if let Some(law) = &line.littles_law {
+            row("Little's law", littles_law(law));
         }
         if let Some(client) = line.cpu_ns.client {
             row("client CPU", cost(line, client));
@@ -158,6 +161,24 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
         }
     }
     if all.len() > 1 { all } else { Vec::new() }
+}
+
+/// Whether rate and times account for all users.
+fn littles_law(law: &LittlesLaw) -> String {
+    let mut text = format!(
+        "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
+        PerSecond(law.rate_per_s),
+        Nanos(law.response_ns),
+        law.think_ns.map_or_else(|| "unknown".to_owned(), |think| Nanos(think).to_string()),
+        law.users_by_law,
+        thousands(law.users),
+        law.deviation * 100.0
+    );
+    if !law.judged {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} operations per user");
+    }
+    text
 }
 
 /// What should have started, whatever the answers were.
@@ -373,6 +394,24 @@ mod tests {
         let text = in_words(line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()));
         let expected = "       max   seen up to 9.7µs late: several per wake-up\n";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn littles_law_has_one_row() {
+        let law = |judged: bool| {
+            let law = serde_json::json!({
+                "users": 64, "rate_per_s": 1000.0, "response_ns": 53_000_000,
+                "think_ns": 10_000_000, "users_by_law": 63.0, "deviation": -0.015_625,
+                "judged": judged
+            });
+            in_words(line(|v| v["littles_law"] = law))
+        };
+        let row =
+            "\nLittle's law  1,000/s x (53ms response + 10ms think) = 63.0 of 64 users, -1.6%";
+        assert!(law(true).contains(&format!("{row}\n")), "{}", law(true));
+        let expected = format!("{row}; not judged: fewer than 100 operations per user\n");
+        assert!(law(false).contains(&expected), "{}", law(false));
+        assert!(!in_words(line(|_| {})).contains("Little"));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{ArrivalCounts, Operation, Outcome};
+use load::{Arrival, ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
+use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -29,6 +30,14 @@ impl Trial {
             waiting,
             deadline_misses: arrival.deadline().map(|_| deadline_misses),
         })
+    }
+
+    /// Whether the users' time is accounted for, where the load is a closed loop.
+    fn littles_law(&self, outcome: &Outcome) -> Option<LittlesLaw> {
+        let plan = &self.job.plan;
+        let Outcome { window, completed, user_time, .. } = outcome;
+        matches!(plan.arrival, Arrival::Closed { .. })
+            .then(|| LittlesLaw::of(plan.connections, *window, *completed, user_time))?
     }
 
     /// The line of this trial.
@@ -90,6 +99,8 @@ impl Trial {
                 outcome.completed,
             ));
         }
+        let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
+        warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
@@ -119,7 +130,11 @@ impl Trial {
             goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
-            latency_ns: LatencyNs::from(&outcome.latencies),
+            latency_ns: LatencyNs {
+                mean: mean_response(outcome),
+                ..LatencyNs::from(&outcome.latencies)
+            },
+            littles_law,
             cpu_share,
             warnings,
             operations,
@@ -220,6 +235,12 @@ fn lost_in_words(lost: &[String]) -> Option<String> {
         [why] => Some(format!("a load thread ended early: {why}")),
         [first, ..] => Some(format!("{} load threads ended early, the first: {first}", lost.len())),
     }
+}
+
+/// Of completed operations, where their times are known.
+fn mean_response(outcome: &Outcome) -> Option<u64> {
+    let responses = outcome.user_time.responses as f64;
+    (responses > 0.0).then(|| (responses / outcome.completed as f64).round() as u64)
 }
 
 fn cpu_times(readings: &Readings, outcome: &Outcome) -> CpuTimes {

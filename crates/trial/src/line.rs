@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::littles_law::LittlesLaw;
 use crate::operations::Operations;
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
@@ -49,6 +50,10 @@ pub struct Line {
     pub core_hz: CoreHz,
     /// Latencies of operations that ended well within the window.
     pub latency_ns: LatencyNs,
+    /// Whether users, rate and times agree. Only of closed loops that toll's own client made, where
+    /// an operation completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub littles_law: Option<LittlesLaw>,
     /// What each CPU did over the window.
     pub cpu_share: Vec<CoreSeries>,
     /// What was asked for and what was got.
@@ -158,6 +163,10 @@ pub struct LatencyNs {
     pub first_byte_p99: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_max: Option<u64>,
+    /// The mean response time, from the start of an operation to its end: of exact times, where the
+    /// percentiles are of a histogram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<u64>,
     /// From the start of an operation to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50: Option<u64>,
@@ -262,6 +271,7 @@ impl From<&load::Latencies> for LatencyNs {
             first_byte_p90: at(first_byte, 0.9),
             first_byte_p99: at(first_byte, 0.99),
             first_byte_max: max(first_byte),
+            mean: None,
             p50: at(whole, 0.5),
             p90: at(whole, 0.9),
             p99: at(whole, 0.99),

@@ -11,6 +11,7 @@ use units::{Hertz, Nanos, percent, thousands};
 use load::PeerClient;
 use observe::ObserveError;
 
+use crate::littles_law::{Cause, LittlesLaw};
 use crate::obtained::Obtained;
 use crate::operations::Operations;
 use crate::reading::{CoreHz, ProcessesChanged};
@@ -63,6 +64,8 @@ pub enum WarningKind {
     Mixed,
     /// The server has fewer busy threads than CPUs.
     FewWorkers,
+    /// Users, rate and times of a closed loop contradict Little's law.
+    LittlesLaw,
     /// Another program made the load, and its counts are not verified.
     PeerClient,
     /// The server's rate still changed when its warm-up was over.
@@ -189,6 +192,36 @@ impl Warning {
             likely_cause: "/dev/shm is missing, or the memory is full".into(),
             remedy: "free some memory in /dev/shm, and measure again".into(),
         }
+    }
+
+    /// Of a closed loop whose figures leave out some of its users' time.
+    pub(crate) fn littles_law(law: &LittlesLaw) -> Option<Self> {
+        let (likely_cause, remedy) = match law.cause? {
+            Cause::Failures => (
+                "operations failed (failures): their time is in no figure",
+                "find the cause of the errors before you use rate and latencies",
+            ),
+            Cause::Client => (
+                "the client began operations late (client): its CPU is too busy",
+                "give the client more or idle CPUs (--cpus), or use fewer connections",
+            ),
+            Cause::Ramp => (
+                "the load was not steady in the window (ramp): users joined late, or operations \
+                 did not end, or had begun long before",
+                "warm up longer (--warmup) and measure longer (--duration)",
+            ),
+        };
+        Some(Self {
+            kind: WarningKind::LittlesLaw,
+            seen: format!(
+                "rate x (response + think) accounts for {:.1} of {} users ({:+.1}%)",
+                law.users_by_law,
+                thousands(law.users),
+                law.deviation * 100.0
+            ),
+            likely_cause: likely_cause.into(),
+            remedy: remedy.into(),
+        })
     }
 
     /// Of a load that another program made.

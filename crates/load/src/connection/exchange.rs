@@ -273,6 +273,7 @@ impl Open {
         received: Option<Completed>,
     ) {
         if let Some(times) = self.operation.take() {
+            self.succeeded = Some(at);
             let body = received.map_or(0, |received| received.body);
             context.coalescing.ended(at.saturating_sub(times.start), body);
             context.recorder.completed(context.window, at, times, received);

@@ -25,6 +25,8 @@ const LEAST_ROOM: u32 = 32 << 10;
 pub(crate) struct Connection {
     open: Option<Open>,
     spare: Option<Spare>,
+    /// When its last operation ended.
+    ended: Option<u64>,
 }
 
 /// A socket whose connection is over, still watched, for the slot's next connection.
@@ -55,6 +57,8 @@ struct Open {
     room: u32,
     /// Whether the wait for the response under way ends with its first byte.
     is_first_byte_timed: bool,
+    /// When its last operation succeeded.
+    succeeded: Option<u64>,
     /// Body bytes of the response under way that were counted.
     counted: Counted,
     readable: Readable,
@@ -168,6 +172,11 @@ impl Connection {
         self.connect(context, slot, Some(times))
     }
 
+    /// When the slot's last operation ended.
+    pub(crate) fn ended(&self) -> Option<u64> {
+        self.ended
+    }
+
     /// Opens a connection ahead of its first operation.
     pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) -> After {
         self.connect(context, slot, None)
@@ -252,6 +261,9 @@ impl Connection {
             // The next operation opens a new one.
             (_, Role::Kept) => After::Wait,
         };
+        if after == After::Free {
+            self.ended = self.open.as_ref().and_then(|open| open.succeeded);
+        }
         match result {
             Ok(Next::Wait | Next::Keep) => {
                 if let Some(open) = &mut self.open {
@@ -269,6 +281,9 @@ impl Connection {
                 if !context.is_winding_up {
                     let now = context.now();
                     context.recorder.failed(context.window, now, role.times(), failure);
+                    if after == After::BackOff {
+                        self.ended = Some(now);
+                    }
                 }
                 if let Some(open) = self.open.take() {
                     open.fail(context);

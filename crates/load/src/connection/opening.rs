@@ -45,6 +45,7 @@ impl Connection {
             mark: 1,
             room,
             is_first_byte_timed: true,
+            succeeded: None,
             counted: Counted::default(),
             readable: Readable::Unknown,
         });

@@ -37,12 +37,12 @@ impl Closed {
     }
 
     pub(super) fn next(&mut self, now: u64) -> Option<Due> {
-        let Reverse((at, _)) = *self.thinking.peek()?;
+        let Reverse((at, slot)) = *self.thinking.peek()?;
         if at > now {
             return None;
         }
-        let Reverse((_, slot)) = self.thinking.pop()?;
-        Some(Due { slot, intended: now })
+        self.thinking.pop();
+        Some(Due { slot, intended: now, late: now - at })
     }
 
     pub(super) fn wake_at(&self) -> Option<u64> {

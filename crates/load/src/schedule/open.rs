@@ -52,7 +52,7 @@ impl Open {
             return None;
         }
         let slot = self.free.pop_front()?;
-        Some(Due { slot, intended: self.take() })
+        Some(Due { slot, intended: self.take(), late: 0 })
     }
 
     pub(super) fn wake_at(&self) -> Option<u64> {

@@ -6,6 +6,8 @@
 mod bench;
 mod connections;
 mod cpu;
+mod littles_law;
 mod namespaces;
 mod network;
 mod receipts;
+mod stub;

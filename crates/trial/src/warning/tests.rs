@@ -116,3 +116,31 @@ fn one_connection_per_two_requests_means_not_kept() {
     let warning = Warning::connections_not_kept(1_000, 1_000).unwrap();
     assert!(warning.to_string().starts_with("1,000 connections were opened for 1,000 requests"));
 }
+
+#[test]
+fn a_broken_law_names_its_cause() {
+    let law = |cause| LittlesLaw {
+        users: 1_000,
+        rate_per_s: 1e4,
+        response_ns: 60_000_000,
+        think_ns: Some(30_000_000),
+        users_by_law: 900.0,
+        deviation: -0.1,
+        judged: true,
+        cause,
+    };
+    assert_eq!(Warning::littles_law(&law(None)), None);
+    for (cause, name) in
+        [(Cause::Failures, "failures"), (Cause::Client, "client"), (Cause::Ramp, "ramp")]
+    {
+        let warning = Warning::littles_law(&law(Some(cause))).unwrap();
+        assert_eq!(
+            (warning.kind, warning.seen.as_str()),
+            (
+                WarningKind::LittlesLaw,
+                "rate x (response + think) accounts for 900.0 of 1,000 users (-10.0%)"
+            )
+        );
+        assert!(warning.likely_cause.contains(&format!("({name})")), "{warning}");
+    }
+}
