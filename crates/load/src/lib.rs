@@ -31,6 +31,7 @@ mod record;
 mod recorder;
 mod requests;
 mod schedule;
+mod session;
 mod share;
 mod socket;
 mod window;
@@ -42,6 +43,8 @@ pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Mix, Portion, Url};
-pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
+pub use outcome::{
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Verified, WalkCounts,
+};
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use share::{OneIn, Percent};

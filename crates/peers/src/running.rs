@@ -170,6 +170,8 @@ impl PeerLoad {
             under_way: Latencies::default(),
             negotiated: Vec::new(),
             verified: Verified::default(),
+            pages: Vec::new(),
+            walks: load::WalkCounts::default(),
             lost: Vec::new(),
         };
         let mut failures = Vec::new();

@@ -10,8 +10,8 @@ use peers::PeerReport;
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
-    UnderWayNs,
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Page, SCHEMA,
+    UnderWayNs, Walks,
 };
 use crate::reading::{ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -127,6 +127,9 @@ impl Trial {
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs::from(&outcome.latencies),
+            pages: outcome.pages.iter().map(Page::from).collect(),
+            walks: (self.job.plan.operation == Operation::Session)
+                .then(|| Walks::from(outcome.walks)),
             cpu_share,
             warnings,
             operations,

@@ -29,8 +29,8 @@ mod warning;
 pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use latency_log::latency_log;
 pub use line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,
-    SCHEMA, UnderWayNs,
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Page, Place,
+    Role, SCHEMA, UnderWayNs, Walks,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;

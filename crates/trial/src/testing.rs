@@ -66,6 +66,8 @@ mod fits {
                 compared: completed / 64,
                 ..Verified::default()
             },
+            pages: Vec::new(),
+            walks: load::WalkCounts::default(),
             lost: Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
-const LONGEST_TURN: u64 = 8 << 20;
+pub(super) const LONGEST_TURN: u64 = 8 << 20;
 
 /// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
@@ -34,6 +34,9 @@ impl Open {
         context: &mut Context<'_>,
         times: Times,
     ) -> Result<Next, Failure> {
+        if matches!(self.phase, Phase::Browsing { .. }) {
+            return self.begin_page(context, times);
+        }
         let next = self.take_unasked(context)?;
         if next == Next::Wait {
             self.operation = Some(times);
@@ -316,11 +319,16 @@ impl Open {
 }
 
 impl Counted {
+    /// What follows is another response of the same operation.
+    pub(super) fn begin_response(&mut self) {
+        (self.body, self.opened) = (0, 0);
+    }
+
     pub(super) fn has_window_body(&self) -> bool {
         self.window_body > 0
     }
 
-    fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
+    pub(super) fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
         if is_within {
             self.window_body += body - self.body;
             self.window_opened += opened - self.opened;
