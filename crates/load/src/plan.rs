@@ -388,12 +388,9 @@ impl Plan {
             return wrong("connections", "0 connections load nothing; give at least 1");
         }
         if self.operation == Operation::Session {
-            let Some(file) = &self.session else {
-                return wrong(
-                    "session",
-                    "a session needs its pages; give petstore or a session file",
-                );
-            };
+            const WHY: &str = "operation session needs session, which says what the pages are; \
+                               give petstore or a session file";
+            let Some(file) = &self.session else { return wrong("session", WHY) };
             Session::read(file).map_err(|why| WrongValue { key: "session", why })?;
         }
         if self.connections > MOST_CONNECTIONS {

@@ -19,7 +19,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.environment", &["\"none\"", "[\"A=1\"]", "\"A=1 OPENSSL_ia32cap=~0x2\""]),
     ("load.cpus", &["\"1\"", "\"0,1\""]),
     ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
-    ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),
+    ("load.operation", &["\"requests\"", "\"one-request-per-connection\"", "\"session\""]),
+    ("load.session", &["\"petstore\""]),
+    ("load.page", &["\"4KiB\"", "\"16KiB\""]),
+    ("load.walks", &["1", "20"]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),
     (
