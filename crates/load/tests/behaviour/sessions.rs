@@ -161,6 +161,7 @@ impl Shop {
         }
         match page {
             "form" => {
+                assert_eq!((path, cookie), ("/sign-in?bytes=1024", ""), "a new visitor");
                 self.count(page, true);
                 let (cookie, token) = (format!("shop=s{}", self.number()), self.number());
                 self.sessions.insert(cookie.clone(), (token.to_string(), String::new()));
