@@ -45,6 +45,9 @@ redirects = 1
 contains = "Thank you"
 "#;
 
+/// Stands for a body of 64 MiB.
+const LARGE: &str = "64 MiB";
+
 /// What the shop does wrong with one page in ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -149,7 +152,7 @@ impl Shop {
                 Fault::Expired => return redirect("/sign-in?from=item"),
                 Fault::Loop => return redirect("/loop"),
                 Fault::OtherServer => return redirect(&format!("http://{}/", self.other)),
-                Fault::Large => return self::page(&"x".repeat(64 << 20)),
+                Fault::Large => return self::page(LARGE),
                 Fault::MissingValue => {
                     let user = form.split(['=', '&']).nth(1).unwrap();
                     self.sessions
@@ -244,6 +247,14 @@ fn serve(shop: &Mutex<Shop>, mut stream: impl Read + Write, closes: bool) -> io:
             shop.lock().unwrap().answer(method, path, cookie, &form);
         let connection = if closes { "Connection: close\r\n" } else { "" };
         let head = format!("HTTP/1.1 {status} X\r\n{fields}{connection}");
+        if body == LARGE {
+            stream.write_all(format!("{head}Content-Length: {}\r\n\r\n", 64 << 20).as_bytes())?;
+            let piece = [b'x'; 1 << 16];
+            for _ in 0..1 << 10 {
+                stream.write_all(&piece)?;
+            }
+            continue;
+        }
         // Pages end in both ways.
         let text = match body.len() % 2 {
             0 => format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()),
@@ -293,6 +304,10 @@ fn by_page(outcome: &Outcome) -> BTreeMap<&str, (u64, u64)> {
 
 type Serve = Box<dyn Fn(std::net::TcpStream, &Mutex<Shop>) -> io::Result<()> + Send + Sync>;
 
+/// How a shop is served, the suite and the version to ask for, the session, and how many connections
+/// its walks take.
+type Stack<'a> = (Serve, Option<&'static Suite>, Option<Version>, &'a str, u64);
+
 fn over_tls(context: SslContext) -> Serve {
     Box::new(move |stream, shop| {
         let mut stream = SslStream::new(Ssl::new(&context)?, stream)?;
@@ -314,7 +329,7 @@ fn three_users_who_walk_twenty_times_ask_for_each_page_sixty_times() {
         builder.build()
     };
     let reconnecting = SESSION.replace("schema = 1", "schema = 1\nreconnect = \"walk\"");
-    let stacks: Vec<(Serve, Option<&'static Suite>, Option<Version>, &str, u64)> = vec![
+    let stacks: Vec<Stack<'_>> = vec![
         (Box::new(|stream, shop| serve(shop, stream, false)), None, None, SESSION, 3),
         (Box::new(|stream, shop| serve(shop, stream, false)), None, None, &reconnecting, 60),
         // Each of a walk's six requests has its own connection.
