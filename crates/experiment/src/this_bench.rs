@@ -15,7 +15,7 @@ use units::Bytes;
 use crate::elsewhere::Elsewhere;
 use crate::run::{Ask, Bench, StartError, by_target};
 use crate::warm_up::warm_up;
-use study::{Cell, Only, Study, mixed_objects, offer};
+use study::{Cell, Only, Study, mixed_objects, offer, path};
 use trial::{Hooks, Measured, Moment, Neighbours, NotSteady, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
 
@@ -349,7 +349,7 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     let (address, url, objects, known) = match &target.life {
         Life::Started(running) => {
             let address = if is_tls { running.https() } else { running.http() };
-            let url = Url::at(is_tls, address, cell.target.object.only().unwrap_or("/"));
+            let url = Url::at(is_tls, address, path(&cell.target, &plan));
             let trust = Trust::File(running.certificate().to_owned());
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }

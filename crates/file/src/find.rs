@@ -218,8 +218,12 @@ fn check_ceiling(ceiling: Ceiling, plan: &Plan) -> Result<(), String> {
         ));
     }
     match (ceiling.watched, plan.operation, plan.arrival) {
-        (Watched::ConnectP99 | Watched::ConnectMax, Operation::Requests, _) => Err(
-            "requests are made on kept connections, which are opened before the window; write \
+        (
+            Watched::ConnectP99 | Watched::ConnectMax,
+            Operation::Requests | Operation::Session,
+            _,
+        ) => Err(
+            "requests and pages are asked for on kept connections, which are opened before the window; write \
              operation = \"one-request-per-connection\", or a limit on the first byte"
                 .to_owned(),
         ),

@@ -208,8 +208,15 @@ pub fn offer(server: &dyn Server) -> Offer {
 
 /// The objects, where a load asks for more than one.
 pub fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
-    let is_mixed = plan.operation != Operation::Handshakes && target.object.only().is_none();
-    is_mixed.then(|| target.object.clone())
+    let asks_for_objects = !matches!(plan.operation, Operation::Handshakes | Operation::Session);
+    (asks_for_objects && target.object.only().is_none()).then(|| target.object.clone())
+}
+
+/// The path of a load's URL: that of the only object, and `/` where there are several or pages.
+#[must_use]
+pub fn path<'a>(target: &'a Target, plan: &Plan) -> &'a str {
+    let object = target.object.only().filter(|_| plan.operation != Operation::Session);
+    object.unwrap_or("/")
 }
 
 impl Only {

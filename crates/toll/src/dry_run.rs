@@ -133,8 +133,13 @@ fn load(cell: &Cell) -> String {
         )),
         None => words.push(format!("{} connections", load.connections)),
     }
-    if target.url.is_none() && load.operation != ::load::Operation::Handshakes {
-        words.push(format!("{} objects", target.object));
+    match (&load.session, load.operation) {
+        (Some(session), _) => {
+            words.push(format!("pages of {} of {}", load.page(), session.display()));
+        }
+        (None, ::load::Operation::Handshakes) => {}
+        (None, _) if target.url.is_some() => {}
+        (None, _) => words.push(format!("{} objects", target.object)),
     }
     if load.is_plain() {
         words.push("plain HTTP".to_owned());

@@ -68,7 +68,9 @@ Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
       the same account of both sides, with wrk in place of toll's own client
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
-      how long users wait at 2,000 requests per second, waiting for a connection included";
+      how long users wait at 2,000 requests per second, waiting for a connection included
+  toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
+      50 users who walk the pages of a web application again and again";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -177,7 +179,11 @@ impl Arguments {
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                format!("of {}  {}", Nanos(window.as_nanos() as u64), progress::in_words(&moment))
+                let words = progress::in_words(&moment);
+                match trial.job.plan.walks {
+                    None => format!("of {}  {words}", Nanos(window.as_nanos() as u64)),
+                    Some(walks) => format!("{walks} walks of each user  {words}"),
+                }
             });
         };
         let mut hooks = Hooks {

@@ -8,7 +8,7 @@ use load::{Arrival, ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
+use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -135,6 +135,9 @@ impl Trial {
                 ..LatencyNs::from(&outcome.latencies)
             },
             littles_law,
+            pages: outcome.pages.iter().map(Page::from).collect(),
+            walks: (self.job.plan.operation == Operation::Session)
+                .then(|| Walks::from(outcome.walks)),
             cpu_share,
             warnings,
             operations,

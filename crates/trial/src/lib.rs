@@ -33,7 +33,9 @@ mod warning;
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Place, Role, SCHEMA};
+pub use line::{
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, Place, Role, SCHEMA, Walks,
+};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;

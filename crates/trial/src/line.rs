@@ -54,6 +54,12 @@ pub struct Line {
     /// an operation completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLaw>,
+    /// The pages of a session, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<Page>,
+    /// The walks of a session that ended within the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walks: Option<Walks>,
     /// What each CPU did over the window.
     pub cpu_share: Vec<CoreSeries>,
     /// What was asked for and what was got.
@@ -195,6 +201,31 @@ pub struct LatencyNs {
     pub file: Option<String>,
 }
 
+/// What became of one page of a session within the window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Its name in the session file.
+    pub name: String,
+    /// How often it was what it should be.
+    pub completed: u64,
+    /// How often not, by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// From its start to its end, redirects included; absent where it never was what it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+}
+
+/// Walks that ended within the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walks {
+    /// With their last page.
+    pub completed: u64,
+    /// With a page that failed.
+    pub failed: u64,
+}
+
 /// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreSeries {
@@ -241,6 +272,26 @@ impl Line {
     #[must_use]
     pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
         (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
+    }
+}
+
+impl From<&load::PageOutcome> for Page {
+    fn from(page: &load::PageOutcome) -> Self {
+        let at =
+            |quantile| (!page.latency.is_empty()).then(|| page.latency.value_at_quantile(quantile));
+        Self {
+            name: page.name.clone(),
+            completed: page.completed,
+            errors: Operations::from(&page.failures).errors,
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+        }
+    }
+}
+
+impl From<load::WalkCounts> for Walks {
+    fn from(load::WalkCounts { completed, failed }: load::WalkCounts) -> Self {
+        Self { completed, failed }
     }
 }
 

@@ -75,7 +75,9 @@ impl Obtained {
         let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
         let mut obtained = Self {
-            bodies_compared: has_requests.then_some(verified.compared),
+            // A page is compared with nothing.
+            bodies_compared: (has_requests && job.plan.operation != Operation::Session)
+                .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
             ..Self::default()
         };

@@ -145,7 +145,10 @@ impl<'a> Compared<'a> {
         if self.operation() != Operation::Handshakes && !is_swept("object") {
             let asked = self.shared(|cell| match &cell.target.url {
                 Some(url) => url.to_string(),
-                None => label("target.object", &cell.target.object.to_string()),
+                None => match &cell.load.session {
+                    Some(session) => label("load.session", &session.display().to_string()),
+                    None => label("target.object", &cell.target.object.to_string()),
+                },
             });
             parts.extend(asked);
         }

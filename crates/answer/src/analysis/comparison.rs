@@ -166,6 +166,7 @@ fn noun(compared: &Compared<'_>) -> &'static str {
         (false, ..) => " the server",
         (true, true, _) => " a byte",
         (true, false, Operation::Handshakes) => " a handshake",
+        (true, false, Operation::Session) => " a page",
         (true, false, _) => " a request",
     }
 }
@@ -174,6 +175,7 @@ fn saved(compared: &Compared<'_>) -> &'static str {
     match (compared.is_of_bodies(), compared.operation()) {
         (true, _) => "of the CPU",
         (false, Operation::Handshakes) => "of the handshake's CPU",
+        (false, Operation::Session) => "of the page's CPU",
         (false, _) => "of the request's CPU",
     }
 }

@@ -82,8 +82,10 @@ pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
 }
 
 fn operations(compared: &Compared<'_>) -> String {
-    if compared.operation() != Operation::Handshakes {
-        return "requests".to_owned();
+    match compared.operation() {
+        Operation::Handshakes => {}
+        Operation::Session => return "pages".to_owned(),
+        Operation::Requests | Operation::OneRequestPerConnection => return "requests".to_owned(),
     }
     let version = compared.shared(|cell| cell.load.asked_version());
     let resumption = compared.shared(|cell| cell.load.resumption);

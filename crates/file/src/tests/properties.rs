@@ -20,7 +20,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.warmup", &["\"20s\"", "\"steady\""]),
     ("load.cpus", &["\"1\"", "\"0,1\""]),
     ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
-    ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),
+    ("load.operation", &["\"requests\"", "\"one-request-per-connection\"", "\"session\""]),
+    ("load.session", &["\"petstore\""]),
+    ("load.page", &["\"4KiB\"", "\"16KiB\""]),
+    ("load.walks", &["1", "20"]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),
     (

@@ -119,7 +119,7 @@ fn values_that_are_none_are_told_which_there_are() {
         let message = load(&[line]);
         assert!(message.starts_with("line 8: load.") && message.contains(part), "{message}");
     }
-    let message = case(&["load.operation = \"session\""]);
+    let message = case(&["load.operation = \"surf\""]);
     assert!(message.contains("write one of: handshakes, one-request"), "{message}");
     let message = case(&["target.server = \"ngnix\""]);
     assert!(message.ends_with("did you mean nginx?"), "{message}");

@@ -209,6 +209,21 @@ fn requests_are_named_with_what_they_ask_for() {
 }
 
 #[test]
+fn the_pages_of_a_session_are_named_with_it() {
+    let mut scene = bulk(Metric::RatePerServerCpu, GCM);
+    scene.study.cells.truncate(2);
+    for cell in &mut scene.study.cells {
+        cell.load.operation = load::Operation::Session;
+        cell.load.session = Some("petstore".into());
+    }
+    let sentence = scene.first().sentence;
+    let expected = "One core of this machine serves 4,770 [4,630, 4,910] pages per second over \
+                    plain HTTP and 1,010 [980, 1,040] with AES-128-GCM (nginx, session petstore): \
+                    plain HTTP saves 78.8% [78.8, 78.8] of the page's CPU.";
+    assert_eq!(sentence, expected);
+}
+
+#[test]
 fn of_two_suites_alike_the_baseline_is_preferred() {
     const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
     let mut scene = Scene::suites(&[server("nginx")], &[GCM, GCM_256, CHACHA]).answer(
