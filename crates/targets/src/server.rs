@@ -9,9 +9,9 @@ use cpus::CpuList;
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::Started;
+use crate::running::{Running, Started};
 use crate::site::Site;
-use crate::{Settings, TargetError, library, servers};
+use crate::{CryptoFacts, Settings, TargetError, library, servers};
 
 /// The keys of a target that say what a server negotiates.
 const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
@@ -93,6 +93,27 @@ pub trait Program: Sync {
     /// that the server itself replaces.
     fn incidents(&self) -> Option<fn(&str) -> bool> {
         None
+    }
+
+    /// How many orders it has taken, where it is a shop. Asked before and after each load.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn orders(&self, _server: &Running) -> Result<Option<u64>, TargetError> {
+        Ok(None)
+    }
+
+    /// What its cryptography runs on and costs, where its description has a choice of that. Asked
+    /// after each load, when its code is compiled.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn crypto(
+        &self,
+        _server: &Running,
+        _settings: &Settings,
+    ) -> Result<Option<CryptoFacts>, TargetError> {
+        Ok(None)
     }
 
     /// The files of the TLS library that it is expected to map, by the start of their names.

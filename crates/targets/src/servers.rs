@@ -6,6 +6,7 @@ mod command;
 mod embedded;
 mod haproxy;
 mod nginx;
+mod tomcat;
 
 pub use command::CommandLine;
 pub(crate) use embedded::Embedded;
@@ -18,6 +19,7 @@ pub static SERVERS: &[&dyn Server] = &[
     &nginx::Nginx,
     &apache::Apache,
     &haproxy::Haproxy,
+    &tomcat::Tomcat,
     &command::Command,
     &address::Address,
 ];

@@ -30,7 +30,8 @@ const BACKEND: &str = "backend";
 /// is the server's, with a number after it from the second one of a kind on.
 ///
 /// # Errors
-/// [`TargetError::Missing`] where the program is not installed, so that the caller may leave the
+/// [`TargetError::Missing`] where the program is not installed and [`TargetError::NotBuilt`] where
+/// it is not built, so that the caller may leave the
 /// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(

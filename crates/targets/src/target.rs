@@ -11,7 +11,7 @@ use tls::CertificateKey;
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{CommandLine, Environment, LibraryPath, Server};
+use crate::{Aes, CommandLine, Crypto, Environment, LibraryPath, Server};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -42,6 +42,10 @@ pub struct Target {
     pub library_path: LibraryPath,
     /// Variables of its environment.
     pub environment: Environment,
+    /// What the cryptography of a Java server runs on.
+    pub crypto: Crypto,
+    /// Whether that may use the CPU's AES instructions.
+    pub aes: Aes,
     /// How a server of the user's own is started.
     pub command: Option<CommandLine>,
     /// What to ask for, of a server that runs already.
@@ -76,6 +80,8 @@ impl Default for Target {
             encrypt_then_mac: false,
             library_path: LibraryPath::System,
             environment: Environment::default(),
+            crypto: Crypto::Jdk,
+            aes: Aes::On,
             command: None,
             url: None,
             pid: None,

@@ -7,6 +7,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod account;
+mod application;
 mod contradiction;
 mod evidence;
 mod explanation;
@@ -26,6 +27,7 @@ mod trial;
 mod verdict;
 mod warning;
 
+pub use application::{Application, Orders};
 pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use latency_log::latency_log;
 pub use line::{

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
 
+use crate::application::Orders;
 use crate::mismatch::{Mismatch, compare_kernel_tls, compare_names, mismatches};
 
 /// What was asked, what was got, and where they differ.
@@ -93,6 +94,12 @@ pub struct Asked {
     /// Variables that the server was given, `NAME=value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
+    /// What the cryptography of a Java server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crypto: Option<String>,
+    /// Whether that was to use AES instructions: `on` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aes: Option<String>,
 }
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -155,6 +162,21 @@ pub struct Obtained {
     /// Responses whose every byte was compared with the generated object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_compared: Option<u64>,
+    /// The provider of each algorithm in the server's process, where the server is in Java.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub crypto: BTreeMap<String, String>,
+    /// The switches that decide over AES instructions there, as the system reports them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub aes: BTreeMap<String, String>,
+    /// What AES-128 costs there after the load, in nanoseconds per byte, by cipher.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ns_per_byte: BTreeMap<String, f64>,
+    /// What TLS may not use there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled_algorithms: Option<String>,
+    /// Orders in the server's database, where the server is a shop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<Orders>,
 }
 
 /// What a server that toll started was to run on, and what it runs on.
@@ -264,6 +286,8 @@ impl Asked {
             client_cpus: Some(job.plan.cpus.to_string()),
             library_path: None,
             environment: None,
+            crypto: None,
+            aes: None,
         }
     }
 }

@@ -34,7 +34,7 @@ final class Crypto {
     private static final int WARM_UP_CALLS = 20_000;
 
     private static final int WARM_UP_BYTES = 1 << 10;
-    private static final int SLICES = 25;
+    private static final int SLICES = 10;
     private static final long SLICE_NS = 20_000_000;
 
     private Crypto() {}
