@@ -21,14 +21,15 @@ fn study(folder: &TempDir, case: &str) -> Command {
     command
 }
 
-fn journal(folder: &TempDir, output: &Output) -> Vec<Line> {
+/// The text of a file in the result folder.
+fn result(folder: &TempDir, output: &Output, file: &str) -> String {
     let result = fs::read_dir(folder.path().join("results")).unwrap().next();
-    let journal = result
-        .unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)))
-        .unwrap()
-        .path()
-        .join("journal.jsonl");
-    let text = fs::read_to_string(journal).unwrap();
+    let result = result.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    fs::read_to_string(result.unwrap().path().join(file)).unwrap()
+}
+
+fn journal(folder: &TempDir, output: &Output) -> Vec<Line> {
+    let text = result(folder, output, "journal.jsonl");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -84,17 +85,24 @@ fn java_without_aes_flags(folder: &Path) -> String {
 }
 
 #[test]
-fn without_the_jar_or_java_one_line_says_what_to_do() {
+fn without_the_jar_its_cells_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
-    let case = "target.if-missing = \"fail\"";
-    let said = |command: &mut Command| {
-        let output = command.output().unwrap();
-        assert!(!output.status.success());
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let jar = said(study(&folder, case).env("TOLL_PETSTORE", "/nowhere/petstore.jar"));
-    assert!(jar.contains("(looked for /nowhere/petstore.jar); run make petstore"), "{jar}");
-    let java = said(study(&folder, case).env("PATH", "/nowhere"));
-    assert!(java.contains("apt-get install openjdk-17-jdk-headless"), "{java}");
-    assert_eq!((jar.lines().count(), java.lines().count()), (1, 1), "{jar}{java}");
+    let output = study(&folder, "sweep.\"target.server\" = [\"embedded\", \"tomcat\"]")
+        .env("TOLL_PETSTORE", "/nowhere/petstore.jar")
+        .output()
+        .unwrap();
+    let targets = result(&folder, &output, "targets.json");
+    let why = "(looked for /nowhere/petstore.jar); run make petstore";
+    assert!(targets.contains(why), "{targets}");
+    assert_eq!(journal(&folder, &output).len(), 1);
+}
+
+#[test]
+fn without_java_one_line_names_its_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = study(&folder, "target.if-missing = \"fail\"");
+    let output = study.env("PATH", "/nowhere").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.lines().count() == 1, "{said}");
+    assert!(said.contains("apt-get install openjdk-17-jdk-headless"), "{said}");
 }

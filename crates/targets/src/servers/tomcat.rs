@@ -82,7 +82,6 @@ impl Program for Tomcat {
                     .to_owned(),
             ));
         }
-        program::find("java", PACKAGE, &settings.program_folders)?;
         program::find("jcmd", PACKAGE, &settings.program_folders)?;
         if settings.target.crypto == Crypto::Nss {
             nss_folder()?;

@@ -123,9 +123,4 @@ final class Visit {
                 <form method="post" action="%s"><input type="hidden" name="token" value="%s">"""
                 .formatted(action, user.token);
     }
-
-    /** Text of a user's as HTML. */
-    static String escaped(String text) {
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace("\"", "&quot;");
-    }
 }
