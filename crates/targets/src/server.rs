@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::{Running, Started};
+use crate::running::{Running, START_LIMIT, Started};
 use crate::site::Site;
 use crate::{CryptoFacts, Settings, TargetError, library, servers};
 
@@ -87,6 +87,11 @@ pub trait Program: Sync {
         let started = site.started();
         ready::attempt(started.http, started.https, site.smallest, deadline)?;
         Ok(started)
+    }
+
+    /// The time that it has from its start until it answers.
+    fn start_limit(&self) -> Duration {
+        START_LIMIT
     }
 
     /// For a server that writes an `error.log`: which of its lines tell of the loss of a process

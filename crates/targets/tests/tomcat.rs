@@ -1,11 +1,11 @@
 //! The pet store on Tomcat, as curl and OpenSSL's client see it. `make petstore` builds it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cpus::CpuList;
-use targets::{Aes, Crypto, CryptoFacts, Objects, Program, Running, Settings, Target};
+use targets::{Aes, Crypto, Objects, Program, Running, Settings, Target};
 use tempfile::TempDir;
 use units::Bytes;
 
@@ -21,18 +21,17 @@ fn settings(crypto: Crypto, aes: Aes) -> Settings {
     Settings { target: Target { crypto, aes, ..settings.target }, ..settings }
 }
 
-fn start(settings: &Settings, folder: &TempDir) -> Running {
-    let objects = Arc::new(Objects::make(&[Bytes(1000)], folder.path()).unwrap());
+fn objects(folder: &TempDir) -> Arc<Objects> {
+    Arc::new(Objects::make(&[Bytes(1000)], folder.path()).unwrap())
+}
+
+fn start(settings: &Settings, objects: &Arc<Objects>, folder: &TempDir) -> Running {
     let tomcat = targets::by_name("tomcat").unwrap();
-    targets::start(tomcat, settings, &objects, folder.path()).unwrap()
+    targets::start(tomcat, settings, objects, folder.path()).unwrap()
 }
 
 fn orders(shop: &Running) -> u64 {
     program().orders(shop).unwrap().unwrap()
-}
-
-fn crypto(shop: &Running, settings: &Settings) -> CryptoFacts {
-    program().crypto(shop, settings).unwrap().unwrap()
 }
 
 /// A browser of one user's.
@@ -164,29 +163,32 @@ fn negotiates(shop: &Running, suite: &str) -> bool {
 }
 
 #[test]
-fn users_walk_all_pages_and_each_order_is_counted() {
+fn a_shop_from_its_first_visit_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
-    let shop = start(&settings(Crypto::Jdk, Aes::On), &folder);
+    let objects = objects(&folder);
+    let shop = start(&settings(Crypto::Jdk, Aes::On), &objects, &folder);
     assert!(shop.version().starts_with("Apache Tomcat/10.1."), "{}", shop.version());
     assert!(shop.version().contains(", Java "), "{}", shop.version());
+    needs_a_session_and_its_token(&shop);
     assert_eq!(orders(&shop), 0);
-    let https = format!("https://{}", shop.https());
-    let first = Browser::new(&shop, &https, "first").walk(1);
+
     let plain = format!("http://{}", shop.http());
+    let first = Browser::new(&shop, &plain, "first").walk(1);
     let second = Browser::new(&shop, &plain, "second");
     assert_ne!(second.walk(1000), first);
     assert_eq!(orders(&shop), 2);
-
     second.sign_in(1000);
     assert_eq!(second.get(&format!("/order/{first}")).status, 404);
+
+    let database = objects.root().join("tomcat/derby");
+    assert!(database.is_dir());
+    shop.stop();
+    assert!(!database.exists());
 }
 
-#[test]
-fn a_visit_needs_a_session_and_a_form_its_token() {
-    let folder = tempfile::tempdir().unwrap();
-    let shop = start(&settings(Crypto::Jdk, Aes::On), &folder);
+fn needs_a_session_and_its_token(shop: &Running) {
     let base = format!("https://{}", shop.https());
-    let stranger = Browser::new(&shop, &base, "stranger");
+    let stranger = Browser::new(shop, &base, "stranger");
     for path in ["/account", "/category/dogs", "/product/1", "/item/1", "/cart", "/checkout"] {
         let answer = stranger.get(path);
         assert!(answer.path.starts_with("/sign-in?bytes="), "{path}: {answer:?}");
@@ -194,7 +196,7 @@ fn a_visit_needs_a_session_and_a_form_its_token() {
     let forms = ["/cart/add", "/cart/update", "/payment", "/confirm", "/sign-out"];
     for path in forms {
         // A browser of its own: the sign-in that it is sent to begins a session.
-        let stranger = Browser::new(&shop, &base, &path.replace('/', "-"));
+        let stranger = Browser::new(shop, &base, &path.replace('/', "-"));
         let answer = stranger.post(path, "token=x");
         assert!(answer.path.starts_with("/sign-in?bytes="), "{path}: {answer:?}");
     }
@@ -206,72 +208,28 @@ fn a_visit_needs_a_session_and_a_form_its_token() {
     for path in ["/nowhere", "/orders", "/crypto"] {
         assert_eq!(stranger.get(path).status, 404, "{path}");
     }
-    assert_eq!(orders(&shop), 0);
-}
-
-#[test]
-fn the_database_goes_with_the_shop() {
-    let folder = tempfile::tempdir().unwrap();
-    let objects = Arc::new(Objects::make(&[Bytes(1000)], folder.path()).unwrap());
-    let tomcat = targets::by_name("tomcat").unwrap();
-    let shop =
-        targets::start(tomcat, &settings(Crypto::Jdk, Aes::On), &objects, folder.path()).unwrap();
-    let database = objects.root().join("tomcat/derby");
-    assert!(database.is_dir());
-    shop.stop();
-    assert!(!database.exists());
 }
 
 #[test]
 fn each_kind_of_cryptography_is_what_was_asked() {
-    for crypto_asked in [Crypto::Jdk, Crypto::Nss] {
+    for crypto in [Crypto::Jdk, Crypto::Nss] {
         for aes in [Aes::On, Aes::Off] {
             let folder = tempfile::tempdir().unwrap();
-            let settings = settings(crypto_asked, aes);
-            let shop = start(&settings, &folder);
+            let settings = settings(crypto, aes);
+            let shop = start(&settings, &objects(&folder), &folder);
             for suite in ["AES128-SHA", "AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"] {
-                assert!(negotiates(&shop, suite), "{crypto_asked} {aes} {suite}");
+                assert!(negotiates(&shop, suite), "{crypto} {aes} {suite}");
             }
             Browser::new(&shop, &format!("https://{}", shop.https()), "one").walk(1);
-            let found = crypto(&shop, &settings);
-            println!("{crypto_asked} {aes}: {found:?}");
-            assert_eq!(found.crypto, crypto_asked.to_string(), "{found:?}");
+            assert_eq!(orders(&shop), 1);
+            let found = program().crypto(&shop, &settings).unwrap().unwrap();
+            println!("{crypto} {aes}: {:?}", found.ns_per_byte);
+            assert_eq!(found.crypto, crypto.to_string(), "{found:?}");
             assert_eq!(found.aes, aes.to_string(), "{found:?}");
             assert!(!found.disabled.contains("TLS_RSA"), "{found:?}");
             assert_eq!(found.ns_per_byte.len(), 2, "{found:?}");
             let is_mapped = !shop.libraries().is_empty();
-            assert_eq!(is_mapped, crypto_asked == Crypto::Nss, "{:?}", shop.libraries());
+            assert_eq!(is_mapped, crypto == Crypto::Nss, "{:?}", shop.libraries());
         }
     }
-}
-
-#[test]
-fn a_flag_that_never_reached_java_is_seen() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut settings = settings(Crypto::Jdk, Aes::Off);
-    settings.program_folders.insert(0, java_without(folder.path(), "-XX:-UseAES"));
-    let shop = start(&settings, &folder);
-    let found = crypto(&shop, &settings);
-    assert_eq!(found.crypto, "jdk");
-    assert_eq!(found.aes, "UseAES=true UseAESIntrinsics=true UseGHASHIntrinsics=false");
-}
-
-/// A folder with a `java` that leaves out one of its arguments.
-fn java_without(folder: &Path, argument: &str) -> PathBuf {
-    let (source, programs) = (folder.join("source"), folder.join("programs"));
-    let script = format!(
-        "#!/bin/bash\nfor word; do [ \"$word\" = {argument} ] || words+=(\"$word\"); done\n\
-         exec /usr/bin/java \"${{words[@]}}\"\n"
-    );
-    std::fs::write(&source, script).unwrap();
-    std::fs::create_dir(&programs).unwrap();
-    // Another process writes the program, since a file that this one has open for writing while
-    // another test forks is "busy" for exec.
-    let installed = Command::new("install")
-        .args(["-m", "755"])
-        .arg(&source)
-        .arg(programs.join("java"))
-        .status();
-    assert!(installed.unwrap().success());
-    programs
 }

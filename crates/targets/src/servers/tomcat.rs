@@ -11,7 +11,7 @@ mod facts;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -124,6 +124,11 @@ impl Program for Tomcat {
         let Announcement { tls, plain, tomcat, java } = ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
         Ok(Started { version: format!("{tomcat}, Java {java}"), https: tls, http: plain })
+    }
+
+    /// Java and the new database take some seconds of a CPU, of which a busy machine gives a part.
+    fn start_limit(&self) -> Duration {
+        Duration::from_secs(120)
     }
 
     fn orders(&self, server: &Running) -> Result<Option<u64>, TargetError> {

@@ -178,6 +178,8 @@ mod tests {
         let nss = [("NSS_DISABLE_HW_AES", "1"), ("NSS_DISABLE_PCLMUL", "1")];
         assert_eq!(of(Crypto::Nss, &nss), "off");
         assert_eq!(of(Crypto::Nss, &nss[..1]), "NSS_DISABLE_HW_AES=1 NSS_DISABLE_PCLMUL=unset");
+        let vm = "UseAES=true UseAESIntrinsics=true UseGHASHIntrinsics=false";
+        assert_eq!(of(Crypto::Jdk, &[("UseGHASHIntrinsics", "false")]), vm);
         let jdk = JAVA_SWITCHES.map(|name| (name, "false"));
         assert_eq!(of(Crypto::Jdk, &jdk), "off");
     }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.security.GeneralSecurityException;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
 import org.apache.catalina.Context;
 import org.apache.catalina.LifecycleException;
 import org.apache.catalina.connector.Connector;
@@ -90,8 +91,9 @@ final class Server {
             throws IOException, GeneralSecurityException {
         SSLHostConfig tls = new SSLHostConfig();
         // Java's choice. Tomcat's own leaves out TLS_RSA_*, which a client may ask for.
-        String[] suites = SSLContext.getDefault().getDefaultSSLParameters().getCipherSuites();
-        tls.setCiphers(String.join(":", suites));
+        SSLContext java = SSLContext.getInstance("TLS");
+        java.init(null, new TrustManager[0], null);
+        tls.setCiphers(String.join(":", java.getDefaultSSLParameters().getCipherSuites()));
         SSLHostConfigCertificate certificate =
                 new SSLHostConfigCertificate(tls, SSLHostConfigCertificate.Type.UNDEFINED);
         certificate.setCertificateKeystore(Identity.read(options.certificate(), options.key()));
