@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build lint bench-client fuzz miri
+.PHONY: quick test build petstore lint bench-client fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -10,12 +10,21 @@ quick: build
 test:
 	./scripts/needs build
 	./scripts/needs test
+	$(MAKE) petstore
 	PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --workspace --locked
 	cargo test --workspace --locked --doc --quiet
 
 build:
 	./scripts/needs build
 	cargo build --release --locked --package toll
+
+# Builds the web application that server = "tomcat" runs, where its sources are newer than it.
+petstore: target/petstore/petstore.jar
+
+target/petstore/petstore.jar: apps/petstore/pom.xml $(shell find apps/petstore/src -type f)
+	./scripts/needs petstore
+	mvn --batch-mode --quiet --file apps/petstore package
+	touch $@
 
 lint:
 	cargo fmt --all -- --check

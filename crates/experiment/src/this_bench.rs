@@ -16,7 +16,7 @@ use crate::elsewhere::Elsewhere;
 use crate::run::{Ask, Bench, StartError, by_target};
 use crate::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer, path};
-use trial::{Hooks, Measured, Moment, Neighbours, NotSteady, RunsOn, Trial};
+use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
@@ -130,7 +130,9 @@ impl Bench for ThisBench {
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(running)), connections))
             .map_err(|error| match error {
-                TargetError::Missing { .. } => StartError::Missing(error.to_string()),
+                TargetError::Missing { .. } | TargetError::NotBuilt { .. } => {
+                    StartError::Missing(error.to_string())
+                }
                 _ => StartError::Failed(error.to_string()),
             })
     }
@@ -186,6 +188,7 @@ impl Bench for ThisBench {
             not_steady,
             beyond_limit,
         };
+        let orders = target.orders(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
@@ -199,7 +202,11 @@ impl Bench for ThisBench {
                     .map_err(|error| error.to_string())
             }),
         };
-        measured.map_err(|error| target.cause(error))
+        let mut measured = measured.map_err(|error| target.cause(error))?;
+        if measured.line.target_error.is_none() {
+            measured.line = measured.line.with_application(target.application(cell, orders));
+        }
+        Ok(measured)
     }
 }
 
@@ -268,6 +275,32 @@ impl ThisTarget {
             }),
             Life::Elsewhere(_) => None,
         }
+    }
+
+    /// The orders that it has, where it is a shop.
+    fn orders(&self, cell: &Cell) -> Result<Option<u64>, String> {
+        match (&self.life, cell.target.server.program()) {
+            (Life::Started(running), Some(program)) => {
+                program.orders(running).map_err(|error| error.to_string())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What it says of itself after a load before which it had these orders.
+    fn application(&self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
+        let orders = match (before, self.orders(cell)?) {
+            (Some(before), Some(after)) => Some(Orders { before, after }),
+            _ => None,
+        };
+        let crypto = match (&self.life, cell.target.server.program()) {
+            (Life::Started(running), Some(program)) => program
+                .crypto(running, &Settings::of(cell.target.clone()))
+                .map_err(|error| error.to_string())?,
+            _ => None,
+        };
+        let asked = (cell.target.crypto, cell.target.aes);
+        Ok(Application { orders, crypto: crypto.map(|found| (asked, found)) })
     }
 
     fn backend(&self) -> Option<&Running> {

@@ -21,6 +21,16 @@ pub enum TargetError {
         /// The Debian package that has it.
         package: &'static str,
     },
+    /// The server's program is not built; a caller may leave the target out.
+    #[error("{what} is not built (looked for {looked}); run {command}, or leave this target out")]
+    NotBuilt {
+        /// The program.
+        what: &'static str,
+        /// The files that it could be.
+        looked: String,
+        /// What builds it.
+        command: &'static str,
+    },
     /// The request makes no sense, or cannot be carried out here.
     #[error("{0}")]
     Settings(String),
@@ -87,6 +97,16 @@ pub enum TargetError {
         configuration: PathBuf,
         /// The server's word.
         message: String,
+    },
+    /// A running server does not say what it is asked.
+    #[error("{name} does not answer {question}: {why}")]
+    Silent {
+        /// The target's name.
+        name: String,
+        /// What it was asked.
+        question: String,
+        /// What it said instead.
+        why: String,
     },
     /// The server's process, or one of its processes, ended by itself.
     #[error("{name} died ({how}); {log}")]

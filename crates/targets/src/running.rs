@@ -13,7 +13,7 @@ use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::{Objects, Settings, TargetError};
 
-/// The time that a server has from its start until it answers.
+/// The time that a server has from its start until it answers, unless it needs longer.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at a server that starts.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -55,7 +55,8 @@ pub(crate) struct Starting {
     pub(crate) log_files: Vec<PathBuf>,
     /// Lines in a log that tell of the loss of a process that the server itself replaces.
     pub(crate) incidents: Option<LogWatch>,
-    /// When it must answer.
+    /// The time that it has until it must answer, and when that is over.
+    pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
     /// The server behind it, where there is one.
     pub(crate) backend: Option<Box<Running>>,
@@ -121,7 +122,7 @@ impl Starting {
     fn not_ready(&self, why: String) -> TargetError {
         TargetError::NotReady {
             name: self.place.name.clone(),
-            limit_s: START_LIMIT.as_secs(),
+            limit_s: self.limit.as_secs(),
             why,
             log: last_words(&self.log_files),
         }

@@ -82,6 +82,12 @@ pub struct Asked {
     /// Variables that the server was given, `NAME=value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
+    /// What the cryptography of a Java server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crypto: Option<String>,
+    /// Whether that was to use AES instructions: `on` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aes: Option<String>,
 }
 
 impl Asked {
@@ -116,6 +122,8 @@ impl Asked {
             client_cpus: Some(job.plan.cpus.to_string()),
             library_path: None,
             environment: None,
+            crypto: None,
+            aes: None,
         }
     }
 }

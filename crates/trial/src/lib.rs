@@ -7,6 +7,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod account;
+mod application;
 mod asked;
 mod contradiction;
 mod evidence;
@@ -30,6 +31,7 @@ mod trial;
 mod verdict;
 mod warning;
 
+pub use application::{Application, Orders};
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
