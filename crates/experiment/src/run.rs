@@ -284,7 +284,7 @@ impl Run<'_, '_> {
         let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
             .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
         line.latency_ns.file = Some(self.results.write_latencies(order, &log)?);
-        self.journal.append(&line)?;
+        self.journal.append(&[journal::Entry::Trial(Box::new(line.clone()))])?;
         (self.report)(Event::Finished(&line));
         Ok(Became::Line(Box::new(line)))
     }

@@ -9,32 +9,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::left_out::LeftOutLines;
-use crate::primitive;
+use crate::entry::{Entries, Entry, in_words};
 use crate::results::sync_folder_of;
-use trial::{Line, SCHEMA};
+use trial::SCHEMA;
 
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
-}
-
-/// All lines of a journal, by what they are of.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Entries {
-    pub trials: Vec<Line>,
-    /// Rows of the tables of primitives.
-    pub primitives: Vec<primitive::Line>,
-    /// What the instructions of the processor allow.
-    pub bounds: Vec<primitive::BoundLine>,
-    /// Lines that are in none of these.
-    pub left_out: LeftOutLines,
 }
 
 /// Why a journal could not be written or read.
@@ -80,25 +65,14 @@ impl Journal {
         Ok((Self { file, path: path.to_owned() }, entries))
     }
 
-    /// Appends a trial and waits until it is on disk.
+    /// Appends entries that belong together and waits until all are on disk.
     ///
     /// # Errors
     /// The system's.
-    pub fn append(&mut self, line: &Line) -> Result<(), JournalError> {
-        self.append_all(std::slice::from_ref(line))
-    }
-
-    /// Appends lines that belong together and waits until all are on disk; nothing of none.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn append_all<T: Serialize>(&mut self, lines: &[T]) -> Result<(), JournalError> {
-        if lines.is_empty() {
-            return Ok(());
-        }
+    pub fn append(&mut self, entries: &[Entry]) -> Result<(), JournalError> {
         let mut text = String::new();
-        for line in lines {
-            text += &serde_json::to_string(line)
+        for entry in entries {
+            text += &serde_json::to_string(entry)
                 .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
             text.push('\n');
         }
@@ -108,19 +82,11 @@ impl Journal {
             .map_err(|source| JournalError::file(&self.path, source))
     }
 
-    /// Reads all trials of a journal; a torn last line is left out.
-    ///
-    /// # Errors
-    /// The system's; a line of another schema.
-    pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
-        Self::entries(path).map(|entries| entries.trials)
-    }
-
     /// Reads all lines of a journal; a torn last line is left out.
     ///
     /// # Errors
     /// The system's; a line of another schema.
-    pub fn entries(path: &Path) -> Result<Entries, JournalError> {
+    pub fn read(path: &Path) -> Result<Entries, JournalError> {
         let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
         parse_lines(path, whole_lines(&bytes))
     }
@@ -141,38 +107,12 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
             let path = path.display().to_string();
             return Err(JournalError::Schema { path, number, schema });
         }
-        if let Err(why) = value.and_then(|value| entries.add(value)) {
-            entries.left_out.add_damaged(format!("line {number} ({why})"));
+        match value.and_then(Entry::read) {
+            Ok(entry) => entries.add(entry),
+            Err(why) => entries.left_out.add_damaged(format!("line {number} ({why})")),
         }
     }
     Ok(entries)
-}
-
-impl Entries {
-    /// Adds a line, or says why it is none.
-    fn add(&mut self, value: Value) -> Result<(), String> {
-        match value.get("role").and_then(Value::as_str) {
-            Some("primitive") => self.primitives.push(typed(value)?),
-            Some("bound") => self.bounds.push(typed(value)?),
-            _ => {
-                let line: Line = typed(value)?;
-                if let Some(why) = line.contradiction() {
-                    return Err(why.to_owned());
-                }
-                self.trials.push(line.with_rates());
-            }
-        }
-        Ok(())
-    }
-}
-
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| in_words(&error))
-}
-
-/// Without serde's "at line 1 column 7": the line is named already.
-fn in_words(error: &serde_json::Error) -> String {
-    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 impl JournalError {
@@ -184,6 +124,7 @@ impl JournalError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trial::Line;
     use trial::testing::example;
 
     fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
@@ -195,7 +136,7 @@ mod tests {
         for order in 0..trials {
             let mut line = example();
             line.place.as_mut().unwrap().order = order;
-            journal.append(&line).unwrap();
+            journal.append(&[Entry::Trial(Box::new(line.clone()))]).unwrap();
             lines.push(line);
         }
         (folder, path, lines)
@@ -204,7 +145,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let (_folder, path, lines) = journal_of(3);
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 
     #[test]
@@ -214,7 +155,7 @@ mod tests {
         let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         for end in first..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
-            assert_eq!(Journal::read(&path).unwrap(), lines[..1], "torn at {end}");
+            assert_eq!(Journal::read(&path).unwrap().trials, lines[..1], "torn at {end}");
         }
     }
 
@@ -231,7 +172,7 @@ mod tests {
             assert!(texts[1].contains(what), "{what}");
             texts[1] = texts[1].replacen(what, damaged, 1);
             std::fs::write(&path, texts.concat() + "torn").unwrap();
-            let entries = Journal::entries(&path).unwrap();
+            let entries = Journal::read(&path).unwrap();
             lines.remove(1);
             assert_eq!(entries.trials, lines);
             let named: Vec<_> = entries.left_out.sentences().collect();
@@ -253,7 +194,7 @@ mod tests {
         );
         assert_ne!(changed, text);
         std::fs::write(&path, changed).unwrap();
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 
     #[test]
@@ -273,8 +214,8 @@ mod tests {
         let (mut journal, before) = Journal::open(&path).unwrap();
         assert_eq!(before.trials, lines[..1]);
         let again = lines.pop().unwrap();
-        journal.append(&again).unwrap();
+        journal.append(&[Entry::Trial(Box::new(again.clone()))]).unwrap();
         lines.push(again);
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::journal::Entries;
+use crate::entry::Entries;
 use trial::{Place, Role};
 
 /// Lines that were left out, by the reason: how many, and the first of them.

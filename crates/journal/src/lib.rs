@@ -3,13 +3,15 @@
 //! The [`Journal`] keeps one line for each trial, row of primitives and bound, on disk before the next
 //! is measured. Everything after it can be made again from what is kept here.
 
+mod entry;
 mod journal;
 mod left_out;
 pub mod primitive;
 mod results;
 mod target_record;
 
-pub use journal::{Entries, Journal, JournalError};
+pub use entry::{Entries, Entry};
+pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use results::{Lock, Results, ResultsError};
 pub use target_record::TargetRecord;

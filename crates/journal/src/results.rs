@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::TargetRecord;
-use crate::journal::{Entries, Journal, JournalError};
-use trial::Line;
+use crate::entry::Entries;
+use crate::journal::{Journal, JournalError};
 
 const STUDY: &str = "study.toml";
 const CELLS: &str = "cells.json";
@@ -161,22 +161,13 @@ impl Results {
         Journal::open(&self.folder.join(JOURNAL))
     }
 
-    /// The trials of the journal; none where there is no journal yet.
-    ///
-    /// # Errors
-    /// The system's; a line of another schema.
-    pub fn lines(&self) -> Result<Vec<Line>, JournalError> {
-        let path = self.folder.join(JOURNAL);
-        if path.exists() { Journal::read(&path) } else { Ok(Vec::new()) }
-    }
-
     /// All lines of the journal; none where there is no journal yet.
     ///
     /// # Errors
     /// The system's; a line of another schema.
     pub fn entries(&self) -> Result<Entries, JournalError> {
         let path = self.folder.join(JOURNAL);
-        if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
+        if path.exists() { Journal::read(&path) } else { Ok(Entries::default()) }
     }
 
     /// Writes the text of the study file, and the study as it was read: its cells, with all that the
@@ -370,7 +361,10 @@ mod tests {
     fn what_is_not_there_yet_is_none_and_what_is_damaged_is_named() {
         let (_parent, results) = results();
         assert!(results.machine().unwrap().is_none());
-        assert_eq!((results.targets().unwrap(), results.lines().unwrap()), (vec![], vec![]));
+        assert_eq!(
+            (results.targets().unwrap(), results.entries().unwrap()),
+            (vec![], Entries::default())
+        );
         std::fs::write(results.folder().join("targets.json"), "[{").unwrap();
         let message = results.targets().unwrap_err().to_string();
         assert!(message.contains("targets.json: EOF while parsing"), "{message}");

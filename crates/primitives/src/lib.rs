@@ -8,6 +8,7 @@
 //! - `sampler`, `instruments`: short samples between readings of the core, and what reads it.
 //! - `connection`: TLS records and handshakes between two sides in memory.
 //! - `workload`, `bench`: a routine with its buffers, and tables of them.
+//! - `row`: a row of such a table, as it is printed and kept.
 //! - `instructions`: what single instructions cost, and what follows for algorithms.
 
 mod algorithm;
@@ -28,6 +29,7 @@ mod material;
 mod meeting;
 pub mod published;
 mod routine;
+pub mod row;
 pub mod sampler;
 mod workload;
 
@@ -41,6 +43,7 @@ pub use instruments::{CycleSource, ThisCore};
 pub use library::Library;
 pub use material::{Material, NoKeys};
 pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
+pub use row::{Row, RowKey};
 pub use workload::{Refused, Work, set_up};
 
 /// The candidate that is nearest to a word, if any is near.

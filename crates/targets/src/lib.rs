@@ -21,6 +21,7 @@
 //! A new server is a file in `servers/` that implements [`Server`] and [`Program`], and a line in
 //! [`SERVERS`].
 
+mod captured;
 mod environment;
 mod error;
 mod library;
@@ -43,6 +44,7 @@ mod start;
 mod target;
 mod warm_up;
 
+pub use captured::Captured;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use library::Library;

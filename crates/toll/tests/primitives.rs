@@ -65,8 +65,8 @@ impl Desk {
         self.results().unwrap().join("journal.jsonl")
     }
 
-    fn lines(&self) -> Vec<journal::primitive::Line> {
-        Journal::entries(&self.journal()).unwrap().primitives
+    fn lines(&self) -> Vec<journal::primitive::RowLine> {
+        Journal::read(&self.journal()).unwrap().primitives
     }
 
     fn page(&self) -> String {
@@ -104,9 +104,7 @@ fn a_table_is_measured_kept_and_reported() {
     let lines = desk.lines();
     assert_eq!(lines.len(), 2 * 2 * 2 * 2);
     for line in &lines {
-        let journal::primitive::Outcome::Measured(figure) = &line.outcome else {
-            panic!("{line:?}")
-        };
+        let figure = line.row.outcome.measured().unwrap_or_else(|| panic!("{line:?}"));
         assert!(figure.cycles_per_byte.unwrap().median > 0.0 && figure.core_hz > 1e8, "{line:?}");
         assert!(!figure.confirmed_by.is_empty(), "{line:?}");
     }
@@ -199,7 +197,7 @@ fn wait_for_lines(desk: &Desk, run: &mut Child) {
     let deadline = Instant::now() + LIMIT;
     let has_lines = || {
         let path = desk.results().map(|folder| folder.join("journal.jsonl"));
-        let entries = path.and_then(|path| Journal::entries(&path).ok());
+        let entries = path.and_then(|path| Journal::read(&path).ok());
         entries.is_some_and(|entries| !entries.primitives.is_empty())
     };
     while !has_lines() {

@@ -84,7 +84,7 @@ impl Desk {
     }
 
     fn lines(&self) -> Vec<Line> {
-        Journal::read(&self.results().join("journal.jsonl")).unwrap()
+        Journal::read(&self.results().join("journal.jsonl")).unwrap().trials
     }
 
     /// Starts the study for a person, and returns when the first trials have ended.
@@ -93,7 +93,9 @@ impl Desk {
         let trials = || -> usize {
             let Ok(mut folders) = std::fs::read_dir(self.out()) else { return 0 };
             let journal = folders.next().map(|entry| entry.unwrap().path().join("journal.jsonl"));
-            journal.and_then(|path| Journal::read(&path).ok()).map_or(0, |lines| lines.len())
+            journal
+                .and_then(|path| Journal::read(&path).ok())
+                .map_or(0, |entries| entries.trials.len())
         };
         while trials() < 2 {
             assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none());

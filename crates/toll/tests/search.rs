@@ -60,7 +60,7 @@ impl Desk {
     }
 
     fn lines(&self, role: Role) -> Vec<Line> {
-        let lines = Journal::read(&self.results().join("journal.jsonl")).unwrap();
+        let lines = Journal::read(&self.results().join("journal.jsonl")).unwrap().trials;
         lines.into_iter().filter(|line| line.place.as_ref().unwrap().role == role).collect()
     }
 }

@@ -163,7 +163,7 @@ impl Desk {
     }
 
     fn places(&self) -> Vec<(String, u32, u32)> {
-        let lines = self.results.lines().unwrap();
+        let lines = self.results.entries().unwrap().trials;
         let places = lines.into_iter().map(|line| line.place.unwrap());
         places.map(|place| (place.cell, place.round, place.order)).collect()
     }
@@ -203,7 +203,7 @@ fn each_trial_has_a_seed_that_a_second_run_has_again() {
 fn each_trial_has_its_latencies_in_a_file_of_its_own() {
     let mut desk = Desk::new();
     desk.run(&mut Stage::default()).unwrap();
-    for (order, line) in desk.results.lines().unwrap().iter().enumerate() {
+    for (order, line) in desk.results.entries().unwrap().trials.iter().enumerate() {
         let file = line.latency_ns.file.clone().unwrap();
         assert_eq!(file, format!("latency/{order}.hlog"));
         let log = std::fs::read_to_string(desk.results.folder().join(file)).unwrap();
@@ -304,7 +304,7 @@ fn a_load_that_ends_by_itself_is_no_interrupt() {
     let mut desk = Desk::new();
     let mut stage = Stage { load_lost_in: Some(3), ..Stage::default() };
     assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
-    let lines = desk.results.lines().unwrap();
+    let lines = desk.results.entries().unwrap().trials;
     assert_eq!(lines.len(), 12);
     assert!(!lines[3].valid && !lines[3].interrupted && lines[3].load_error.is_some());
 }
@@ -329,7 +329,7 @@ fn a_server_that_dies_ends_the_run_and_its_trial_is_kept() {
     let mut stage = Stage { dies_in: Some(4), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
     assert!(matches!(&error, RunError::TargetLost(why) if why == "nginx died"), "{error}");
-    let lines = desk.results.lines().unwrap();
+    let lines = desk.results.entries().unwrap().trials;
     assert_eq!(lines.len(), 5);
     assert!(!lines[4].valid && lines[..4].iter().all(|line| line.valid));
     desk.run(&mut Stage::default()).unwrap();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::reference::Published;
-use journal::primitive::Place;
+use primitives::RowKey;
 
 /// How an answer is found: the costs of a table over the values of one of its lists. Where the table
 /// has several values of the others too, each combination of those is compared by itself.
@@ -60,12 +60,12 @@ impl Dimension {
 
     /// The value that a row has of it.
     #[must_use]
-    pub fn of(self, place: &Place) -> String {
+    pub fn of(self, row: &RowKey) -> String {
         match self {
-            Self::Algorithm => place.algorithm.clone(),
-            Self::Library => place.library.clone(),
-            Self::Hardware => place.hardware.to_string(),
-            Self::Cache => place.cache.to_string(),
+            Self::Algorithm => row.algorithm.to_string(),
+            Self::Library => row.library.clone(),
+            Self::Hardware => row.hardware.to_string(),
+            Self::Cache => row.cache.to_string(),
         }
     }
 
@@ -84,8 +84,8 @@ impl Dimension {
 impl Rule {
     /// Whether the others are compared with this row.
     #[must_use]
-    pub fn is_baseline(&self, place: &Place) -> bool {
-        self.compare.of(place) == self.baseline
+    pub fn is_baseline(&self, row: &RowKey) -> bool {
+        self.compare.of(row) == self.baseline
     }
 }
 

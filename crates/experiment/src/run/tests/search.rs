@@ -153,11 +153,11 @@ impl Desk {
             let place = line.place.unwrap();
             (place.role, place.cell, place.find.map(|find| find.load), place.round)
         };
-        self.results.lines().unwrap().into_iter().map(place).collect()
+        self.results.entries().unwrap().trials.into_iter().map(place).collect()
     }
 
     fn analysis(&self) -> Analysis {
-        Analysis::of(&study(), &self.results.lines().unwrap(), &[], None)
+        Analysis::of(&study(), &self.results.entries().unwrap().trials, &[], None)
     }
 }
 
@@ -197,7 +197,7 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
 fn a_maximum_that_the_limit_ends_has_the_limit_as_its_verdict() {
     let desk = Desk::new();
     desk.run(&mut Hill::default());
-    for line in desk.results.lines().unwrap() {
+    for line in desk.results.entries().unwrap().trials {
         let place = line.place.as_ref().unwrap();
         let is_found = place.role == Role::Measure && place.find.is_some();
         assert_eq!(line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
@@ -238,7 +238,7 @@ fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
         let samples = &analysis.cells[index].goodput_bps.as_ref().unwrap().samples;
         assert_eq!(*samples, [load as f64 * 1e6; 2]);
     }
-    let broken = desk.results.lines().unwrap().into_iter().filter(|line| {
+    let broken = desk.results.entries().unwrap().trials.into_iter().filter(|line| {
         let place = line.place.as_ref().unwrap();
         place.role == Role::Measure && place.find.as_ref().is_some_and(|find| !find.holds)
     });
