@@ -124,10 +124,10 @@ impl JournalError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trial::Line;
-    use trial::testing::example;
+    use crate::TrialLine;
+    use crate::testing::example;
 
-    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
+    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<TrialLine>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let (mut journal, before) = Journal::open(&path).unwrap();
@@ -135,7 +135,7 @@ mod tests {
         let mut lines = Vec::new();
         for order in 0..trials {
             let mut line = example();
-            line.place.as_mut().unwrap().order = order;
+            line.place.order = order;
             journal.append(&[Entry::Trial(Box::new(line.clone()))]).unwrap();
             lines.push(line);
         }

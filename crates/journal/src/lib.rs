@@ -8,10 +8,14 @@ mod journal;
 mod left_out;
 pub mod primitive;
 mod results;
+mod sought;
 mod target_record;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
-pub use entry::{Entries, Entry};
+pub use entry::{Entries, Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use results::{Lock, Results, ResultsError};
+pub use sought::Sought;
 pub use target_record::TargetRecord;

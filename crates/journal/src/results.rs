@@ -222,16 +222,20 @@ impl Results {
         Ok(self.read_json(TARGETS)?.unwrap_or_default())
     }
 
-    /// Writes the latencies of the trial at place `order`; their file, by its path in the folder.
+    /// The file for the latencies of the trial at place `order`, by its path in the folder.
+    #[must_use]
+    pub fn latency_file(order: u32) -> String {
+        format!("{LATENCY}/{order}.hlog")
+    }
+
+    /// Writes the latencies of the trial at place `order`.
     ///
     /// # Errors
     /// The system's.
-    pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<String, ResultsError> {
+    pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<(), ResultsError> {
         let folder = self.folder.join(LATENCY);
         std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
-        let name = format!("{LATENCY}/{order}.hlog");
-        self.write(&name, log)?;
-        Ok(name)
+        self.write(&Self::latency_file(order), log)
     }
 
     /// Writes a file that is made from the others, such as `report.html`.

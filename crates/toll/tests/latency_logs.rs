@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use journal::Journal;
+use journal::{Journal, TrialLine};
 use trial::LatencyNs;
 
 const STUDY: &str = r#"
@@ -81,7 +81,7 @@ fn another_reader_finds_what_the_journal_says() {
         .current_dir(folder.path()));
     let out = std::fs::read_dir(folder.path().join("out")).unwrap().next().unwrap().unwrap().path();
     let python = python();
-    for line in Journal::read(&out.join("journal.jsonl")).unwrap().trials {
+    for TrialLine { line, .. } in Journal::read(&out.join("journal.jsonl")).unwrap().trials {
         let latency = &line.latency_ns;
         let log = out.join(latency.file.as_ref().unwrap());
         let read = run(Command::new(&python).args(["-c", READER]).arg(&log));

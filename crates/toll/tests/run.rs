@@ -8,9 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use journal::Journal;
+use journal::{Journal, TrialLine};
 use tempfile::TempDir;
-use trial::Line;
 
 /// No test waits longer for anything.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -83,7 +82,7 @@ impl Desk {
         folders[0].clone()
     }
 
-    fn lines(&self) -> Vec<Line> {
+    fn lines(&self) -> Vec<TrialLine> {
         Journal::read(&self.results().join("journal.jsonl")).unwrap().trials
     }
 
@@ -121,13 +120,11 @@ impl Desk {
         let lines = self.lines();
         let valid: BTreeSet<(String, u32)> = lines
             .iter()
-            .filter(|line| line.valid)
-            .map(|line| line.place.as_ref().unwrap())
-            .map(|place| (place.cell.clone(), place.round))
+            .filter(|trial| trial.line.valid)
+            .map(|trial| (trial.place.cell.clone(), trial.place.round))
             .collect();
         assert_eq!(valid.len(), 16, "{valid:?}");
-        let orders: Vec<u32> =
-            lines.iter().map(|line| line.place.as_ref().unwrap().order).collect();
+        let orders: Vec<u32> = lines.iter().map(|line| line.place.order).collect();
         assert_eq!(orders, (0..lines.len() as u32).collect::<Vec<_>>());
     }
 }
@@ -179,8 +176,7 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
     let lines = desk.lines();
     assert_eq!(text(&output.stdout), read(desk.results().join("journal.jsonl")));
     desk.assert_complete();
-    for line in &lines {
-        let place = line.place.as_ref().unwrap();
+    for TrialLine { place, line } in &lines {
         assert!(line.valid && line.verdict.evidence.server_busy.is_some(), "{line:?}");
         assert_eq!(line.receipt.mismatch, []);
         let obtained = &line.receipt.obtained;
@@ -289,7 +285,7 @@ fn a_server_is_warmed_up_once_before_its_first_trial() {
     }
     // All trials of the study would take less than this.
     sleep(Duration::from_secs(6));
-    assert_eq!(journal().unwrap().len(), 0, "a trial began before the warm-up was over");
+    assert_eq!(journal().unwrap().trials.len(), 0, "a trial began before the warm-up was over");
     kill("-INT", &run.id().to_string());
     let output = finish(run, deadline);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

@@ -107,7 +107,6 @@ impl Trial {
         warnings.extend(self.not_steady.map(Warning::not_steady));
         Line {
             schema: SCHEMA,
-            place: None,
             valid: receipt.mismatch.is_empty()
                 && observed.target_error.is_none()
                 && load_error.is_none()
@@ -127,7 +126,10 @@ impl Trial {
             goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
-            latency_ns: LatencyNs::from(&outcome.latencies),
+            latency_ns: LatencyNs {
+                file: self.latency_file.clone(),
+                ..LatencyNs::from(&outcome.latencies)
+            },
             cpu_share,
             warnings,
             operations,

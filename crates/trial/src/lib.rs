@@ -19,7 +19,6 @@ mod peer;
 mod reading;
 mod receipt;
 mod server_cpus;
-mod sought;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
@@ -29,8 +28,8 @@ mod warning;
 pub use evidence::{Evidence, Interface, NetworkEvidence};
 pub use latency_log::latency_log;
 pub use line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, Place, Role,
-    SCHEMA, UnderWayNs,
+    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
+    UnderWayNs,
 };
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
@@ -38,7 +37,6 @@ pub use peers::PeerReport;
 pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};
 pub use receipt::{Asked, Obtained, Receipt, RunsOn};
 pub use server_cpus::server_cpus;
-pub use sought::Sought;
 pub use trial::{Hooks, Load, Measured, Moment, NotSteady, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
