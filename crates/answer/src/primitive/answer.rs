@@ -113,7 +113,7 @@ pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]
         projected: words::projected(rule, &groups),
         caveats: words::caveats(table, &groups),
         primitives: table.name.clone(),
-        compare: rule.compare.name(),
+        compare: rule.compare.into(),
         ratios: groups.iter().flat_map(Group::ratios).collect(),
         curves: groups.iter().filter_map(|group| group.curve(bounds)).collect(),
     }

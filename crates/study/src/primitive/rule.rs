@@ -1,9 +1,7 @@
 //! What an `[[answer]]` about primitives compares.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 use units::Bytes;
 
 use crate::reference::Published;
@@ -30,8 +28,9 @@ pub struct Rule {
 }
 
 /// A list of a table that can be compared over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Dimension {
     /// What is done.
     Algorithm,
@@ -44,19 +43,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Algorithm, Self::Library, Self::Hardware, Self::Cache];
-
-    /// The name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Algorithm => "algorithm",
-            Self::Library => "library",
-            Self::Hardware => "hardware",
-            Self::Cache => "cache",
-        }
-    }
 
     /// The value that a row has of it.
     #[must_use]
@@ -86,19 +73,5 @@ impl Rule {
     #[must_use]
     pub fn is_baseline(&self, row: &RowKey) -> bool {
         self.compare.of(row) == self.baseline
-    }
-}
-
-impl fmt::Display for Dimension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Dimension {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|dimension| dimension.name() == text).ok_or(())
     }
 }
