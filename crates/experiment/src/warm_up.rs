@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use load::{Engine, Job};
+use load::{Engine, Job, Load};
 use targets::{SteadyRule, WarmUp};
 use trial::NotSteady;
 use units::Nanos;

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trial::Line;
 
-use crate::left_out::LeftOutLines;
 use crate::primitive::{BoundLine, RowLine};
 use crate::sought::Sought;
 
@@ -68,17 +67,6 @@ pub enum Role {
     Measure,
 }
 
-/// All lines of a journal, by what they are.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Entries {
-    pub trials: Vec<TrialLine>,
-    /// Rows of the tables of primitives.
-    pub primitives: Vec<RowLine>,
-    pub bounds: Vec<BoundLine>,
-    /// Lines that are in none of these.
-    pub left_out: LeftOutLines,
-}
-
 impl Entry {
     /// Reads a line, or says why it is none.
     pub(crate) fn read(value: Value) -> Result<Self, String> {
@@ -93,16 +81,6 @@ impl Entry {
                 Self::Trial(Box::new(TrialLine { place, line: line.with_rates() }))
             }
         })
-    }
-}
-
-impl Entries {
-    pub(crate) fn add(&mut self, entry: Entry) {
-        match entry {
-            Entry::Row(line) => self.primitives.push(line),
-            Entry::Bound(line) => self.bounds.push(line),
-            Entry::Trial(line) => self.trials.push(*line),
-        }
     }
 }
 

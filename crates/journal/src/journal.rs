@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::entry::{Entries, Entry, in_words};
-use crate::results::sync_folder_of;
+use crate::entries::Entries;
+use crate::entry::{Entry, in_words};
 use trial::SCHEMA;
 
 /// A journal that is being written.
@@ -113,6 +113,11 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
         }
     }
     Ok(entries)
+}
+
+/// Waits until the name of a file is on the disk.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl JournalError {

@@ -3,6 +3,7 @@
 //! The [`Journal`] keeps one line for each trial, row of primitives and bound, on disk before the next
 //! is measured. Everything after it can be made again from what is kept here.
 
+mod entries;
 mod entry;
 mod journal;
 mod left_out;
@@ -13,7 +14,8 @@ mod target_record;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use entry::{Entries, Entry, Place, Role, TrialLine};
+pub use entries::Entries;
+pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use results::{Lock, Results, ResultsError};

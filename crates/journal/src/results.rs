@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::TargetRecord;
-use crate::entry::Entries;
-use crate::journal::{Journal, JournalError};
+use crate::entries::Entries;
+use crate::journal::{Journal, JournalError, sync_folder_of};
 
 const STUDY: &str = "study.toml";
 const CELLS: &str = "cells.json";
@@ -287,11 +287,6 @@ impl Results {
             ResultsError::write(&path, source)
         })
     }
-}
-
-/// Waits until the name of a file is on the disk.
-pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl ResultsError {

@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use clap::ValueEnum;
-use load::{Arrival, Engine, Job, Operation, Plan, Url};
+use load::{Arrival, Engine, Job, Load, Operation, Plan, Url};
 use units::{BitsPerSecond, Nanos, PerSecond};
 
 fn main() -> Result<(), Box<dyn Error>> {

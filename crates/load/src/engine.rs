@@ -19,6 +19,7 @@ use crate::job::{Job, PlanError};
 use crate::outcome::Outcome;
 use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
+use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
@@ -37,17 +38,6 @@ struct Thread {
     handle: JoinHandle<std::io::Result<Recorder>>,
     id: i32,
     counters: Arc<Counters>,
-}
-
-/// What a load has done so far within its window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Operations that ended well.
-    pub completed: u64,
-    /// Operations that failed.
-    pub failures: u64,
-    /// Proven body bytes.
-    pub body_bytes: u64,
 }
 
 /// Why a load could not start; one line that says what to do.
@@ -192,26 +182,22 @@ impl Engine {
         }
         Ok(Self { window, base, threads })
     }
+}
 
-    /// When the measured window begins, and when it is planned to end. For a load that ends after a
-    /// number of operations, the planned end is a day later.
-    #[must_use]
-    pub fn window(&self) -> (Instant, Instant) {
+impl Load for Engine {
+    /// For a load that ends after a number of operations, the planned end is a day later.
+    fn window(&self) -> (Instant, Instant) {
         let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(LONGEST.0));
         (at(self.window.start()), at(self.window.end()))
     }
 
-    /// The kernel's ids of the load threads, for reading their CPU time. They are assigned to the
-    /// plan's CPUs in turn: one thread per CPU, or several where the limit on descriptors requires
-    /// a table per thread.
-    #[must_use]
-    pub fn thread_ids(&self) -> Vec<i32> {
+    /// They are assigned to the plan's CPUs in turn: one thread per CPU, or several where the limit
+    /// on descriptors requires a table per thread.
+    fn thread_ids(&self) -> Vec<i32> {
         self.threads.iter().map(|thread| thread.id).collect()
     }
 
-    /// The counts of the window so far.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress {
         self.threads.iter().fold(Progress::default(), |sum, thread| Progress {
             completed: sum.completed + thread.counters.completed.load(Relaxed),
             failures: sum.failures + thread.counters.failed.load(Relaxed),
@@ -219,21 +205,17 @@ impl Engine {
         })
     }
 
-    /// Whether all threads have ended.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
-    /// Ends the load now, and the window if it is still open. What was measured is kept.
-    pub fn stop(&self) {
+    fn stop(&self) {
         self.window.close(u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Waits for the end of the load and gathers what was recorded. The load ends at most about a
-    /// second after its window and, unless it is stopped, its [`Plan::ramp`].
-    #[must_use]
-    pub fn join(self) -> Outcome {
+    /// The load ends at most about a second after its window and, unless it is stopped, its
+    /// [`Plan::ramp`].
+    fn join(self) -> Outcome {
         let mut all = Recorder::default();
         for thread in self.threads {
             match thread.handle.join() {

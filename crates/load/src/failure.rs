@@ -140,9 +140,13 @@ pub struct Failures {
 
 impl Failures {
     pub(crate) fn add(&mut self, failure: Failure) {
-        let i = failure.kind as usize;
-        self.counts[i] += 1;
-        self.first[i].get_or_insert_with(|| printable(&failure.seen));
+        self.add_all(failure.kind, 1, &failure.seen);
+    }
+
+    /// Adds operations that failed in the same way, and what was seen of the first.
+    pub fn add_all(&mut self, kind: ErrorKind, count: u64, seen: &str) {
+        self.counts[kind as usize] += count;
+        self.first[kind as usize].get_or_insert_with(|| printable(seen));
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -203,10 +207,11 @@ mod tests {
         two.add(Failure::new(ErrorKind::Reset, "second"));
         two.add(Failure::new(ErrorKind::Stall, "third"));
         one.merge(two);
-        assert_eq!(one.total(), 3);
+        one.add_all(ErrorKind::Reset, 5, "fourth");
+        assert_eq!(one.total(), 8);
         assert_eq!(
             one.iter().collect::<Vec<_>>(),
-            [(ErrorKind::Reset, 2, "first"), (ErrorKind::Stall, 1, "third")]
+            [(ErrorKind::Reset, 7, "first"), (ErrorKind::Stall, 1, "third")]
         );
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::Failures;
 use crate::handshake::Negotiated;
 
 /// What a load did within its window.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// The length of the window; shorter than planned where the load was stopped.
     pub window: Nanos,
@@ -42,6 +42,17 @@ pub struct Outcome {
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
+    /// The program that made the load, where that was not toll.
+    pub peer: Option<PeerClient>,
+}
+
+/// Another program that made a load. toll has verified nothing of that outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerClient {
+    /// The program and its version, such as `wrk 4.1.0`.
+    pub name: String,
+    /// A caution for readers of its figures.
+    pub caution: String,
 }
 
 /// Operations by their intended starts.

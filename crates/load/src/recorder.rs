@@ -246,6 +246,7 @@ impl Recorder {
             negotiated: self.negotiated,
             verified: self.verified,
             lost: self.lost,
+            peer: None,
         }
     }
 }

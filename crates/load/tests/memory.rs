@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Arrival, Engine, Job, OneIn, Plan, Url};
+use load::{Arrival, Engine, Job, Load, OneIn, Plan, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};

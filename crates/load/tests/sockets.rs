@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use load::{Engine, Job, OneIn, Operation, Plan, Url};
+use load::{Engine, Job, Load, OneIn, Operation, Plan, Url};
 use units::Nanos;
 
 const CONNECTIONS: usize = 20;

@@ -29,5 +29,4 @@ mod wrk;
 pub use client::{Client, Offer, check};
 pub use error::PeerError;
 pub use peer::Peer;
-pub use report::PeerReport;
 pub use running::PeerLoad;

@@ -6,19 +6,6 @@ use load::{ErrorKind, Negotiated};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
-/// What a peer reports in addition to the [`Outcome`](load::Outcome) of its load. toll has verified
-/// none of it, nor the outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerReport {
-    /// The program and its version, such as `wrk 4.1.0`.
-    pub client: String,
-    /// Failed operations: the kind nearest to what the program counts, how many, and a description.
-    /// They replace the outcome's failures.
-    pub failures: Vec<(ErrorKind, u64, String)>,
-    /// A caution for readers of its figures.
-    pub caution: String,
-}
-
 /// What a peer counted, as it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {

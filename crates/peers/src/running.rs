@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use load::{ByteCounts, Failures, Job, Latencies, Outcome, Progress, Verified};
+use load::{ByteCounts, Job, Load, Outcome, PeerClient, Progress};
 use rustix::process::{Pid, Signal, kill_process};
 use targets::{Captured, Process};
 use units::Nanos;
 
 use crate::program::{spawn, written};
-use crate::report::{PeerReport, Report};
+use crate::report::Report;
 use crate::watch::Watch;
 use crate::{Client, Peer, PeerError};
 
@@ -103,33 +103,26 @@ impl PeerLoad {
     }
 }
 
-impl PeerLoad {
-    /// When it began, and when it should end.
-    #[must_use]
-    pub fn window(&self) -> (Instant, Instant) {
+impl Load for PeerLoad {
+    fn window(&self) -> (Instant, Instant) {
         self.window
     }
 
-    /// The kernel's ids of its threads.
-    #[must_use]
-    pub fn thread_ids(&self) -> Vec<i32> {
+    fn thread_ids(&self) -> Vec<i32> {
         self.threads.clone()
     }
 
     /// Always empty: peers report nothing before their end.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress {
         Progress::default()
     }
 
-    /// Whether it has ended by itself.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.watch.ended().is_some()
     }
 
     /// Interrupts the program, unless its time is over and it will end by itself.
-    pub fn stop(&self) {
+    fn stop(&self) {
         if Instant::now() >= self.window.1 || self.is_interrupted.get() || self.is_finished() {
             return;
         }
@@ -141,9 +134,7 @@ impl PeerLoad {
         }
     }
 
-    /// Waits for its end and returns what it reports.
-    #[must_use]
-    pub fn join(self) -> (Outcome, PeerReport) {
+    fn join(self) -> Outcome {
         let limit = if self.is_interrupted.get() {
             GRACE
         } else {
@@ -157,34 +148,26 @@ impl PeerLoad {
             let time = end.unwrap_or_else(Instant::now).saturating_duration_since(since);
             Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         };
+        let caution = self.peer.caution(&self.job).to_owned();
         let mut outcome = Outcome {
             window: elapsed(self.window.0),
             interrupted: self.is_interrupted.get(),
-            arrivals: load::ArrivalCounts::default(),
-            completed: 0,
-            in_flight: 0,
-            failures: Failures::default(),
-            bytes: ByteCounts::default(),
-            latencies: Latencies::default(),
-            objects: Vec::new(),
-            under_way: Latencies::default(),
-            negotiated: Vec::new(),
-            verified: Verified::default(),
-            lost: Vec::new(),
+            peer: Some(PeerClient { name: self.name.clone(), caution }),
+            ..Outcome::default()
         };
-        let mut failures = Vec::new();
         match report {
             Ok(report) => {
                 outcome.window = report.duration.unwrap_or_else(|| elapsed(self.spawned));
                 outcome.completed = report.completed;
                 outcome.bytes = ByteCounts { body: report.body, unproven: 0, opened: report.body };
                 outcome.negotiated = report.negotiated.map(|kind| (kind, 1)).into_iter().collect();
-                failures = report.failures;
+                for (kind, count, words) in report.failures {
+                    outcome.failures.add_all(kind, count, &words);
+                }
             }
             Err(why) => outcome.lost.push(why),
         }
-        let caution = self.peer.caution(&self.job).to_owned();
-        (outcome, PeerReport { client: self.name.clone(), failures, caution })
+        outcome
     }
 }
 

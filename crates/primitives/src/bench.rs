@@ -18,11 +18,12 @@ use crate::cache::Cache;
 use crate::check::{Checker, Wrong};
 use crate::hardware::Hardware;
 use crate::instruments::{CycleSource, ThisCore};
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::meeting::Meeting;
 use crate::row::{Measured, Outcome, Row, RowKey};
 use crate::sampler::{Core, Instruments, Series, Tick};
-use crate::workload::{Refused, Work, set_up};
+use crate::work::{Refused, Work};
+use crate::workload::set_up;
 
 /// What is to be measured.
 pub struct Request<'a> {

@@ -7,7 +7,7 @@
 //! by a second beforehand.
 
 use crate::algorithm::{Agreement, Algorithm, Kem, Side, Signing};
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::material::{KemKeys, Material};
 use crate::routine::Routine;
 

@@ -1,163 +1,23 @@
 //! TLS in memory: two sides, no sockets. What lies between a primitive and a server.
 //!
-//! A library that speaks TLS is a [`Stack`]. Its side of a connection is measured; the other side is
+//! A library that speaks TLS is a [`Stack`](crate::stack::Stack). Its side of a connection is measured; the other side is
 //! another library's where one can, and is never inside a timed interval. Nothing is measured that is
 //! not proven: every record that was sealed is opened by the other side and compared, and of every
 //! handshake both sides must tell the same, and that it is what was asked for.
 
-mod certificates;
 mod handshakes;
 mod pair;
 mod records;
 
-use std::fmt;
+use tls::KeyExchange;
 
-use tls::{Group, KeyExchange, Suite};
-
-use crate::algorithm::{Algorithm, Certificate, Handshake, Protection, Side};
+use crate::algorithm::{Algorithm, Certificate, Handshake, Side};
 use crate::cache::Cache;
 use crate::check::{Checker, Wrong};
-use crate::library::Library;
-use crate::routine::{Failed, Unavailable};
-use crate::workload::{Refused, Work};
-pub use certificates::Identity;
-pub(crate) use certificates::NAME;
-
-/// What a library does of TLS.
-pub trait Stack {
-    /// Reads certificates and settings, which a program does once.
-    ///
-    /// # Errors
-    /// The library does not do it, and why.
-    fn configure(
-        &self,
-        side: Side,
-        wanted: Wanted,
-        identity: &Identity,
-    ) -> Result<Box<dyn Configuration>, Unavailable>;
-}
-
-/// One side of connections that are alike.
-pub trait Configuration {
-    /// The state of a new connection. A client resumes the last session that it kept, if
-    /// [`Wanted::resumes`].
-    ///
-    /// # Errors
-    /// The library refused.
-    fn connect(&self) -> Result<Box<dyn Endpoint>, Failed>;
-}
-
-/// One side of a connection.
-pub trait Endpoint {
-    /// Goes on with the handshake by what the other side sent, and appends what is for the other
-    /// side. Says whether its own part is over.
-    ///
-    /// # Errors
-    /// The library refused.
-    fn handshake(&mut self, from_peer: &[u8], to_peer: &mut Vec<u8>) -> Result<bool, Failed>;
-
-    /// What this side says that it negotiated.
-    ///
-    /// # Errors
-    /// The handshake is not over, or the library does not tell.
-    fn negotiated(&self) -> Result<Negotiated, Failed>;
-
-    /// Of a client: keeps the session, for connections that are made later.
-    ///
-    /// # Errors
-    /// The server gave no ticket.
-    fn keep_session(&mut self) -> Result<(), Failed>;
-
-    /// Seals a message, which fits one record.
-    ///
-    /// # Errors
-    /// The library refused.
-    fn seal(&mut self, message: &[u8]) -> Result<(), Failed>;
-
-    /// Appends the records that were sealed.
-    ///
-    /// # Errors
-    /// The library refused.
-    fn take_records(&mut self, to_peer: &mut Vec<u8>) -> Result<(), Failed>;
-
-    /// Has records ready for [`Endpoint::open`].
-    ///
-    /// # Errors
-    /// The library refused.
-    fn give_records(&mut self, from_peer: &[u8]) -> Result<(), Failed>;
-
-    /// Opens one record, and says how many bytes its message has.
-    ///
-    /// # Errors
-    /// It is not authentic, or there is none.
-    fn open(&mut self, message: &mut [u8]) -> Result<usize, Failed>;
-}
-
-/// What a connection is to be like. Both sides offer nothing else.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// The suite, with its version.
-    pub suite: &'static Suite,
-    /// The group of the key exchange.
-    pub group: Group,
-    /// Whether sessions are kept, and the server gives one ticket a handshake.
-    pub resumes: bool,
-}
-
-/// Full or resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// With the server's certificate and signature.
-    Full,
-    /// By a ticket.
-    Resumed,
-}
-
-/// What came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Negotiated {
-    /// The suite, with its version.
-    pub suite: &'static Suite,
-    /// The group of the key exchange.
-    pub group: Group,
-    /// Full or resumed.
-    pub kind: Kind,
-}
-
-impl Wanted {
-    /// For an algorithm that takes a connection.
-    fn of(algorithm: Algorithm) -> Result<Self, Unavailable> {
-        let code_point = match algorithm {
-            Algorithm::Record(Protection::Tls13Aes256Gcm, _) => 0x1302,
-            Algorithm::Record(Protection::Tls13ChaCha20Poly1305, _) => 0x1303,
-            Algorithm::Record(Protection::Tls12Aes128Gcm, _) => 0xc02f,
-            Algorithm::Record(Protection::Tls12Aes128CbcSha, _) => 0xc013,
-            _ => 0x1301,
-        };
-        let suite = Suite::by_code_point(code_point);
-        let unknown = || Unavailable::because(format_args!("toll has no suite {code_point:#06x}"));
-        Ok(Self {
-            suite: suite.ok_or_else(unknown)?,
-            group: Group::X25519,
-            resumes: matches!(algorithm, Algorithm::Handshake(Handshake::Resumed, _)),
-        })
-    }
-
-    /// What should come about in a handshake of that kind.
-    fn with(self, kind: Kind) -> Negotiated {
-        Negotiated { suite: self.suite, group: self.group, kind }
-    }
-}
-
-impl fmt::Display for Negotiated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            Kind::Full => "full",
-            Kind::Resumed => "resumed",
-        };
-        write!(f, "{kind} with {} and {}", self.suite, self.group.name())
-    }
-}
+use crate::libraries::library::Library;
+use crate::routine::Unavailable;
+use crate::stack::{Identity, Wanted};
+use crate::work::{Refused, Work};
 
 /// Sets up what takes a connection.
 ///

@@ -6,6 +6,7 @@
 //! - `material`, `check`: one input for all, and whether the results agree.
 //! - `hardware`: with features of the processor masked.
 //! - `sampler`, `instruments`: short samples between readings of the core, and what reads it.
+//! - `stack`: what a library does of TLS.
 //! - `connection`: TLS records and handshakes between two sides in memory.
 //! - `workload`, `bench`: a routine with its buffers, and tables of them.
 //! - `row`: a row of such a table, as it is printed and kept.
@@ -16,7 +17,7 @@ pub mod bench;
 mod cache;
 mod cbc_hmac;
 pub mod check;
-pub mod connection;
+mod connection;
 pub mod hardware;
 pub mod instructions;
 mod instruments;
@@ -31,6 +32,8 @@ pub mod published;
 mod routine;
 pub mod row;
 pub mod sampler;
+pub mod stack;
+mod work;
 mod workload;
 
 pub use algorithm::{
@@ -40,11 +43,12 @@ pub use algorithm::{
 pub use cache::Cache;
 pub use hardware::Hardware;
 pub use instruments::{CycleSource, ThisCore};
-pub use library::Library;
+pub use libraries::library::Library;
 pub use material::{Material, NoKeys};
 pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
 pub use row::{Row, RowKey};
-pub use workload::{Refused, Work, set_up};
+pub use work::{Refused, Work};
+pub use workload::set_up;
 
 /// The candidate that is nearest to a word, if any is near.
 fn nearest(word: &str, candidates: impl Iterator<Item = String>) -> Option<String> {

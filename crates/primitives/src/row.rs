@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::workload::Refused;
+use crate::work::Refused;
 use crate::{Algorithm, Cache, CycleSource, Hardware};
 use crate::{sampler::Quality, sampler::Quartiles};
 

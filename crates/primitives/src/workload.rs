@@ -4,10 +4,11 @@ use crate::algorithm::{Algorithm, Unit};
 use crate::cache::{self, Cache};
 use crate::check::{Checker, Wrong};
 use crate::connection;
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::material::{Material, message};
 use crate::routine::{Failed, Routine, Unavailable};
 use crate::sampler::{Instruments, Spent, Subject};
+use crate::work::{Refused, Work};
 
 /// A library's routine on inputs of one size, whose results were checked.
 struct Workload {
@@ -20,26 +21,6 @@ struct Workload {
     cache: Cache,
     /// What came out of the first run, and who confirmed it.
     confirmed: Confirmed,
-}
-
-/// What a row of the table measures, set up and proven to be right.
-pub trait Work: Subject {
-    /// Bytes of messages that one run goes through; 0 where algorithms are not measured by bytes.
-    fn message_bytes(&self) -> usize;
-
-    /// How many messages one run goes through.
-    fn lanes(&self) -> usize {
-        1
-    }
-
-    /// The library that confirmed the result.
-    fn confirmed_by(&self) -> &str;
-
-    /// Whether what the last timed run made is still right.
-    ///
-    /// # Errors
-    /// It is not.
-    fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong>;
 }
 
 /// Sets up an algorithm of a library, runs it once, and has the result checked.
@@ -70,17 +51,6 @@ struct Buffers {
 struct Confirmed {
     output: Vec<u8>,
     by: String,
-}
-
-/// Why there is nothing to be timed.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// The library does not do it.
-    #[error("{0}")]
-    Unavailable(#[from] Unavailable),
-    /// The result is wrong, so a figure of it means nothing.
-    #[error("no figure: {0}")]
-    Wrong(#[from] Wrong),
 }
 
 impl Workload {

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use cpus::CpuList;
 use primitives::Row;
 use primitives::bench::Request;
-use primitives::connection::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
 use primitives::row::Reason;
+use primitives::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
 use primitives::{
     Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
 };

@@ -7,8 +7,8 @@ use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslContext, SslStream};
 
 use crate::content::Contents;
 use crate::input::Input;
-use crate::request::{self, Parsed, Persistence, Request};
-use crate::response::Status;
+use crate::request::{self, Parsed, Request};
+use crate::response::{Persistence, Status};
 use crate::transfer::{Transfer, Writing};
 use crate::wire::Wire;
 

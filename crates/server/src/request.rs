@@ -1,7 +1,7 @@
 //! Requests of HTTP/1.1 and HTTP/1.0 (RFC 9112), as far as a server of objects needs them.
 
 use crate::input::HEAD_LIMIT;
-use crate::response::Status;
+use crate::response::{Persistence, Status};
 
 /// The most header fields in a request.
 const FIELDS: usize = 100;
@@ -24,17 +24,6 @@ pub(crate) struct Wanted {
     pub(crate) path: Vec<u8>,
     /// Whether the content is left out (`HEAD`).
     pub(crate) head_only: bool,
-}
-
-/// Whether the connection is kept after the response, and whether that has to be said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Persistence {
-    /// Kept, as is usual in HTTP/1.1.
-    Keep,
-    /// Kept because a client of HTTP/1.0 asked for it, which the response must say.
-    KeepAndSay,
-    /// Closed.
-    Close,
 }
 
 /// What the received bytes are.

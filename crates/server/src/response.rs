@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use crate::request::Persistence;
-
 /// The status codes that this server answers with (RFC 9110, section 15; RFC 6585).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -33,6 +31,17 @@ impl Status {
             Self::VersionNotSupported => "505 HTTP Version Not Supported",
         }
     }
+}
+
+/// Whether the connection is kept after the response, and whether that has to be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    /// Kept, as is usual in HTTP/1.1.
+    Keep,
+    /// Kept because a client of HTTP/1.0 asked for it, which the response must say.
+    KeepAndSay,
+    /// Closed.
+    Close,
 }
 
 /// The head of a response whose content has `length` bytes.

@@ -5,8 +5,7 @@ use std::io;
 use openssl::ssl::{self, SslStream};
 
 use crate::content::Content;
-use crate::request::Persistence;
-use crate::response::{self, Status};
+use crate::response::{self, Persistence, Status};
 use crate::settings::{RecordSize, RecordsPerWrite};
 use crate::wire::Wire;
 

@@ -11,21 +11,7 @@ use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::site::Site;
-use crate::{Settings, TargetError, library, servers};
-
-/// The keys of a target that say what a server negotiates.
-const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
-/// The keys of a target that say how a server is started.
-const STARTED: [&str; 8] = [
-    "if-missing",
-    "cpus",
-    "cores",
-    "certificate-key",
-    "object",
-    "library-path",
-    "environment",
-    "warmup",
-];
+use crate::{Settings, TargetError, library};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
@@ -75,10 +61,18 @@ pub trait Program: Sync {
         Ok(None)
     }
 
-    /// Writes its configuration, and lets the server itself check it.
+    /// The files of its configuration, by their names in the site's folder.
     ///
     /// # Errors
-    /// A file cannot be written, or the server refuses what is in it.
+    /// It cannot express a path, or cannot carry out the settings.
+    fn files(&self, _site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    /// Prepares what is not in these files, and lets the server itself check its configuration.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the server refuses what is in its configuration.
     fn configure(&self, _site: &mut Site<'_>) -> Result<(), TargetError> {
         Ok(())
     }
@@ -126,18 +120,6 @@ pub struct Invocation {
 }
 
 impl dyn Server + '_ {
-    /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
-    #[must_use]
-    pub fn uses(&self, key: &str) -> bool {
-        let is_own = |server: &&dyn Server| server.own_keys().contains(&key);
-        match servers::SERVERS.iter().any(is_own) {
-            true => self.own_keys().contains(&key),
-            false if NEGOTIATED.contains(&key) => self.is_configured(),
-            false if STARTED.contains(&key) => self.program().is_some(),
-            false => true,
-        }
-    }
-
     /// Its file, where it is installed and toll starts it.
     #[must_use]
     pub fn find(&self, settings: &Settings) -> Option<PathBuf> {
@@ -162,23 +144,5 @@ impl fmt::Debug for dyn Server + '_ {
 impl fmt::Display for dyn Server + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::by_name;
-
-    #[test]
-    fn each_uses_the_keys_that_mean_something_to_it() {
-        let uses = |server: &str, key: &str| by_name(server).unwrap().uses(key);
-        for server in ["embedded", "nginx", "haproxy"] {
-            assert!(uses(server, "tickets") && uses(server, "cpus") && uses(server, "server"));
-            assert!(!uses(server, "command") && !uses(server, "pid"), "{server}");
-        }
-        assert!(uses("command", "command") && uses("command", "certificate-key"));
-        assert!(!uses("command", "tickets") && !uses("command", "url"));
-        assert!(uses("address", "url") && uses("address", "server"));
-        assert!(!uses("address", "cores") && !uses("address", "session-cache"));
     }
 }

@@ -6,11 +6,27 @@ mod command;
 mod embedded;
 mod haproxy;
 mod nginx;
+#[cfg(test)]
+mod tests;
 
 pub use command::CommandLine;
 pub(crate) use embedded::Embedded;
 
-use crate::Server;
+use crate::server::Server;
+
+/// The keys of a target that say what a server negotiates.
+const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
+/// The keys of a target that say how a server is started.
+const STARTED: [&str; 8] = [
+    "if-missing",
+    "cpus",
+    "cores",
+    "certificate-key",
+    "object",
+    "library-path",
+    "environment",
+    "warmup",
+];
 
 /// All of them, in the order in which they are listed for people.
 pub static SERVERS: &[&dyn Server] = &[
@@ -28,15 +44,16 @@ pub fn by_name(name: &str) -> Option<&'static dyn Server> {
     SERVERS.iter().copied().find(|server| server.name() == name)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_is_found_by_its_name() {
-        for server in SERVERS {
-            assert_eq!(by_name(server.name()), Some(*server));
+impl dyn Server + '_ {
+    /// Whether a key of a study's `[target]`, such as `certificate-key`, means something to it.
+    #[must_use]
+    pub fn uses(&self, key: &str) -> bool {
+        let is_own = |server: &&dyn Server| server.own_keys().contains(&key);
+        match SERVERS.iter().any(is_own) {
+            true => self.own_keys().contains(&key),
+            false if NEGOTIATED.contains(&key) => self.is_configured(),
+            false if STARTED.contains(&key) => self.program().is_some(),
+            false => true,
         }
-        assert_eq!(by_name("ngnix"), None);
     }
 }

@@ -89,6 +89,9 @@ fn start_as(
         backend: backend.as_ref().map(|backend| backend.http()),
         secrets,
     };
+    for (name, text) in program.files(&site)? {
+        site.write(name, &text)?;
+    }
     program.configure(&mut site)?;
     let invocation = program.launch(&site);
     let stdout = match invocation.stdout {

@@ -1,6 +1,9 @@
 //! The description of a server under test. What `[target]` of a study says is read into one struct,
-//! [`Target`]; a new option is a field of it.
+//! [`Target`]; a new option is a field of it. The keys that are flags of `toll serve` too are read
+//! into the same struct there.
 
+use clap::ArgAction;
+use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use keys::{Conflict, Force, WrongValue};
 use objects::{Mix, Url};
@@ -15,44 +18,70 @@ use crate::{CommandLine, Environment, LibraryPath, Server, WarmUp};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Target {
     /// Which program.
+    #[arg(skip = &Embedded as &dyn Server)]
     #[serde(with = "by_name")]
     pub server: &'static dyn Server,
     /// What to do where it is not installed.
+    #[arg(skip = IfMissing::Skip)]
     pub if_missing: IfMissing,
     /// One worker is pinned to each.
+    // `toll serve` has a flag of its own, whose default is all that it may use.
+    #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
     /// How many CPUs it has: the first ones of `cpus`, as they are written there.
+    #[arg(skip)]
     pub cores: Option<usize>,
-    /// The kind of key of its certificate.
+
+    /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
+    /// ecdsa:p256, ecdsa:p384 or ed25519
+    #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048))]
     pub certificate_key: CertificateKey,
+
     /// The generated objects that are asked for.
+    #[arg(skip = Mix::of_size(OBJECT))]
     #[serde(deserialize_with = "generated")]
     pub object: Mix,
-    /// Whether it gives session tickets.
+
+    /// Give session tickets; off also means no resumption in TLS 1.3
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub tickets: bool,
-    /// Whether it keeps sessions of TLS 1.2.
+
+    /// Keep sessions of TLS 1.2 for resumption by identifier
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub session_cache: bool,
-    /// Whether it agrees to encrypt-then-MAC (RFC 7366).
+
+    /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites, as OpenSSL does by itself
+    // Off in studies: published measurements of CBC are without it.
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub encrypt_then_mac: bool,
+
     /// Where its TLS library comes from.
+    #[arg(skip = LibraryPath::System)]
     pub library_path: LibraryPath,
     /// Variables of its environment.
+    #[arg(skip)]
     pub environment: Environment,
     /// How long it is loaded once after it starts, before its first trial.
     pub warmup: Option<WarmUp>,
     /// How a server of the user's own is started.
+    #[arg(skip)]
     pub command: Option<CommandLine>,
     /// What to ask for, of a server that runs already.
+    #[arg(skip)]
     pub url: Option<Url>,
     /// The process of a server that runs already, where it is one of this machine.
+    #[arg(skip)]
     pub pid: Option<u32>,
     /// Whether a server that runs already may be loaded though it is not at a loopback address.
+    #[arg(skip)]
     pub i_operate_this_host: bool,
 }
+
+const OBJECT: Bytes = Bytes(1 << 20);
 
 /// What to do where a server is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +101,7 @@ impl Default for Target {
             cpus: CpuList::from(0),
             cores: None,
             certificate_key: CertificateKey::Rsa(2048),
-            object: Mix::of_size(Bytes(1 << 20)),
+            object: Mix::of_size(OBJECT),
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
@@ -157,5 +186,21 @@ fn generated<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mix, D::Error
         None => Err(D::Error::custom(format!(
             "`{mix}` names a path, where a study has sizes such as 1MiB"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+
+    use super::*;
+
+    #[test]
+    fn each_flag_of_toll_serve_is_a_key() {
+        let serve = Target::augment_args(Command::new("serve"));
+        let flags: Vec<_> = serve.get_arguments().filter_map(|flag| flag.get_long()).collect();
+        assert_eq!(flags, ["certificate-key", "tickets", "session-cache", "encrypt-then-mac"]);
+        let keys = keys::names::<Target>();
+        assert!(flags.iter().all(|flag| keys.contains(flag)), "{keys:?}");
     }
 }

@@ -1,19 +1,18 @@
 //! nginx from its start to its end, as curl and OpenSSL's client see it.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cpus::CpuList;
 use rustix::process::{Pid, Signal};
+use support::{children, is_running, until, write_program};
 use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
 
-const LIMIT: Duration = Duration::from_secs(10);
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TARGETS_TEST_FOLDER";
 
@@ -37,76 +36,15 @@ fn start(settings: &Settings, folder: &TempDir) -> Running {
     targets::start(nginx(), settings, &objects(folder), folder.path()).unwrap()
 }
 
-/// What curl prints, body and `-v` lines together, of an object.
+/// What curl says of a transfer over TLS.
+#[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> String {
-    let output = Command::new("curl")
-        .args(["--silent", "--verbose", "--max-time", "10", "--output"])
-        .arg(server.logs().join("body"))
-        .arg("--cacert")
-        .arg(server.certificate())
-        .args(options)
-        .arg(format!("https://{}/bytes/{object}", server.https()))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    said
+    support::curl(server.https(), &server.certificate(), object, options).0
 }
 
-/// What OpenSSL's client prints of a connection that lasts until the server has spoken.
+/// What OpenSSL's client prints of a connection.
 fn s_client(server: &Running, options: &[&str]) -> String {
-    let mut client = Command::new("timeout")
-        .args(["10", "openssl", "s_client", "-connect", &server.https().to_string()])
-        .args(options)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // Tickets come before the answer; the server closes after it.
-    let request = "GET /bytes/1000B HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    std::io::Write::write_all(client.stdin.as_mut().unwrap(), request.as_bytes()).unwrap();
-    let stdin = client.stdin.take();
-    let output = BufReader::new(client.stdout.take().unwrap());
-    let mut text = String::new();
-    for line in output.split(b'\n') {
-        text.push_str(&String::from_utf8_lossy(&line.unwrap()));
-        text.push('\n');
-    }
-    drop(stdin);
-    client.wait().unwrap();
-    text
-}
-
-/// The processes whose parent is `pid`, zombies left out.
-fn children(pid: u32) -> Vec<u32> {
-    let mut children = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        if fields[0] != "Z" && fields[1] == pid.to_string() {
-            children.push(entry.file_name().to_str().unwrap().parse().unwrap());
-        }
-    }
-    children.sort_unstable();
-    children
-}
-
-fn is_running(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
-fn within_limit(mut condition: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + LIMIT;
-    while Instant::now() < deadline {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
+    support::s_client(server.https(), options)
 }
 
 fn kill(pid: u32) {
@@ -128,8 +66,7 @@ fn both_ports_serve_the_objects() {
     assert!(server.version().contains(", OpenSSL "), "{}", server.version());
     assert_eq!(server.name(), "nginx");
 
-    curl(&server, "1MiB", &[]);
-    let body = std::fs::read(server.logs().join("body")).unwrap();
+    let (_, body) = support::curl(server.https(), &server.certificate(), "1MiB", &[]);
     assert_eq!(body.len(), 1 << 20);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();
@@ -256,14 +193,14 @@ fn a_master_that_dies_is_told_and_its_workers_go() {
     let mut server = start(&settings(), &folder);
     let workers = children(server.pid());
     kill(server.pid());
-    assert!(within_limit(|| server.check_alive().is_err()));
+    until("it is missed", || server.check_alive().is_err());
     let message = server.check_alive().unwrap_err().to_string();
     assert!(message.starts_with("nginx died (signal: 9 (SIGKILL)); "), "{message}");
     assert!(message.contains("error.log ends with: ") && message.contains("start worker process"));
     assert_eq!(message.lines().count(), 1);
     assert!(workers.iter().all(|&pid| is_running(pid)));
     server.stop();
-    assert!(within_limit(|| !workers.iter().any(|&pid| is_running(pid))));
+    until("its workers are gone", || !workers.iter().any(|&pid| is_running(pid)));
 }
 
 #[test]
@@ -271,7 +208,7 @@ fn a_worker_that_dies_is_told_though_the_master_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = start(&settings(), &folder);
     kill(children(server.pid())[0]);
-    assert!(within_limit(|| server.check_alive().is_err()));
+    until("it is missed", || server.check_alive().is_err());
     let message = server.check_alive().unwrap_err().to_string();
     assert!(message.contains("exited on signal 9"), "{message}");
     assert!(is_running(server.pid()));
@@ -285,8 +222,8 @@ fn a_refused_configuration_is_quoted_and_nothing_runs() {
     let real = nginx().find(&settings()).unwrap();
     std::fs::create_dir(&shim).unwrap();
     let script = format!(
-        "#!/bin/sh\nfor last; do :; done\n[ \"$1\" = -V ] || sed -i 's/X25519/unknown/' \"$last\"\n\
-         exec {} \"$@\"\n",
+        "for last; do :; done\n[ \"$1\" = -V ] || sed -i 's/X25519/unknown/' \"$last\"\n\
+         exec {} \"$@\"",
         real.display()
     );
     write_program(&shim.join("nginx"), &script);
@@ -305,12 +242,11 @@ fn a_server_that_ends_at_its_start_is_told_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let shim = folder.path().join("bin");
     std::fs::create_dir(&shim).unwrap();
-    let script = "#!/bin/sh\n\
-         case $1 in\n\
+    let script = "case $1 in\n\
          -V) echo 'nginx version: nginx/1\nbuilt with OpenSSL 3 x' >&2 ;;\n\
          -t) ;;\n\
          *) echo 'no more memory' >&2; exit 3 ;;\n\
-         esac\n";
+         esac";
     write_program(&shim.join("nginx"), script);
     let settings = Settings { program_folders: vec![shim], ..settings() };
     let error = targets::start(nginx(), &settings, &objects(&folder), folder.path()).unwrap_err();
@@ -340,7 +276,7 @@ fn it_goes_when_its_starter_is_killed() {
         .unwrap();
     let told = folder.path().join("pid");
     let pid = || std::fs::read_to_string(&told).ok()?.strip_suffix('\n')?.parse().ok();
-    assert!(within_limit(|| pid().is_some()));
+    until("the helper names its process", || pid().is_some());
     let master: u32 = pid().unwrap();
     let workers = children(master);
     assert!(is_running(master) && !workers.is_empty());
@@ -348,7 +284,7 @@ fn it_goes_when_its_starter_is_killed() {
     helper.kill().unwrap();
     helper.wait().unwrap();
     let left = || [&[master], &workers[..]].concat().into_iter().any(is_running);
-    assert!(within_limit(|| !left()), "{master} or one of {workers:?} is left");
+    until("master and workers are gone", || !left());
     // The port is free again, so no process of it is left that was not seen above.
     let https = std::fs::read_to_string(folder.path().join("https")).unwrap();
     assert!(std::net::TcpListener::bind(https.trim()).is_ok(), "{https}");
@@ -363,13 +299,4 @@ fn helper_that_is_killed() {
     std::fs::write(path.join("https"), server.https().to_string()).unwrap();
     std::fs::write(path.join("pid"), format!("{}\n", server.pid())).unwrap();
     std::thread::sleep(Duration::from_secs(60));
-}
-
-/// Makes a program of a script. Another process writes it, since a file that this one has open for
-/// writing while another test forks is "busy" for exec.
-fn write_program(path: &Path, script: &str) {
-    let source = path.with_extension("sh");
-    std::fs::write(&source, script).unwrap();
-    let installed = Command::new("install").args(["-m", "755"]).args([&source, path]).status();
-    assert!(installed.unwrap().success());
 }

@@ -1,7 +1,6 @@
 //! The embedded server's start where its program is not what it should be.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 
 use cpus::CpuList;
@@ -11,12 +10,8 @@ use units::Bytes;
 /// The error of a start whose program is this shell script.
 fn start(script: &str) -> TargetError {
     let folder = tempfile::tempdir().unwrap();
-    let (source, program) = (folder.path().join("source"), folder.path().join("program"));
-    std::fs::write(&source, format!("#!/bin/sh\n{script}\n")).unwrap();
-    // Another process writes the program, since a file that this one has open for writing while
-    // another test forks is "busy" for exec.
-    let installed = Command::new("install").args(["-m", "755"]).args([&source, &program]).status();
-    assert!(installed.unwrap().success());
+    let program = folder.path().join("program");
+    support::write_program(&program, script);
     start_program(program)
 }
 

@@ -3,11 +3,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::ArgAction;
-use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, ServerError, Settings};
-use tls::{CertificateKey, Group, Suite, Version};
+use targets::Target;
+use tls::{Group, Suite, Version};
 use units::Nanos;
 
 use crate::{Failure, interrupt};
@@ -48,13 +47,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<Group>,
 
-    /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
-    /// ecdsa:p256, ecdsa:p384 or ed25519
-    #[arg(long, value_name = "KIND", default_value = "rsa:2048", conflicts_with = "certificate")]
-    certificate_key: CertificateKey,
+    #[command(flatten)]
+    target: Target,
 
     /// Certificate, or chain with the leaf first, in PEM form
-    #[arg(long, value_name = "FILE", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "certificate_key")]
     certificate: Option<PathBuf>,
 
     /// Private key of --certificate, in PEM form
@@ -64,18 +61,6 @@ pub(crate) struct Arguments {
     /// Write the certificate there, so that clients can be told to trust it
     #[arg(long, value_name = "FILE")]
     write_certificate: Option<PathBuf>,
-
-    /// Give session tickets; off also means no resumption in TLS 1.3
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
-    tickets: bool,
-
-    /// Keep sessions of TLS 1.2 for resumption by identifier
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
-    session_cache: bool,
-
-    /// Agree to encrypt-then-MAC in CBC suites, as OpenSSL does by itself
-    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
-    encrypt_then_mac: bool,
 
     /// The most plaintext in a TLS record, 512B to 16KiB
     #[arg(long, value_name = "SIZE", default_value_t)]
@@ -130,9 +115,10 @@ impl Arguments {
                 "--timeout 0s would end every connection; take a time such as 30s",
             ));
         }
+        let target = self.target;
         let certificate = match (self.certificate, self.key) {
             (Some(certificate), Some(key)) => CertificateSource::Files { certificate, key },
-            _ => CertificateSource::Fresh(self.certificate_key),
+            _ => CertificateSource::Fresh(target.certificate_key),
         };
         Ok(Settings {
             listen: self.listen,
@@ -144,9 +130,9 @@ impl Arguments {
             groups: self.groups,
             certificate,
             write_certificate: self.write_certificate,
-            tickets: self.tickets,
-            session_cache: self.session_cache,
-            encrypt_then_mac: self.encrypt_then_mac,
+            tickets: target.tickets,
+            session_cache: target.session_cache,
+            encrypt_then_mac: target.encrypt_then_mac,
             record_size: self.record_size,
             records_per_write: self.records_per_write,
             timeout: self.timeout.into(),

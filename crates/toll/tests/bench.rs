@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn bench(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_toll"));
+    let mut command = support::toll();
     command.arg("bench").args(arguments);
     for variable in ["TOLL_HARDWARE", "OPENSSL_ia32cap"] {
         command.env_remove(variable);
@@ -249,7 +249,7 @@ fn masked_features_are_not_used() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_level_without_its_mask_is_no_level() {
-    let output = Command::new(env!("CARGO_BIN_EXE_toll"))
+    let output = support::toll()
         .args(["bench", "sha-256", "--size", "64B", "--samples", "3", "--json"])
         .args(["--library", "openssl", "--hardware", "none"])
         .env("TOLL_HARDWARE", "none")

@@ -3,22 +3,19 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use support::{text, toll_path};
 
-const TOLL: &str = env!("CARGO_BIN_EXE_toll");
 /// Those whose settings belong to a network namespace.
 const ITEMS: &str = "ports,time-wait,backlog,buffers";
 
 fn toll(arguments: &[&str]) -> Output {
-    Command::new(TOLL).arg("check").args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    support::toll().arg("check").args(arguments).output().unwrap()
 }
 
 /// What a script prints that runs as the root of a namespace, with a network and an empty `/var/lib` of
 /// its own. It ends at the first command that fails.
 fn in_a_namespace(script: &str) -> String {
+    let toll = toll_path().display().to_string();
     let script = format!(
         "set -eu; mount -t tmpfs none /var/lib; cd /proc/sys/net
          echo 60000 60999 > ipv4/ip_local_port_range; echo 0 > ipv4/tcp_tw_reuse
@@ -26,15 +23,12 @@ fn in_a_namespace(script: &str) -> String {
          echo 4096 131072 212992 > ipv4/tcp_rmem
          values() {{ cat ipv4/ip_local_port_range ipv4/tcp_tw_reuse core/somaxconn \
              ipv4/tcp_max_syn_backlog ipv4/tcp_rmem | tr '\\t' ' '; }}
-         toll() {{ {TOLL} check \"$@\"; }}
+         toll() {{ {toll} check \"$@\"; }}
          {script}"
     );
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--net", "--mount", "sh", "-c", &script]);
-    let output = command.output().unwrap();
-    let stderr = text(&output.stderr);
-    assert!(output.status.success(), "{stderr}\n{}", text(&output.stdout));
-    text(&output.stdout)
+    support::run(&mut command)
 }
 
 const BEFORE: &str = "60000 60999\n0\n128\n256\n4096 131072 212992\n";

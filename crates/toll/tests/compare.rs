@@ -1,7 +1,7 @@
 //! `toll compare`, gates and OpenMetrics on result folders that are written by hand.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -104,7 +104,7 @@ fn line(case: &str, cell: &str, round: u32, place: usize, figure: f64) -> Value 
 }
 
 fn toll(command: &str, arguments: &[&str], folders: &[&Path]) -> Output {
-    let mut toll = Command::new(env!("CARGO_BIN_EXE_toll"));
+    let mut toll = support::toll();
     toll.arg(command).args(folders).args(arguments).output().unwrap()
 }
 
@@ -255,7 +255,7 @@ fn a_run_is_judged_when_it_ends() {
     // All its trials are in the journal: it goes on with nothing, and ends.
     let run = desk.run("a", [1.0; 3]);
     let judged = |gates: &[&str]| {
-        let mut toll = Command::new(env!("CARGO_BIN_EXE_toll"));
+        let mut toll = support::toll();
         toll.args(["run", "--quiet", "--continue"]).arg(&run);
         gates.iter().for_each(|gate| {
             toll.args(["--gate", gate]);

@@ -1,11 +1,8 @@
 //! `toll run --cross-check` as a user runs it: the embedded server, toll's client, wrk and s_time.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use journal::TrialLine;
 use serde_json::Value;
-use tempfile::TempDir;
+use support::{Desk, text, toll};
 
 /// Three cells, a trial each.
 const STUDY: &str = r#"
@@ -33,38 +30,14 @@ compare = "load.suite"
 baseline = "none"
 "#;
 
-fn run(folder: &TempDir, study: &str, arguments: &[&str]) -> Output {
-    let file = folder.path().join("small.toml");
-    std::fs::write(&file, study).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_toll"))
-        .arg("run")
-        .arg(file)
-        .arg("--out")
-        .arg(folder.path().join("results"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn only_folder(parent: &Path) -> std::path::PathBuf {
-    let mut folders = std::fs::read_dir(parent).unwrap();
-    let folder = folders.next().unwrap().unwrap().path();
-    assert!(folders.next().is_none());
-    folder
-}
-
 #[test]
 fn each_cell_is_made_by_both_and_held_against_each_other() {
-    let folder = tempfile::tempdir().unwrap();
     // An answer about handshakes too, so that s_time has something to check.
     let keys = "[[answer]]\ncase = \"keys\"\nmetric = \"rate\"\ncompare = \"load.tls\"\n\
                 baseline = \"1.3\"\n";
     let study = STUDY.replace("load.tls = \"1.3\"", "sweep.\"load.tls\" = [\"1.3\"]") + keys;
-    let output = run(&folder, &study, &["--json", "--cross-check", "wrk"]);
+    let desk = Desk::new(&study);
+    let output = desk.run(&["--json", "--cross-check", "wrk"]).output().unwrap();
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{said}{complaint}");
     let (checks, lines): (Vec<Value>, Vec<Value>) = said
@@ -108,32 +81,29 @@ fn each_cell_is_made_by_both_and_held_against_each_other() {
         assert!(["undecided", "not-comparable"].contains(&agreement), "{check}");
     }
 
-    let folder = only_folder(&folder.path().join("results"));
-    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    assert!(page.contains("Checked with other clients"));
-    let report =
-        Command::new(env!("CARGO_BIN_EXE_toll")).arg("report").arg(&folder).output().unwrap();
-    let report = text(&report.stdout);
+    assert!(desk.file("report.html").contains("Checked with other clients"));
+    let report = support::run(toll().arg("report").arg(desk.results()));
     assert!(report.contains("Checked with other clients") && report.contains("wrk"), "{report}");
 }
 
 #[test]
 fn a_dry_run_tells_who_makes_which_load_and_what_is_not_checked() {
-    let folder = tempfile::tempdir().unwrap();
     let study = STUDY.replace("[[answer]]", "load.arrival = \"poisson 50/s\"\n[[answer]]");
-    let output = run(&folder, &study, &["--dry-run", "--cross-check", "wrk"]);
+    let open = Desk::new(&study);
+    let output = open.run(&["--dry-run", "--cross-check", "wrk"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let complaint = text(&output.stderr);
     let why = "wrk can check no cell of this study: bulk-0001: wrk asks again as soon as";
     assert!(complaint.contains(why), "{complaint}");
 
-    let output = run(&folder, STUDY, &["--dry-run", "--cross-check", "h2load"]);
+    let desk = Desk::new(STUDY);
+    let output = desk.run(&["--dry-run", "--cross-check", "h2load"]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(said.contains("bulk-0002-h2load-0002") && said.contains("1s by h2load"), "{said}");
-    assert!(!folder.path().join("results").exists());
+    assert!(!desk.out().exists());
 
-    let output = run(&folder, STUDY, &["--cross-check", "siege"]);
+    let output = desk.run(&["--cross-check", "siege"]).output().unwrap();
     let complaint = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("possible values: wrk, ab, h2load, s_time"), "{complaint}");

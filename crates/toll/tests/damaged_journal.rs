@@ -1,8 +1,10 @@
 //! A journal whose lines cannot all be believed: the others keep their figures, and are enough for
 //! `toll report`, `toll compare` and `toll run --continue`.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
+
+use support::{Desk, text, toll};
 
 const STUDY: &str = r#"
 schema = 1
@@ -19,35 +21,30 @@ duration = "200ms"
 name = "all"
 "#;
 
-fn toll(arguments: &[&str], folders: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_toll")).args(arguments).args(folders).output().unwrap()
+fn output(arguments: &[&str], folders: &[&Path]) -> Output {
+    toll().args(arguments).args(folders).output().unwrap()
 }
 
 fn warnings(ended: &Output) -> Vec<String> {
-    let text = String::from_utf8(ended.stderr.clone()).unwrap();
-    text.lines().filter_map(|line| Some(line.split_once("toll: warning: ")?.1.to_owned())).collect()
+    text(&ended.stderr)
+        .lines()
+        .filter_map(|line| Some(line.split_once("toll: warning: ")?.1.to_owned()))
+        .collect()
 }
 
 /// The figures that `toll report` finds, with its warnings.
 fn figures(results: &Path) -> (String, Vec<String>) {
-    let ended = toll(&["report"], &[results]);
-    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let ended = output(&["report"], &[results]);
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
     (std::fs::read_to_string(results.join("cells.csv")).unwrap(), warnings(&ended))
-}
-
-fn run(desk: &Path) -> PathBuf {
-    let study = desk.join("study.toml");
-    std::fs::write(&study, STUDY).unwrap();
-    let out = desk.join("results");
-    // A trial that a busy machine spoiled is no matter here.
-    toll(&["run", "--quiet", "--out", out.to_str().unwrap()], &[&study]);
-    std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path()
 }
 
 #[test]
 fn what_cannot_be_believed_is_named_and_in_no_figure() {
-    let desk = tempfile::tempdir().unwrap();
-    let results = run(desk.path());
+    let desk = Desk::new(STUDY);
+    // A trial that a busy machine spoiled is no matter here.
+    desk.run(&["--quiet"]).output().unwrap();
+    let results = desk.results();
     let (before, warned) = figures(&results);
     assert_eq!(warned, Vec::<String>::new());
 
@@ -79,7 +76,7 @@ fn what_cannot_be_believed_is_named_and_in_no_figure() {
     let [second, unknown] = &warned[..] else { panic!("{warned:?}") };
     assert!(second.ends_with("as a second one of the same trial: trial 2 of all-0001"), "{second}");
     assert!(unknown.ends_with("does not have: trial 9 of all-0009"), "{unknown}");
-    let compared = toll(&["compare"], &[&results, &results]);
+    let compared = output(&["compare"], &[&results, &results]);
     assert_eq!(warnings(&compared).len(), 4, "{warned:?}");
 
     // What is damaged is measured again.
@@ -90,7 +87,7 @@ fn what_cannot_be_believed_is_named_and_in_no_figure() {
     let (_, warned) = figures(&results);
     let [warned] = &warned[..] else { panic!("{warned:?}") };
     assert!(warned.contains("2 lines are left out as damaged, the first: line 1 ("), "{warned}");
-    let went_on = toll(&["run", "--quiet", "--continue"], &[&results]);
+    let went_on = output(&["run", "--quiet", "--continue"], &[&results]);
     assert_eq!(warnings(&went_on).len(), 1);
     let lines = std::fs::read_to_string(&journal).unwrap();
     assert_eq!(lines.lines().count(), 3 + 2, "{lines}");

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use cpus::CpuList;
-use load::{Engine, Job, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
+use load::{Engine, Job, Load, OneIn, Operation, Outcome, Plan, Receive, Trust, Url};
 use targets::{Objects, Running, Server, Settings, Target};
 use tempfile::TempDir;
 use tls::{CertificateKey, OrPlain, Suite, Version};
@@ -23,7 +23,7 @@ fn start(kind: &dyn Server, key: CertificateKey, folder: &TempDir) -> Running {
     let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
     let settings = Settings {
         suites: SUITES.map(|name| Suite::parse(name).unwrap()).to_vec(),
-        toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+        toll: Some(support::toll_path()),
         target: Target {
             certificate_key: key,
             encrypt_then_mac: false,
@@ -98,7 +98,7 @@ fn handshakes_are_full_with_every_kind_of_key() {
         let [embedded, _] = kinds();
         let objects = Arc::new(Objects::make(&[OBJECT], folder.path()).unwrap());
         let settings = Settings {
-            toll: Some(env!("CARGO_BIN_EXE_toll").into()),
+            toll: Some(support::toll_path()),
             target: Target {
                 certificate_key: key,
                 ..Settings::new(CpuList::allowed().unwrap()).target

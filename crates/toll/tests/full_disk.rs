@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use journal::Journal;
-
-const TOLL: &str = env!("CARGO_BIN_EXE_toll");
+use support::{Desk, text, toll_path};
 
 /// Twelve trials, of which 64 KiB hold a few.
 const STUDY: &str = r#"
@@ -31,7 +30,7 @@ load.connections = 4
 /// Runs a script as root of its own namespaces, with these arguments.
 fn run_script(script: &str, arguments: &[&Path]) -> Output {
     let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh", TOLL]);
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(toll_path());
     command.args(arguments).output().unwrap()
 }
 
@@ -48,47 +47,38 @@ fn run_on_a_small_disk(study: &Path, saved: &Path) -> Output {
     run_script(SCRIPT, &[study, saved])
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[test]
 fn a_full_disk_ends_the_run_with_what_was_measured() {
-    let desk = tempfile::tempdir().unwrap();
-    let study = desk.path().join("small.toml");
-    let saved = desk.path().join("saved");
-    std::fs::write(&study, STUDY).unwrap();
+    let desk = Desk::new(STUDY);
+    let saved = desk.out();
     std::fs::create_dir(&saved).unwrap();
 
-    let ended = run_on_a_small_disk(&study, &saved);
+    let ended = run_on_a_small_disk(&desk.study(), &saved);
     let (said, why) = (text(&ended.stdout), text(&ended.stderr));
     assert_eq!(ended.status.code(), Some(3), "{why}\n{said}");
     let last = why.lines().last().unwrap();
     assert!(last.contains("No space left on device"), "{why}");
     assert!(last.contains("what was measured before is in /mnt/"), "{why}");
 
-    let folder = std::fs::read_dir(&saved).unwrap().next().unwrap().unwrap().path();
-    let journal = folder.join("journal.jsonl");
+    let journal = desk.journal();
     assert!(!Journal::read(&journal).unwrap().trials.is_empty());
     assert!(said.contains("This run is incomplete: "), "{said}");
     assert!(said.contains(" of 12 trials were run"), "{said}");
 
     // A trial that a busy machine spoiled is told as one; here it counts that it was made.
-    let went_on = Command::new(TOLL).args(["run", "--continue"]).arg(&folder).output().unwrap();
+    let went_on = desk.go_on();
     let why = text(&went_on.stderr);
     assert!(went_on.status.success() || why.contains("not every trial is valid"), "{why}");
     let lines = Journal::read(&journal).unwrap().trials;
     let made: BTreeSet<_> =
         lines.iter().map(|trial| (trial.place.cell.clone(), trial.place.round)).collect();
     assert_eq!(made.len(), 12, "{made:?}");
-    assert!(folder.join("report.html").is_file());
+    assert!(desk.results().join("report.html").is_file());
 }
 
 #[test]
 fn a_full_disk_keeps_no_empty_file_or_folder() {
-    let desk = tempfile::tempdir().unwrap();
-    let study = desk.path().join("small.toml");
-    std::fs::write(&study, STUDY).unwrap();
+    let desk = Desk::new(STUDY);
     const SCRIPT: &str = r#"
         mount -t tmpfs -o size=64k none /mnt || exit 99
         head -c 65536 /dev/zero >/mnt/full
@@ -102,7 +92,7 @@ fn a_full_disk_keeps_no_empty_file_or_folder() {
         find /mnt -name '*.pem' -o -name 'server.*' -size 0 -o -name '*.new'
         ls /mnt | wc -l
     "#;
-    let ended = run_script(SCRIPT, &[&study]);
+    let ended = run_script(SCRIPT, &[&desk.study()]);
     // Beside the file that fills the disk there is the folder of the one run that could begin.
     assert_eq!(text(&ended.stdout), "2\n2\n2\n2\n", "{}", text(&ended.stderr));
 }

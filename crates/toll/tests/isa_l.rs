@@ -102,7 +102,7 @@ fn stand_in(folder: &Path, macros: &[&str]) {
 }
 
 fn bench(isal: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_toll"))
+    support::toll()
         .args(["bench", "--json", "--samples", "3", "--size", "64B", "--size", "1000B"])
         .args(arguments)
         .env("ISAL", isal)

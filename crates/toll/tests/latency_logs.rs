@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use journal::{Journal, TrialLine};
+use support::{Desk, run};
 use trial::LatencyNs;
 
 const STUDY: &str = r#"
@@ -47,13 +48,6 @@ for path in sys.argv[1:]:
         print(histogram.get_tag(), count, *bounds, greatest, greatest)
 "#;
 
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command:?}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// A Python that has the reader, kept for the next time.
 fn python() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hdrhistogram");
@@ -74,16 +68,12 @@ fn python() -> PathBuf {
 
 #[test]
 fn another_reader_finds_what_the_journal_says() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("latency.toml"), STUDY).unwrap();
-    run(Command::new(env!("CARGO_BIN_EXE_toll"))
-        .args(["run", "latency.toml", "--out", "out", "--quiet"])
-        .current_dir(folder.path()));
-    let out = std::fs::read_dir(folder.path().join("out")).unwrap().next().unwrap().unwrap().path();
+    let desk = Desk::new(STUDY);
+    run(&mut desk.run(&["--quiet"]));
     let python = python();
-    for TrialLine { line, .. } in Journal::read(&out.join("journal.jsonl")).unwrap().trials {
+    for TrialLine { line, .. } in Journal::read(&desk.journal()).unwrap().trials {
         let latency = &line.latency_ns;
-        let log = out.join(latency.file.as_ref().unwrap());
+        let log = desk.results().join(latency.file.as_ref().unwrap());
         let read = run(Command::new(&python).args(["-c", READER]).arg(&log));
         let mut whole = 0;
         for histogram in read.lines() {

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use support::Desk;
+
 const STUDY: &str = r#"
 schema = 1
 question = "What survives a power loss?"
@@ -19,17 +21,16 @@ name = "one"
 
 #[test]
 fn each_file_is_on_the_disk_before_it_has_its_name() {
-    let desk = tempfile::tempdir().unwrap();
-    let (study, out) = (desk.path().join("study.toml"), desk.path().join("results"));
+    let desk = Desk::new(STUDY);
     let calls = desk.path().join("calls");
-    std::fs::write(&study, STUDY).unwrap();
     let mut run = Command::new("strace");
     run.args(["-y", "-s", "4096", "-e", "trace=fsync,rename,renameat,renameat2", "-o"]).arg(&calls);
-    run.args([env!("CARGO_BIN_EXE_toll"), "run", "--quiet"]).arg(&study).arg("--out").arg(&out);
+    let toll = desk.run(&["--quiet"]);
+    run.arg(toll.get_program()).args(toll.get_args());
     // A trial that a busy machine spoiled is no matter here.
     run.output().unwrap();
 
-    let folder = std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
+    let folder = desk.results();
     let calls = std::fs::read_to_string(calls).unwrap();
     let calls: Vec<&str> = calls.lines().filter(|call| call.ends_with(" = 0")).collect();
     let is_sync_of =

@@ -1,19 +1,12 @@
 //! Studies with `[[primitives]]` as a user runs them, with the real libraries.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::sync::MutexGuard;
 
 use journal::Journal;
-use tempfile::TempDir;
-
-/// No test waits longer for anything.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// Held while something is measured: two at once disturb each other.
-static MACHINE: Mutex<()> = Mutex::new(());
+use support::{Desk, Killed, machine, text, toll, until};
 
 const STUDY: &str = r#"
 schema = 1
@@ -34,35 +27,24 @@ baseline = "openssl"
 project = [4]
 "#;
 
-/// A folder with a study file, and room for results.
-struct Desk {
-    folder: TempDir,
+/// A study that has the machine for itself.
+struct Alone {
+    desk: Desk,
     _machine: MutexGuard<'static, ()>,
 }
 
-impl Desk {
+impl Deref for Alone {
+    type Target = Desk;
+
+    fn deref(&self) -> &Desk {
+        &self.desk
+    }
+}
+
+impl Alone {
     fn new(study: &str) -> Self {
-        let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("small.toml"), study).unwrap();
-        Self { folder, _machine: machine }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Command {
-        let mut command = toll(&["run"]);
-        command.arg(self.folder.path().join("small.toml"));
-        command.arg("--out").arg(self.folder.path().join("results")).args(arguments);
-        command
-    }
-
-    /// The one result folder, where there is one.
-    fn results(&self) -> Option<PathBuf> {
-        let mut folders = std::fs::read_dir(self.folder.path().join("results")).ok()?;
-        folders.next().map(|entry| entry.unwrap().path())
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.results().unwrap().join("journal.jsonl")
+        let machine = machine();
+        Self { desk: Desk::new(study), _machine: machine }
     }
 
     fn lines(&self) -> Vec<journal::primitive::RowLine> {
@@ -70,32 +52,30 @@ impl Desk {
     }
 
     fn page(&self) -> String {
-        std::fs::read_to_string(self.results().unwrap().join("report.html")).unwrap()
+        self.file("report.html")
     }
 
     fn report(&self) -> serde_json::Value {
-        let output = toll(&["report", "--json"]).arg(self.results().unwrap()).output().unwrap();
+        let output = toll().args(["report", "--json"]).arg(self.results()).output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
     }
 
-    fn go_on(&self) -> Output {
-        toll(&["run", "--continue"]).arg(self.results().unwrap()).output().unwrap()
+    /// Starts the study, and returns when a part is in the journal.
+    fn start(&self, arguments: &[&str]) -> Killed {
+        let mut run = Killed::piped(&mut self.run(arguments));
+        until("a part is in the journal", || {
+            assert!(run.0.try_wait().unwrap().is_none());
+            let path = self.results_if_any().map(|folder| folder.join("journal.jsonl"));
+            let entries = path.and_then(|path| Journal::read(&path).ok());
+            entries.is_some_and(|entries| !entries.primitives.is_empty())
+        });
+        run
     }
-}
-
-fn toll(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_toll"));
-    command.args(arguments);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 #[test]
 fn a_table_is_measured_kept_and_reported() {
-    let desk = Desk::new(STUDY);
+    let desk = Alone::new(STUDY);
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
@@ -113,7 +93,7 @@ fn a_table_is_measured_kept_and_reported() {
         assert!(page.contains(part), "{part}");
     }
     // Everything behind the journal can be had again from it.
-    std::fs::remove_file(desk.results().unwrap().join("report.html")).unwrap();
+    std::fs::remove_file(desk.results().join("report.html")).unwrap();
     let report = desk.report();
     assert_eq!(desk.page(), page);
     let found = &report["primitives"];
@@ -124,7 +104,7 @@ fn a_table_is_measured_kept_and_reported() {
 
 #[test]
 fn a_dry_run_names_commands_and_time_and_does_nothing() {
-    let desk = Desk::new(STUDY);
+    let desk = Alone::new(STUDY);
     let output = desk.run(&["--dry-run"]).output().unwrap();
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}");
@@ -133,12 +113,12 @@ fn a_dry_run_names_commands_and_time_and_does_nothing() {
         "{said}"
     );
     assert!(said.contains("primitives in ") && said.contains("about "), "{said}");
-    assert!(desk.results().is_none());
+    assert!(!desk.out().exists());
 }
 
 #[test]
 fn wrong_tables_are_one_line_with_their_place() {
-    let desk = Desk::new(&STUDY.replace("\"aws-lc\"", "\"aws-lcc\""));
+    let desk = Alone::new(&STUDY.replace("\"aws-lc\"", "\"aws-lcc\""));
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
@@ -148,7 +128,7 @@ fn wrong_tables_are_one_line_with_their_place() {
     );
     assert!(said.contains("did you mean `aws-lc`?") && said.lines().count() == 1, "{said}");
     drop(desk);
-    let desk = Desk::new(&STUDY.replace("\"aws-lc\"", "\"/no/such/libcrypto.so\""));
+    let desk = Alone::new(&STUDY.replace("\"aws-lc\"", "\"/no/such/libcrypto.so\""));
     let output = desk.run(&[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -157,15 +137,12 @@ fn wrong_tables_are_one_line_with_their_place() {
 
 #[test]
 fn a_run_that_was_killed_goes_on() {
-    let desk = Desk::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
-    let mut run = desk.run(&["--quiet"]).stdout(Stdio::null()).spawn().unwrap();
-    wait_for_lines(&desk, &mut run);
-    run.kill().unwrap();
-    run.wait().unwrap();
+    let desk = Alone::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
+    drop(desk.start(&["--quiet"]));
     let before = desk.lines();
     assert!(!before.is_empty() && before.len() < 40 * 8);
     // To go on with all of it would take longer than a test needs: fewer rounds are left.
-    let path = desk.results().unwrap().join("cells.json");
+    let path = desk.results().join("cells.json");
     let read = std::fs::read_to_string(&path).unwrap();
     assert!(read.contains("\"rounds\": 40"), "{read}");
     let rounds = before.iter().map(|line| line.round).max().unwrap() + 2;
@@ -180,36 +157,20 @@ fn a_run_that_was_killed_goes_on() {
 
 #[test]
 fn an_interrupt_keeps_whole_parts() {
-    let desk = Desk::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
-    let mut run = desk.run(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_for_lines(&desk, &mut run);
-    let id = run.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = run.wait_with_output().unwrap();
+    let desk = Alone::new(&STUDY.replace("rounds = 2", "rounds = 40").replace("= 3", "= 20"));
+    let run = desk.start(&[]);
+    run.send("-INT");
+    let output = run.finish();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("toll run --continue"), "{}", text(&output.stdout));
     assert_eq!(desk.lines().len() % 8, 0);
     assert!(desk.page().contains("This run is incomplete"), "it says so");
 }
 
-/// Waits until a part is in the journal.
-fn wait_for_lines(desk: &Desk, run: &mut Child) {
-    let deadline = Instant::now() + LIMIT;
-    let has_lines = || {
-        let path = desk.results().map(|folder| folder.join("journal.jsonl"));
-        let entries = path.and_then(|path| Journal::read(&path).ok());
-        entries.is_some_and(|entries| !entries.primitives.is_empty())
-    };
-    while !has_lines() {
-        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(10));
-    }
-}
-
 /// A figure that was made better by hand is not believed.
 #[test]
 fn a_forged_line_is_discarded_and_told() {
-    let desk = Desk::new(STUDY);
+    let desk = Alone::new(STUDY);
     assert!(desk.run(&["--quiet"]).output().unwrap().status.success());
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
     let forged: Vec<String> = journal
@@ -229,7 +190,7 @@ fn a_forged_line_is_discarded_and_told() {
         })
         .collect();
     std::fs::write(desk.journal(), forged.join("\n") + "\n").unwrap();
-    let output = toll(&["report"]).arg(desk.results().unwrap()).output().unwrap();
+    let output = toll().arg("report").arg(desk.results()).output().unwrap();
     let said = text(&output.stdout);
     assert!(said.contains("Discarded lines of the journal"), "{said}");
     assert!(said.contains("cycles_per_byte is not cycles_per_op over the bytes"), "{said}");
@@ -273,7 +234,7 @@ fn lying_libcrypto(folder: &Path) -> PathBuf {
 fn a_library_that_lies_is_refused_and_no_number() {
     let folder = tempfile::tempdir().unwrap();
     let lying = lying_libcrypto(folder.path());
-    let desk = Desk::new(&format!(
+    let desk = Alone::new(&format!(
         "schema = 1\nquestion = \"Who lies?\"\n[[primitives]]\nname = \"hashes\"\n\
          algorithms = [\"SHA-256\"]\nlibraries = [\"openssl\", \"{}\"]\nsizes = [\"64B\"]\n\
          rounds = 1\nsamples = 3\n[[answer]]\nprimitives = \"hashes\"\ncompare = \"library\"\n\
@@ -298,7 +259,7 @@ fn a_library_that_lies_is_refused_and_no_number() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn what_is_not_available_is_said_and_the_rest_measured() {
-    let desk = Desk::new(
+    let desk = Alone::new(
         "schema = 1\nquestion = \"?\"\n[[primitives]]\nname = \"hashes\"\nalgorithms = [\"SHA-256\"]\n\
          libraries = [\"openssl\", \"multibuffer-avx512\"]\nsizes = [\"64B\"]\nhardware = \"none\"\n\
          rounds = 1\nsamples = 3\n",

@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-fn toll(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_toll")).args(arguments).output().unwrap()
-}
+use support::toll_output;
 
 /// What a program says of this input.
 fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Output {
@@ -22,7 +20,7 @@ fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Output {
 
 #[test]
 fn bash_completes_commands_and_flags() {
-    let script = toll(&["completions", "bash"]);
+    let script = toll_output(&["completions", "bash"]);
     assert!(script.status.success());
     let ask = |words: &str, index: usize| {
         let question = format!(
@@ -39,10 +37,10 @@ fn bash_completes_commands_and_flags() {
 #[test]
 fn every_shell_has_a_script_and_an_unknown_one_is_an_error() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let output = toll(&["completions", shell]);
+        let output = toll_output(&["completions", shell]);
         assert!(output.status.success() && output.stdout.len() > 1_000, "{shell}");
     }
-    let output = toll(&["completions", "tcsh"]);
+    let output = toll_output(&["completions", "tcsh"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
 }
@@ -51,7 +49,7 @@ fn every_shell_has_a_script_and_an_unknown_one_is_an_error() {
 fn man_reads_every_page_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    assert!(toll(&["man", "--out", out]).status.success());
+    assert!(toll_output(&["man", "--out", out]).status.success());
     for name in [
         "toll",
         "toll-run",
@@ -70,5 +68,5 @@ fn man_reads_every_page_without_a_warning() {
         let shown = String::from_utf8_lossy(&shown.stdout);
         assert!(shown.contains("NAME") && shown.contains("Examples:"), "{name}: {shown}");
     }
-    assert_eq!(toll(&["man"]).stdout, std::fs::read(folder.path().join("toll.1")).unwrap());
+    assert_eq!(toll_output(&["man"]).stdout, std::fs::read(folder.path().join("toll.1")).unwrap());
 }

@@ -1,20 +1,19 @@
 //! The servers under test as `targets` starts them, with the real `toll serve`: what holds for one
 //! holds for the others. What only nginx does is tested in its own crate.
 
-use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cpus::CpuList;
+use support::{children, is_running, toll_path, until};
 use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Suite, Version};
 use units::Bytes;
 
-const LIMIT: Duration = Duration::from_secs(60);
 /// The folder in which the helper that is killed works.
 const HELPER_FOLDER: &str = "TOLL_TEST_FOLDER";
 
@@ -32,8 +31,7 @@ fn objects(folder: &TempDir) -> Arc<Objects> {
 }
 
 fn settings() -> Settings {
-    let toll = Some(env!("CARGO_BIN_EXE_toll").into());
-    Settings { toll, ..Settings::new(CpuList::allowed().unwrap()) }
+    Settings { toll: Some(toll_path()), ..Settings::new(CpuList::allowed().unwrap()) }
 }
 
 fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
@@ -41,84 +39,27 @@ fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
 }
 
 /// What curl says of a transfer over TLS, and the body.
+#[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> (String, Vec<u8>) {
-    let body = server.logs().join("body");
-    let output = Command::new("curl")
-        .args(["--silent", "--verbose", "--max-time", "10", "--output"])
-        .arg(&body)
-        .arg("--cacert")
-        .arg(server.certificate())
-        .args(options)
-        .arg(format!("https://{}/bytes/{object}", server.https()))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}: {said}", server.name());
-    (said, std::fs::read(body).unwrap())
+    support::curl(server.https(), &server.certificate(), object, options)
 }
 
-/// What OpenSSL's client prints of a connection that asks for an object and is then closed.
+/// What OpenSSL's client prints of a connection.
 fn s_client(server: &Running, options: &[&str]) -> String {
-    let mut client = Command::new("timeout")
-        .args(["10", "openssl", "s_client", "-connect", &server.https().to_string()])
-        .args(options)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // Tickets come before the answer; the server closes after it.
-    let mut stdin = client.stdin.take().unwrap();
-    stdin.write_all(b"GET /bytes/1000B HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
-    let mut output = Vec::new();
-    client.stdout.take().unwrap().read_to_end(&mut output).unwrap();
-    drop(stdin);
-    client.wait().unwrap();
-    String::from_utf8_lossy(&output).into_owned()
+    support::s_client(server.https(), options)
 }
 
-/// The server's processes: `pid` and those whose parent it is. Zombies are gone.
+/// The server's processes: `pid` and those whose parent it is.
 fn tree(pid: u32) -> Vec<u32> {
-    let mut tree = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
-        else {
-            continue;
-        };
-        let Some((state, parent)) = state_and_parent(number) else { continue };
-        if state != "Z" && (number == pid || parent == pid.to_string()) {
-            tree.push(number);
-        }
-    }
-    tree
-}
-
-/// Fields 3 and 4 of `/proc/PID/stat`.
-fn state_and_parent(pid: u32) -> Option<(String, String)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned);
-    Some((fields.next()?, fields.next()?))
-}
-
-fn any_runs(processes: &[u32]) -> bool {
-    processes.iter().any(|&pid| state_and_parent(pid).is_some_and(|(state, _)| state != "Z"))
+    [vec![pid], children(pid)].concat()
 }
 
 /// What has been killed may take the kernel a moment to take away.
 #[track_caller]
 fn assert_gone(processes: &[u32], whose: &str) {
-    assert!(within_limit(|| !any_runs(processes)), "{whose}: one of {processes:?} is left");
-}
-
-fn within_limit(mut condition: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + LIMIT;
-    while Instant::now() < deadline {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
+    until(&format!("{whose}: all of {processes:?} are gone"), || {
+        !processes.iter().any(|&pid| is_running(pid))
+    });
 }
 
 /// The CPUs that each thread of the process may run on.
@@ -269,7 +210,7 @@ fn each_is_missed_when_it_dies() {
         let mut server = start(kind, &settings, &folder);
         let killed = Command::new("kill").args(["-9", &server.pid().to_string()]).status();
         assert!(killed.unwrap().success());
-        assert!(within_limit(|| server.check_alive().is_err()), "{kind}");
+        until(&format!("{kind} is missed"), || server.check_alive().is_err());
         let error = server.check_alive().unwrap_err();
         assert!(matches!(error, TargetError::Died { .. }), "{error}");
         let message = error.to_string();
@@ -288,7 +229,7 @@ fn haproxy_has_a_thread_on_each_cpu_and_its_backend_goes_with_it() {
     expected.sort_unstable();
     assert_eq!(pinned, expected);
     let backend = tree(server.backend().unwrap().pid());
-    assert!(any_runs(&backend));
+    assert!(is_running(backend[0]));
     assert_eq!(server.stop(), Stopped::InTime);
     assert_gone(&backend, "the backend");
 }
@@ -300,7 +241,7 @@ fn haproxy_is_lost_with_its_backend() {
     let backend = server.backend().unwrap().pid();
     let killed = Command::new("kill").args(["-9", &backend.to_string()]).status();
     assert!(killed.unwrap().success());
-    assert!(within_limit(|| server.check_alive().is_err()));
+    until("it is missed", || server.check_alive().is_err());
     let message = server.check_alive().unwrap_err().to_string();
     assert!(message.starts_with("backend died (signal: 9 (SIGKILL)); "), "{message}");
 }
@@ -461,7 +402,7 @@ fn all_go_when_their_starter_is_killed() {
         let told = std::fs::read_to_string(folder.path().join("pids")).ok()?;
         told.strip_suffix('\n')?.split(' ').map(|pid| pid.parse().ok()).collect()
     };
-    assert!(within_limit(|| pids().is_some()));
+    until("the helper names its processes", || pids().is_some());
     let processes: Vec<u32> = pids().unwrap().into_iter().flat_map(tree).collect();
     // The embedded server, nginx's master and at least one worker, HAProxy and its backend.
     assert!(processes.len() >= 5, "{processes:?}");
@@ -469,7 +410,7 @@ fn all_go_when_their_starter_is_killed() {
     helper.kill().unwrap();
     helper.wait().unwrap();
     assert_gone(&processes, "the server");
-    assert!(within_limit(|| key_modes(&folder).is_empty()));
+    until("the keys are gone", || key_modes(&folder).is_empty());
 }
 
 #[test]

@@ -1,11 +1,8 @@
 //! A server that sends wrong bodies at times: few are checked, and one of them is enough.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::net::SocketAddr;
 
+use support::{answering, toll_output};
 use trial::{Limit, Line};
 use units::Bytes;
 
@@ -15,37 +12,13 @@ const SIZE: usize = 256 << 10;
 
 /// Serves `/bytes/256KiB` over plain HTTP; three bodies of five are wrong, far from their beginning.
 fn start_server() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = Arc::new(AtomicUsize::new(0));
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let served = served.clone();
-            std::thread::spawn(move || serve(stream, &served));
-        }
-    });
-    address
-}
-
-fn serve(mut stream: TcpStream, served: &AtomicUsize) -> std::io::Result<()> {
     let mut right = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").into_bytes();
     let head = right.len();
-    objects::write_to(&mut right, Bytes(SIZE as u64))?;
+    objects::write_to(&mut right, Bytes(SIZE as u64)).unwrap();
     let mut wrong = right.clone();
     wrong[head + SIZE / 2] ^= 1;
-    let mut requests = BufReader::new(stream.try_clone()?).lines();
-    while let Some(line) = requests.next().transpose()? {
-        if line.is_empty() {
-            // toll asks for one object before its load.
-            let number = served.fetch_add(1, Relaxed);
-            stream.write_all(if number % 5 < 2 { &right } else { &wrong })?;
-        }
-    }
-    Ok(())
-}
-
-fn toll(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_toll")).args(arguments).output().unwrap()
+    // toll asks for one object before its load.
+    answering(move |number| if number % 5 < 2 { right.clone() } else { wrong.clone() })
 }
 
 fn is_told(text: &str) -> bool {
@@ -56,7 +29,7 @@ fn is_told(text: &str) -> bool {
 fn a_load_with_one_of_them_is_not_valid() {
     let url = format!("http://{}/bytes/256KiB", start_server());
     let load = ["load", &url, "-c", "4", "-d", "1s", "--warmup", "0s", "--json"];
-    let ended = toll(&load);
+    let ended = toll_output(&load);
     let line: Line = serde_json::from_slice(&ended.stdout).unwrap();
     let evidence = &line.verdict.evidence;
     assert_eq!(
@@ -94,7 +67,7 @@ name = "all"
     );
     std::fs::write(&study, text).unwrap();
     let out = desk.path().join("results");
-    let ended = toll(&[
+    let ended = toll_output(&[
         "run",
         study.to_str().unwrap(),
         "--out",

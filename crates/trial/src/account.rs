@@ -6,14 +6,11 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use load::{ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
-use peers::PeerReport;
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
-    UnderWayNs,
-};
-use crate::reading::{ProcessesChanged, Readings};
+use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
+use crate::operations::{Arrivals, Operations, UnderWayNs};
+use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
 use crate::verdict::{Limit, Verdict};
@@ -35,12 +32,7 @@ impl Trial {
     }
 
     /// The line of this trial.
-    pub(crate) fn line(
-        &self,
-        outcome: &Outcome,
-        peer: Option<&PeerReport>,
-        observed: Observed,
-    ) -> Line {
+    pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
         let cpu_share = self.series(&observed);
         let operations = Operations {
@@ -48,7 +40,7 @@ impl Trial {
             in_flight: outcome.in_flight,
             under_way_ns: UnderWayNs::from(&outcome.under_way),
             arrivals: self.arrivals(outcome),
-            ..peer.map_or_else(|| Operations::from(&outcome.failures), Operations::from)
+            ..Operations::from(&outcome.failures)
         };
         let evidence = Evidence {
             beyond_limit: self.beyond_limit,
@@ -69,7 +61,7 @@ impl Trial {
                 interfaces: &observed.interfaces,
             })
         };
-        let receipt = match peer {
+        let receipt = match &outcome.peer {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
@@ -99,7 +91,7 @@ impl Trial {
             ));
         }
         warnings.extend(Warning::mixed(&receipt.obtained));
-        warnings.extend(peer.map(Warning::peer_client));
+        warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));

@@ -12,9 +12,8 @@ use observe::{CoreShares, InterruptTime, OpenDescriptors};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::line::Operations;
+use crate::operations::Operations;
 use crate::reading::{Readings, Usage};
-use crate::verdict::SERVER_BUSY;
 
 pub use network::{Interface, NetworkEvidence};
 
@@ -123,6 +122,9 @@ impl Evidence {
             && has_free_cpus
     }
 }
+
+/// A server that waits for nothing still yields a little to interrupts.
+pub const SERVER_BUSY: f64 = 0.95;
 
 /// The part of a server's work that its saturated threads must have done for them to be the limit.
 /// Where one of several equal workers is saturated and the others are not, the load is uneven, and

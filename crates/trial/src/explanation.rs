@@ -2,8 +2,9 @@
 
 use units::{BitsPerSecond, percent, thousands};
 
+use crate::evidence::SERVER_BUSY;
 use crate::evidence::{Evidence, NetworkEvidence};
-use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SERVER_BUSY, SIBLING_BUSY, Verdict};
+use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SIBLING_BUSY, Verdict};
 
 impl Verdict {
     /// What limited the trial and by which figures, in a sentence without its full stop.

@@ -7,6 +7,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod account;
+mod asked;
 mod contradiction;
 mod evidence;
 mod explanation;
@@ -15,9 +16,11 @@ mod latency_log;
 mod line;
 mod machine;
 mod mismatch;
-mod peer;
+mod obtained;
+mod operations;
 mod reading;
 mod receipt;
+mod run;
 mod server_cpus;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -25,21 +28,22 @@ mod trial;
 mod verdict;
 mod warning;
 
-pub use evidence::{Evidence, Interface, NetworkEvidence};
+pub use asked::Asked;
+pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{
-    Arrivals, ByteCounts, CoreHz, CoreSeries, CpuTimes, LatencyNs, Line, Operations, SCHEMA,
-    UnderWayNs,
-};
+pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
-pub use peers::PeerReport;
-pub use reading::{LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage};
-pub use receipt::{Asked, Obtained, Receipt, RunsOn};
+pub use obtained::Obtained;
+pub use operations::{Arrivals, Operations, UnderWayNs};
+pub use reading::{
+    CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
+};
+pub use receipt::{Receipt, RunsOn};
 pub use server_cpus::server_cpus;
-pub use trial::{Hooks, Load, Measured, Moment, NotSteady, Trial};
+pub use trial::{Hooks, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
-    SERVER_BUSY, SIBLING_BUSY, Verdict,
+    SIBLING_BUSY, Verdict,
 };
-pub use warning::{FREQUENCY_MOVED, Neighbours, Warning, WarningKind};
+pub use warning::{FREQUENCY_MOVED, Neighbours, NotSteady, Warning, WarningKind};

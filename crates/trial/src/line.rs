@@ -4,11 +4,11 @@
 //! `null`, never 0. Fields may be added; a field that is there never changes its meaning within a
 //! [`SCHEMA`].
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::operations::Operations;
+use crate::reading::CoreHz;
 use crate::receipt::Receipt;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
@@ -59,72 +59,6 @@ pub struct Line {
     pub load_error: Option<String>,
 }
 
-/// How operations ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operations {
-    /// Well, within the window.
-    pub completed: u64,
-    /// Not before the window's end.
-    pub in_flight: u64,
-    /// Badly, by error kind.
-    pub errors: BTreeMap<String, u64>,
-    /// The first error of each kind in words.
-    pub first_errors: BTreeMap<String, String>,
-    /// How long those had taken that were under way when the window ended.
-    #[serde(default, skip_serializing_if = "UnderWayNs::is_empty")]
-    pub under_way_ns: UnderWayNs,
-    /// Operations as they were meant to start; absent in a closed loop, where they start when they
-    /// can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<Arrivals>,
-}
-
-/// The longest times of what was under way when the window ended; absent where nothing was.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct UnderWayNs {
-    /// Of connections that did not stand yet: since their start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connect_max: Option<u64>,
-    /// Of operations without a byte of their response: since they were meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_byte_max: Option<u64>,
-    /// Of all operations: since they were meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<u64>,
-}
-
-impl UnderWayNs {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl From<&load::Latencies> for UnderWayNs {
-    fn from(under_way: &load::Latencies) -> Self {
-        let max = |histogram: &hdrhistogram::Histogram<u64>| {
-            (!histogram.is_empty()).then(|| histogram.max())
-        };
-        Self {
-            connect_max: max(&under_way.connect),
-            first_byte_max: max(&under_way.first_byte),
-            max: max(&under_way.whole),
-        }
-    }
-}
-
-/// Operations as they were meant to start, whether or not they could.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrivals {
-    /// Meant to start within the window.
-    pub intended: u64,
-    /// Meant to start before the window's end, and not begun by then.
-    pub waiting: u64,
-    /// Not over when their connection was to ask again; only where it asks at a pace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline_misses: Option<u64>,
-}
-
 /// Bytes that arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteCounts {
@@ -150,15 +84,6 @@ pub struct CpuTimes {
     pub server_run_queue_wait: Option<u64>,
     /// Waiting of the load threads in run queues.
     pub client_run_queue_wait: Option<u64>,
-}
-
-/// Core frequency right before and after the load, by a chain of dependent additions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CoreHz {
-    /// Before the load began.
-    pub before: Option<u64>,
-    /// After it ended.
-    pub after: Option<u64>,
 }
 
 /// Percentiles of the three latencies; absent where there was no such thing to time.
@@ -268,18 +193,6 @@ impl Line {
     #[must_use]
     pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
         (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
-    }
-}
-
-impl From<&load::Failures> for Operations {
-    /// The errors alone.
-    fn from(failures: &load::Failures) -> Self {
-        let mut operations = Self::default();
-        for (kind, count, words) in failures.iter() {
-            operations.errors.insert(kind.name().to_owned(), count);
-            operations.first_errors.insert(kind.name().to_owned(), words.to_owned());
-        }
-        operations
     }
 }
 

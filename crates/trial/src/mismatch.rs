@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
 
-use crate::receipt::{Asked, Obtained};
+use crate::asked::Asked;
+use crate::obtained::Obtained;
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use observe::{LinkCounters, NetCounters};
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What was read at one moment.
@@ -276,6 +277,15 @@ impl Readings {
         let passed = self.end.at?.checked_duration_since(self.start.at?)?;
         (!passed.is_zero()).then_some(passed.as_secs_f64())
     }
+}
+
+/// Core frequency right before and after the load, by a chain of dependent additions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreHz {
+    /// Before the load began.
+    pub before: Option<u64>,
+    /// After it ended.
+    pub after: Option<u64>,
 }
 
 #[cfg(test)]

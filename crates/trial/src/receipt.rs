@@ -4,16 +4,15 @@
 //! suite, resumes where full handshakes were asked, or negotiates encrypt-then-MAC unasked gives a
 //! number, but of something else.
 
-use std::collections::BTreeMap;
-
-use load::{Job, KeyExchangeMode, Negotiated, Operation, Outcome, Receive};
+use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use observe::{Fact, KernelTlsCounters};
-use peers::PeerReport;
 use serde::{Deserialize, Serialize};
 use targets::{Environment, Library, LibraryPath};
 use tls::CertificateKey;
 
+use crate::asked::Asked;
 use crate::mismatch::{Mismatch, compare_kernel_tls, compare_names, mismatches};
+use crate::obtained::Obtained;
 
 /// What was asked, what was got, and where they differ.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,137 +23,6 @@ pub struct Receipt {
     pub obtained: Obtained,
     /// Where they differ. Any makes the trial invalid.
     pub mismatch: Vec<Mismatch>,
-}
-
-/// What was asked for; what was left open is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Asked {
-    /// `1.2`, `1.3`, or `none` for plain HTTP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<String>,
-    /// IANA name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub suite: Option<String>,
-    /// IANA name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The kind of key that the target was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub certificate_key: Option<String>,
-    /// Not asked for unless said; only where there is TLS.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encrypt_then_mac: Option<bool>,
-    /// Whether the kernel is to encrypt; known only of servers that toll configured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_tls: Option<bool>,
-    /// The share of resumed handshakes, in percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resumption_percent: Option<u8>,
-    /// How the client takes part in the key exchange: `fixed` or `fresh`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key_exchange: Option<String>,
-    /// What one operation is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operation: Option<String>,
-    /// When operations are meant to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrival: Option<String>,
-    /// How long the load grew before the warm-up, in nanoseconds, where it did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ramp_ns: Option<u64>,
-    /// What to ask the server for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// The objects and their shares, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub objects: Option<String>,
-    /// How many connections are open at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connections: Option<usize>,
-    /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive: Option<String>,
-    /// The share of responses and signatures to verify.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verify: Option<String>,
-    /// How the client ends connections, `fin` or `rst`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub close: Option<String>,
-    /// What the random part of the load follows from, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// The CPUs of the load threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_cpus: Option<String>,
-    /// The folder that the server's TLS library was to come from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub library_path: Option<String>,
-    /// Variables that the server was given, `NAME=value`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub environment: Option<String>,
-}
-
-/// What was got. Counts by name are of handshakes, those of the warm-up included.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Obtained {
-    /// The program that made the load, such as `wrk 4.1.0`; absent for toll's own engine. What it
-    /// did is its own word: names are those that it printed of one connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<String>,
-    /// `1.2`, `1.3`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub tls: BTreeMap<String, u64>,
-    /// The TLS library that the kernel had mapped into the server's process, each file with its
-    /// version; empty where the server is not one that toll started, or has none that is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub library: Vec<String>,
-    /// IANA names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub suite: BTreeMap<String, u64>,
-    /// IANA names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub group: BTreeMap<String, u64>,
-    /// IANA names.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub signature_scheme: BTreeMap<String, u64>,
-    /// As in `--certificate-key`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub certificate_key: BTreeMap<String, u64>,
-    /// Completed responses by path, where several objects are asked for.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub objects: BTreeMap<String, u64>,
-    /// Whether any handshake negotiated it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encrypt_then_mac: Option<bool>,
-    /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
-    /// it, in the server's network namespace; or why that is not known. Absent where the server is
-    /// elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_tls: Option<Fact<KernelTlsCounters>>,
-    /// Full handshakes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full: Option<u64>,
-    /// Resumed handshakes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<u64>,
-    /// Completed operations of the window over connections of the whole load; only where
-    /// connections are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requests_per_connection: Option<f64>,
-    /// Handshake signatures that were verified.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signatures_verified: Option<u64>,
-    /// Responses whose first and last record were opened and authenticated, the rest dropped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bodies_walked: Option<u64>,
-    /// Responses of which every record was authenticated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bodies_authenticated: Option<u64>,
-    /// Responses whose every byte was compared with the generated object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bodies_compared: Option<u64>,
 }
 
 /// What a server that toll started was to run on, and what it runs on.
@@ -219,7 +87,7 @@ impl Receipt {
     /// fresh keys and verifies nothing, whatever the plan says of those; what it printed of a
     /// connection is compared with what was asked.
     #[must_use]
-    pub fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
+    pub fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
         let asked = Asked {
             key_exchange: job.url.is_tls().then(|| KeyExchangeMode::Fresh.to_string()),
             encrypt_then_mac: None,
@@ -232,104 +100,6 @@ impl Receipt {
         let mut mismatch = Vec::new();
         compare_names(outcome, &asked, &obtained, &mut mismatch);
         Self { asked, obtained, mismatch }
-    }
-}
-
-impl Asked {
-    fn of(job: &Job, certificate_key: Option<CertificateKey>) -> Self {
-        let (plan, is_tls) = (&job.plan, job.url.is_tls());
-        let has_requests = job.plan.operation != Operation::Handshakes;
-        Self {
-            tls: match is_tls {
-                true => plan.asked_version().map(|version| version.number().to_owned()),
-                false => Some("none".to_owned()),
-            },
-            suite: plan.only_suite().map(|suite| suite.name.to_owned()),
-            group: plan.group.map(|group| group.name().to_owned()),
-            certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
-            encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
-            kernel_tls: None,
-            resumption_percent: is_tls.then(|| plan.resumption.get()),
-            key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
-            operation: Some(job.plan.operation.to_string()),
-            arrival: Some(job.plan.arrival.to_string()),
-            ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
-            url: Some(job.url.to_string()),
-            objects: job.objects.as_ref().map(ToString::to_string),
-            connections: Some(job.plan.connections),
-            receive: has_requests.then(|| job.plan.receive().to_string()),
-            verify: Some(job.plan.verify().to_string()),
-            close: Some(job.plan.close.to_string()),
-            seed: job.is_random().then_some(job.seed),
-            client_cpus: Some(job.plan.cpus.to_string()),
-            library_path: None,
-            environment: None,
-        }
-    }
-}
-
-impl Obtained {
-    fn of(job: &Job, outcome: &Outcome) -> Self {
-        let has_requests = job.plan.operation != Operation::Handshakes;
-        let verified = outcome.verified;
-        let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
-        let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
-        let mut obtained = Self {
-            bodies_compared: has_requests.then_some(verified.compared),
-            objects: objects.zip(counts).collect(),
-            ..Self::default()
-        };
-        if !job.url.is_tls() {
-            return obtained;
-        }
-        let mut handshakes = 0;
-        let mut resumed = 0;
-        let mut encrypt_then_mac = false;
-        for (negotiated, count) in &outcome.negotiated {
-            obtained.count(negotiated, *count);
-            handshakes += count;
-            resumed += if negotiated.resumed { *count } else { 0 };
-            encrypt_then_mac |= negotiated.encrypt_then_mac;
-        }
-        Self {
-            encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
-            full: Some(handshakes - resumed),
-            resumed: Some(resumed),
-            requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
-                .then(|| outcome.completed as f64 / handshakes as f64),
-            signatures_verified: Some(verified.signatures),
-            bodies_walked: has_requests.then_some(verified.walked),
-            bodies_authenticated: has_requests.then_some(verified.opened),
-            ..obtained
-        }
-    }
-
-    fn of_peer(job: &Job, peer: &PeerReport, outcome: &Outcome) -> Self {
-        let has_requests = job.plan.operation != Operation::Handshakes;
-        let mut obtained = Self {
-            client: Some(peer.client.clone()),
-            signatures_verified: job.url.is_tls().then_some(0),
-            bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
-            bodies_compared: has_requests.then_some(0),
-            ..Self::default()
-        };
-        for (negotiated, count) in &outcome.negotiated {
-            obtained.count(negotiated, *count);
-        }
-        obtained
-    }
-
-    fn count(&mut self, negotiated: &Negotiated, count: u64) {
-        let mut add = |map: fn(&mut Self) -> &mut BTreeMap<String, u64>, name: Option<String>| {
-            if let Some(name) = name {
-                *map(self).entry(name).or_default() += count;
-            }
-        };
-        add(|o| &mut o.tls, Some(negotiated.version.number().to_owned()));
-        add(|o| &mut o.suite, Some(negotiated.suite.name.to_owned()));
-        add(|o| &mut o.group, negotiated.group.map(|group| group.name().to_owned()));
-        add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
-        add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
     }
 }
 
@@ -379,11 +149,7 @@ mod tests {
         let mut outcome = outcome(10_000);
         outcome.negotiated = vec![(crate::testing::negotiated(), 1)];
         outcome.verified = Verified::default();
-        let peer = PeerReport {
-            client: "wrk 4.1.0".into(),
-            failures: Vec::new(),
-            caution: "compare".into(),
-        };
+        let peer = PeerClient { name: "wrk 4.1.0".into(), caution: "compare".into() };
         let receipt = Receipt::of_peer(&job, &peer, &outcome);
         assert!(receipt.mismatch.is_empty(), "{:?}", receipt.mismatch);
         assert_eq!(receipt.asked.receive.as_deref(), Some("decrypt"));

@@ -18,7 +18,7 @@ pub(crate) use fits::{job, negotiated, outcome};
 #[cfg(test)]
 mod fits {
     use cpus::CpuList;
-    use load::{ByteCounts, Failures, Job, Latencies, Negotiated, Outcome, Plan, Verified};
+    use load::{ByteCounts, Job, Negotiated, Outcome, Plan, Verified};
     use tls::{CertificateKey, Group, Suite, Version};
     use units::Nanos;
 
@@ -49,14 +49,9 @@ mod fits {
     pub(crate) fn outcome(completed: u64) -> Outcome {
         Outcome {
             window: Nanos(600_000_000),
-            interrupted: false,
-            arrivals: load::ArrivalCounts::default(),
             completed,
             in_flight: 64,
-            failures: Failures::default(),
             bytes: ByteCounts { body: completed << 20, unproven: 0, opened: completed << 14 },
-            latencies: Latencies::default(),
-            under_way: Latencies::default(),
             negotiated: vec![(negotiated(), 64)],
             objects: vec![completed],
             verified: Verified {
@@ -66,7 +61,7 @@ mod fits {
                 compared: completed / 64,
                 ..Verified::default()
             },
-            lost: Vec::new(),
+            ..Outcome::default()
         }
     }
 }

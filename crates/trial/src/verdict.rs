@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, SERVER_BUSY};
 
 /// One failed operation in a hundred: more, and the mix of what is measured is another one.
 pub const ERRORS: f64 = 0.01;
@@ -26,9 +26,6 @@ pub const CLIENT_BUSY: f64 = 0.90;
 
 /// A part of waiting in `client_busy` above which others are to blame rather than the client.
 pub const CLIENT_WAITING: f64 = 0.10;
-
-/// A server that waits for nothing still yields a little to interrupts.
-pub const SERVER_BUSY: f64 = 0.95;
 
 /// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
 /// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less is not significant.

@@ -6,15 +6,14 @@ mod tests;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use units::{Hertz, percent, thousands};
+use units::{Hertz, Nanos, percent, thousands};
 
+use load::PeerClient;
 use observe::ObserveError;
-use peers::PeerReport;
 
-use crate::NotSteady;
-use crate::line::{CoreHz, Operations};
-use crate::reading::ProcessesChanged;
-use crate::receipt::Obtained;
+use crate::obtained::Obtained;
+use crate::operations::Operations;
+use crate::reading::{CoreHz, ProcessesChanged};
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
@@ -68,6 +67,16 @@ pub enum WarningKind {
     PeerClient,
     /// The server's rate still changed when its warm-up was over.
     NotSteady,
+}
+
+/// A server whose rate still changed when its warm-up was over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NotSteady {
+    /// How long it was warmed up.
+    pub after: Nanos,
+    /// How far the last slices lay apart, as a share of their median; `None` where it completed
+    /// next to nothing.
+    pub spread: Option<f64>,
 }
 
 /// Where server and client run, as far as it matters to what their figures mean.
@@ -183,10 +192,10 @@ impl Warning {
     }
 
     /// Of a load that another program made.
-    pub(crate) fn peer_client(peer: &PeerReport) -> Self {
+    pub(crate) fn peer_client(peer: &PeerClient) -> Self {
         Self {
             kind: WarningKind::PeerClient,
-            seen: format!("counts are {}'s own; toll verified nothing", peer.client),
+            seen: format!("counts are {}'s own; toll verified nothing", peer.name),
             likely_cause: "another program makes the load, as requested".into(),
             remedy: peer.caution.clone(),
         }

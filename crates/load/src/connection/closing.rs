@@ -1,10 +1,9 @@
 //! The end of a connection: its close is sent, awaited, or forced after a time limit.
 
-use super::opening::LEAST_ROOM;
-use super::{Next, Open, Phase, Readable, Role, Spare};
+use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
-use crate::receive::{Completed, Given};
+use crate::receive::Given;
 use crate::socket::Use;
 use crate::{Close, Operation};
 
@@ -22,14 +21,6 @@ fn patience(took: u64, timeout: u64) -> u64 {
 
 /// How long a server may take to close once it has sent its last response, in ns.
 const CLOSE_LIMIT: u64 = 1_000_000_000;
-
-/// What of an operation is recorded only when its connection closes.
-pub(super) enum Ending {
-    /// A handshake: the close is its end.
-    Handshake,
-    /// A request that ended at this time with this response.
-    Response { at: u64, completed: Completed },
-}
 
 impl Open {
     /// The server's end of stream has come. If this side has nothing more to request, it ends its

@@ -1,8 +1,6 @@
 //! Requests and their responses on an established connection.
 
-use super::closing::Ending;
-use super::opening::LEAST_ROOM;
-use super::{Next, Open, Phase, Readable};
+use super::{Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given, Want};
@@ -16,15 +14,6 @@ const LONGEST_TURN: u64 = 8 << 20;
 
 /// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
-
-/// Body bytes of one response: all so far, and those within the window.
-#[derive(Default)]
-pub(super) struct Counted {
-    body: u64,
-    opened: u64,
-    window_body: u64,
-    window_opened: u64,
-}
 
 impl Open {
     /// Begins an operation on a kept connection. [`Next::Close`] where the server has closed it;
@@ -312,20 +301,6 @@ impl Open {
             self.socket.set_low_water(mark);
             self.mark = mark;
         }
-    }
-}
-
-impl Counted {
-    pub(super) fn has_window_body(&self) -> bool {
-        self.window_body > 0
-    }
-
-    fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
-        if is_within {
-            self.window_body += body - self.body;
-            self.window_opened += opened - self.opened;
-        }
-        (self.body, self.opened) = (body, opened);
     }
 }
 

@@ -12,12 +12,13 @@ use rustix::event::epoll::EventFlags;
 use crate::context::{Context, INCOMING, Ready};
 use crate::failure::Failure;
 use crate::handshake::Handshake;
-use crate::receive::Reception;
+use crate::receive::{Completed, Reception};
 use crate::record::Sealer;
 use crate::recorder::Times;
 use crate::socket::Socket;
-use closing::Ending;
-use exchange::Counted;
+
+/// The largest mark that the default receive buffer has room for.
+const LEAST_ROOM: u32 = 32 << 10;
 
 /// A slot of the load: it runs one operation after another.
 #[derive(Default)]
@@ -59,6 +60,29 @@ struct Open {
     readable: Readable,
 }
 
+/// Body bytes of one response: all so far, and those within the window.
+#[derive(Default)]
+struct Counted {
+    body: u64,
+    opened: u64,
+    window_body: u64,
+    window_opened: u64,
+}
+
+impl Counted {
+    fn has_window_body(&self) -> bool {
+        self.window_body > 0
+    }
+
+    fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
+        if is_within {
+            self.window_body += body - self.body;
+            self.window_opened += opened - self.opened;
+        }
+        (self.body, self.opened) = (body, opened);
+    }
+}
+
 /// What is known about bytes that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readable {
@@ -85,6 +109,14 @@ enum Phase {
         reception: Reception,
         ending: Ending,
     },
+}
+
+/// What of an operation is recorded only when its connection closes.
+enum Ending {
+    /// A handshake: the close is its end.
+    Handshake,
+    /// A request that ended at this time with this response.
+    Response { at: u64, completed: Completed },
 }
 
 /// What the worker does with the slot after an event.

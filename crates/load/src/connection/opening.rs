@@ -2,9 +2,10 @@
 
 use rustix::event::epoll::EventFlags;
 
-use super::closing::Ending;
-use super::exchange::{Counted, unsealed};
-use super::{After, Connection, Next, Open, Phase, Readable, Role, Spare};
+use super::exchange::unsealed;
+use super::{
+    After, Connection, Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable, Role, Spare,
+};
 use crate::context::{Context, INCOMING};
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::Established;
@@ -13,9 +14,6 @@ use crate::record::content_type;
 use crate::recorder::Times;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
-
-/// The largest mark that the default receive buffer has room for.
-pub(super) const LEAST_ROOM: u32 = 32 << 10;
 
 impl Connection {
     /// Opens a connection, for an operation or ahead of one.

@@ -1,13 +1,10 @@
 //! Records after a handshake, from a peer that has its keys and is honest or not.
 
 use super::input::Input;
-use super::script::Script;
+use super::script::{REGULAR, Script};
 use crate::failure::ErrorKind;
 use crate::receive::line::{End, Layer, Line};
 use crate::receive::{Expectation, Given, LEARNED_FROM, Reception};
-
-/// The plaintext of records whose length a thread may have learned.
-pub(super) const REGULAR: usize = 1000;
 
 /// The result of receiving all that a peer sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::input::Input;
-use super::records::REGULAR;
 use crate::receive::line::{Layer, Peer, head};
 use crate::record::content_type;
 
 /// The most bytes that a script sends.
 const LONGEST: usize = 128 << 10;
+
+/// The plaintext of records whose length a thread may have learned.
+pub(super) const REGULAR: usize = 1000;
 
 /// What a peer sends, and how much of it is honest.
 pub(super) struct Script {

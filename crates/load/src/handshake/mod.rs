@@ -10,6 +10,7 @@ mod openssl;
 mod refusal;
 mod resuming_share;
 mod rustls;
+mod rustls_output;
 mod server_flight;
 mod sessions;
 mod signature;

@@ -9,21 +9,22 @@ use rustls::crypto::ring::default_provider;
 use rustls::kernel::KernelConnection;
 use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
-use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{
-    AlertDescription, ClientConfig, ConnectionTrafficSecrets, Error, HandshakeKind, NamedGroup,
-    ProtocolVersion, RootCertStore, SupportedProtocolVersion,
+    ClientConfig, ConnectionTrafficSecrets, HandshakeKind, NamedGroup, ProtocolVersion,
+    RootCertStore, SupportedProtocolVersion,
 };
 use tls::{Cipher, Group, Suite, Version};
 
 use super::fixed_group::fixed;
 use super::refusal::Refusal;
 use super::resuming_share::ResumingShare;
+use super::rustls_output::{encode, failure};
 use super::sessions::Sessions;
 use super::tls13::Tls13Client;
 use super::verifier::{Noted, SamplingVerifier, Trusted};
 use super::wire::begins_with_record;
-use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side, alert_name};
+use super::{Client, Established, Handshake, Negotiated, PostHandshake, Side};
 use crate::failure::{ErrorKind, Failure};
 use crate::job::{PlanError, Trust};
 use crate::plan::{KeyExchangeMode, Plan};
@@ -274,31 +275,6 @@ fn over() -> Failure {
     Failure::new(ErrorKind::Handshake, "the handshake is over")
 }
 
-/// Appends what `encode` writes, with as much room as it asks for.
-pub(super) fn encode(
-    mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
-    out: &mut Vec<u8>,
-) -> Result<(), Failure> {
-    let start = out.len();
-    let mut room = 1024;
-    loop {
-        out.resize(start + room, 0);
-        match encode(&mut out[start..]) {
-            Ok(length) => {
-                out.truncate(start + length);
-                return Ok(());
-            }
-            Err(EncodeError::InsufficientSize(needed)) if needed.required_size > room => {
-                room = needed.required_size;
-            }
-            Err(error) => {
-                out.truncate(start);
-                return Err(Failure::new(ErrorKind::Handshake, format!("rustls: {error}")));
-            }
-        }
-    }
-}
-
 /// After an error rustls has an alert to send; whether it arrives does not matter. rustls needs the
 /// received bytes that it has not discarded: it counts how many of them it has read.
 fn send_alert(
@@ -403,21 +379,4 @@ fn protection(version: Version, secrets: ConnectionTrafficSecrets) -> Result<Pro
 
 fn group(name: NamedGroup) -> Option<Group> {
     Group::ALL.into_iter().find(|group| group.code_point() == u16::from(name))
-}
-
-pub(super) fn failure(error: &Error) -> Failure {
-    let kind = match error {
-        Error::AlertReceived(description) => {
-            return Failure::new(ErrorKind::Alert, format!("alert {}", alert(*description)));
-        }
-        Error::InvalidCertificate(_) | Error::DecryptError | Error::NoCertificatesPresented => {
-            ErrorKind::Authentication
-        }
-        _ => ErrorKind::Handshake,
-    };
-    Failure::new(kind, error.to_string())
-}
-
-fn alert(description: AlertDescription) -> String {
-    alert_name(description.into())
 }

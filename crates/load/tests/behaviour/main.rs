@@ -22,7 +22,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Engine, ErrorKind, Job, OneIn, Outcome, Plan, Url};
+use load::{Engine, ErrorKind, Job, Load, OneIn, Outcome, Plan, Url};
 use units::Nanos;
 
 /// The most time that a load of a test may take.

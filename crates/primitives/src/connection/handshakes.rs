@@ -1,12 +1,12 @@
 //! Handshakes of one side.
 
-use super::Kind;
 use super::pair::Ends;
 use crate::check::{Checker, Wrong};
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::routine::Failed;
 use crate::sampler::{Instruments, Spent, Subject, Tick};
-use crate::workload::Work;
+use crate::stack::Kind;
+use crate::work::Work;
 
 /// One handshake after the other, each with a new connection.
 pub(super) struct Handshakes {

@@ -1,11 +1,11 @@
 //! Both sides of a connection, and the way from one to the other.
 
-use super::{Configuration, Endpoint, Identity, Kind, Wanted};
 use crate::algorithm::Side;
 use crate::check::Checker;
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::routine::{Failed, Unavailable};
 use crate::sampler::{Instruments, Spent};
+use crate::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Wanted};
 
 /// Both sides' configurations.
 pub(super) struct Ends {
@@ -125,7 +125,7 @@ impl Pair {
         Err(Failed::because("its handshake does not come to an end"))
     }
 
-    fn prove(&mut self, wanted: super::Negotiated) -> Result<(), Failed> {
+    fn prove(&mut self, wanted: Negotiated) -> Result<(), Failed> {
         let (own, peer) = (self.own.negotiated()?, self.peer.negotiated()?);
         if own != wanted {
             return Err(Failed::because(format_args!("its handshake was {own}, and not {wanted}")));

@@ -1,16 +1,16 @@
 //! Records of one side, in batches: those of a batch are timed together, and the other side's part of
 //! it lies before or behind.
 
-use super::Kind;
 use super::handshakes::Untimed;
 use super::pair::{Ends, Pair};
 use crate::algorithm::Way;
 use crate::check::{Checker, Wrong};
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::material::message;
 use crate::routine::{Failed, Unavailable};
 use crate::sampler::{Instruments, Spent, Subject};
-use crate::workload::{Refused, Work};
+use crate::stack::Kind;
+use crate::work::{Refused, Work};
 
 /// Bytes that a record holds at most (RFC 8446, 5.1).
 const LARGEST: usize = 16 << 10;
@@ -145,8 +145,8 @@ impl Work for Records {
 mod tests {
     use super::*;
     use crate::algorithm::{Algorithm, Certificate, Protection, Side};
-    use crate::connection::{Identity, Wanted};
     use crate::library;
+    use crate::stack::{Identity, Wanted};
 
     #[test]
     fn a_key_is_left_before_its_limit() {

@@ -9,8 +9,8 @@ use aws_lc_rs::{agreement, kem};
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Kem, Side, Signing};
 use crate::key_schedule::{self, Secrets};
+use crate::libraries::library::Library;
 use crate::libraries::ring_like::{common, first, put};
-use crate::library::Library;
 use crate::material::{KemKeys, KeyPair, Material};
 use crate::routine::{Failed, Routine, Seal, Unavailable};
 

@@ -16,7 +16,7 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use multibuffer::Backend;
 
 use crate::algorithm::{Algorithm, Hash, normal};
-use crate::library::{Library, OpenError};
+use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 

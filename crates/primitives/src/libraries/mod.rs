@@ -3,6 +3,7 @@
 pub(crate) mod aws_lc;
 pub(crate) mod isa_l;
 pub(crate) mod libcrypto;
+pub(crate) mod library;
 pub(crate) mod multi_buffer;
 pub(crate) mod ring;
 mod ring_like;

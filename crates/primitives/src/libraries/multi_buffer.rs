@@ -4,7 +4,7 @@ use multibuffer::{Algorithm as Function, Backend, Hasher, Sha1, Sha256, Sha512};
 
 use crate::algorithm::{Algorithm, Hash, normal};
 use crate::hardware::Hardware;
-use crate::library::{Library, OpenError};
+use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 

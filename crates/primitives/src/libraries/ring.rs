@@ -4,8 +4,8 @@ use ring::agreement;
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Hash, Signing};
 use crate::key_schedule::{self, Secrets};
+use crate::libraries::library::Library;
 use crate::libraries::ring_like::{common, first, put};
-use crate::library::Library;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Failed, Routine, Unavailable};
 

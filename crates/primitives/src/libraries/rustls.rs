@@ -15,10 +15,10 @@ use rustls::{
 use tls::{Group, Suite, Version};
 
 use crate::algorithm::{Algorithm, Side};
-use crate::connection::{Configuration, Endpoint, Identity, Kind, NAME, Negotiated, Stack, Wanted};
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
+use crate::stack::{Configuration, Endpoint, Identity, Kind, NAME, Negotiated, Stack, Wanted};
 
 /// rustls with one provider of cryptography.
 pub(crate) struct Rustls {

@@ -76,10 +76,13 @@ impl Program for Apache {
         )
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
         let online = fs::read_to_string(ONLINE).map_err(TargetError::file(Path::new(ONLINE)))?;
         let online: CpuList = online.trim().parse().map_err(TargetError::Settings)?;
-        site.write(CONFIGURATION, &render(site, online.len())?)?;
+        Ok(vec![(CONFIGURATION, render(site, online.len())?)])
+    }
+
+    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
         let mut arguments = arguments(site);
         arguments.push("-t".into());
         site.test(CONFIGURATION, &arguments, Vec::new(), complaint)
@@ -245,9 +248,7 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Target;
     use crate::site::tests::site;
-    use tls::{CertificateKey, Group, Suite};
 
     fn settings() -> Settings {
         Settings::new("0,2".parse().unwrap())
@@ -255,52 +256,6 @@ mod tests {
 
     fn rendered(settings: &Settings) -> String {
         render(&site("/f", settings), 4).unwrap()
-    }
-
-    #[test]
-    fn each_setting_becomes_a_directive() {
-        let settings = Settings {
-            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
-                .map(|name| Suite::parse(name).unwrap())
-                .to_vec(),
-            groups: vec![Group::X25519, Group::Secp256r1],
-            target: Target {
-                certificate_key: CertificateKey::Rsa(1024),
-                tickets: false,
-                session_cache: false,
-                encrypt_then_mac: false,
-                ..settings().target
-            },
-            ..settings()
-        };
-        let expected = "\
-SSLSessionCache none
-SSLSessionCacheTimeout 3600
-<VirtualHost 127.0.0.1:1>
-    SSLEngine on
-    SSLCertificateFile \"/f/server.crt\"
-    SSLCertificateKeyFile \"/f/server.key\"
-    SSLProtocol -all +TLSv1.2 +TLSv1.3
-    SSLHonorCipherOrder on
-    SSLCipherSuite AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0
-    SSLCipherSuite TLSv1.3 TLS_AES_128_GCM_SHA256
-    SSLOpenSSLConfCmd Groups X25519:P-256
-    SSLSessionTickets off
-    SSLOpenSSLConfCmd NumTickets 0
-    SSLOpenSSLConfCmd Options -EncryptThenMac
-</VirtualHost>
-";
-        let text = rendered(&settings);
-        assert!(text.ends_with(expected), "{text}");
-    }
-
-    #[test]
-    fn a_server_that_is_told_nothing_keeps_its_defaults() {
-        let text = rendered(&settings());
-        for absent in ["SSLCipherSuite", "SSLOpenSSLConfCmd", "SECLEVEL"] {
-            assert!(!text.contains(absent), "{text}");
-        }
-        assert!(text.contains("SSLSessionCache shmcb:"), "{text}");
     }
 
     #[test]

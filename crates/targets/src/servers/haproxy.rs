@@ -74,10 +74,13 @@ impl Program for Haproxy {
         }
     }
 
+    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
+        let library = library_configuration(site.settings);
+        Ok(vec![(CONFIGURATION, render(site)?), (LIBRARY_CONFIGURATION, library)])
+    }
+
     fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
         site.write_identity(PEM)?;
-        site.write(CONFIGURATION, &render(site)?)?;
-        site.write(LIBRARY_CONFIGURATION, &library_configuration(site.settings))?;
         let Invocation { mut arguments, environment, .. } = self.launch(site);
         arguments.push("-c".into());
         site.test(CONFIGURATION, &arguments, environment, complaint)

@@ -46,13 +46,16 @@ impl Program for Nginx {
         })
     }
 
-    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+    fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
         let configuration = Configuration {
             site,
             user: rustix::process::geteuid().is_root().then_some("root"),
             most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
         };
-        site.write(CONFIGURATION, &configuration.render()?)?;
+        Ok(vec![(CONFIGURATION, configuration.render()?)])
+    }
+
+    fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
         let mut arguments = vec!["-t".into(), "-q".into()];
         arguments.extend(self::arguments(site));
         site.test(CONFIGURATION, &arguments, Vec::new(), complaint)

@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::server::{Serve, object, peer, stdout_of, write};
+use support::run;
+
+use crate::server::{Serve, object, peer, write};
 
 #[test]
 fn curl_gets_the_generated_objects_over_every_version() {
@@ -110,7 +112,7 @@ fn wrk_sees_no_error() {
     for url in
         [server.https("/bytes/16KiB"), server.http("/bytes/16KiB"), server.https("/bytes/1MiB")]
     {
-        let text = stdout_of(peer("wrk").args(["-t1", "-c16", "-d1s", &url]));
+        let text = run(peer("wrk").args(["-t1", "-c16", "-d1s", &url]));
         assert!(text.contains("Requests/sec:"), "{text}");
         assert!(!text.contains("Non-2xx") && !text.contains("Socket errors"), "{text}");
         assert!(!text.contains(" 0 requests in"), "{text}");
@@ -123,8 +125,7 @@ fn ab_keeps_connections_or_not_as_it_asks() {
     for base in [format!("https://{}", server.tls), format!("http://{}", server.plain)] {
         for (keep, kept) in [(&["-k"][..], Some("200")), (&[], None)] {
             let url = format!("{base}/bytes/1KiB");
-            let text =
-                stdout_of(peer("ab").args(["-q", "-n", "200", "-c", "4"]).args(keep).arg(url));
+            let text = run(peer("ab").args(["-q", "-n", "200", "-c", "4"]).args(keep).arg(url));
             let field = |name: &str| {
                 let line = text.lines().find_map(|line| line.strip_prefix(name));
                 line.map(|value| value.split_whitespace().next().unwrap().to_owned())
@@ -139,7 +140,7 @@ fn ab_keeps_connections_or_not_as_it_asks() {
 #[test]
 fn h2load_agrees_on_http_1() {
     let server = Serve::start(&[]);
-    let text = stdout_of(peer("h2load").args([
+    let text = run(peer("h2load").args([
         "--h1",
         "-n100",
         "-c4",

@@ -4,13 +4,13 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
-use cpus::CpuList;
-use load::{Engine, Job, KeyExchangeMode, OneIn, Operation, Plan, Url};
+use load::{Engine, Job, KeyExchangeMode, Load, OneIn, Operation, Plan, Url};
+use support::{first_cpu, run, toll_path};
 use tempfile::TempDir;
 use tls::{Group, OrPlain, Version};
 use units::Nanos;
 
-use crate::server::{Serve, peer, stdout_of};
+use crate::server::{Serve, peer};
 
 /// Handshakes that make the server do all that it does only once.
 const FIRST: u64 = 4;
@@ -56,7 +56,7 @@ impl Bench {
         let mut openssl = peer("openssl");
         openssl.args(["req", "-x509", "-nodes", "-subj", "/CN=localhost"]).args(key);
         openssl.args(["-out", &bench.path("certificate.pem"), "-keyout", &bench.path("key.pem")]);
-        stdout_of(&mut openssl);
+        run(&mut openssl);
         bench
     }
 
@@ -85,14 +85,14 @@ impl Bench {
         let mut callgrind = peer("valgrind");
         callgrind.args(["--tool=callgrind", "--quiet"]);
         callgrind.arg(format!("--callgrind-out-file={out}"));
-        callgrind.arg(env!("CARGO_BIN_EXE_toll"));
+        callgrind.arg(toll_path());
         let (certificate, key) = (self.path("certificate.pem"), self.path("key.pem"));
         let cpu = first_cpu().to_string();
         let options = ["--certificate", &certificate, "--key", &key, "--cpus", &cpu];
         let mut server = Serve::start_as(callgrind, &options);
         let plan = Plan { key_exchange: Some(mode), ..plan.clone() };
         shake_hands(server.tls, plan, handshakes);
-        server.signal("-INT");
+        server.process.send("-INT");
         assert_eq!(server.exit_code(), Some(0));
         instructions(&std::fs::read_to_string(out).unwrap()) as f64
     }
@@ -116,10 +116,6 @@ fn shake_hands(address: SocketAddr, plan: Plan, handshakes: u64) {
     let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{:?}", outcome.negotiated) };
     assert_eq!((negotiated.group, negotiated.resumed, count), (group, false, handshakes));
     assert!(suite.is_none_or(|suite| suite == negotiated.suite));
-}
-
-fn first_cpu() -> CpuList {
-    CpuList::from(CpuList::allowed().unwrap().as_slice()[0])
 }
 
 /// All instructions of a run, from callgrind's file.

@@ -91,7 +91,7 @@ fn ctrl_c_finishes_the_transfer_in_flight() {
             .unwrap();
         let mut first = vec![0; 1 << 16];
         curl.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
-        server.signal("-INT");
+        server.process.send("-INT");
         let output = curl.wait_with_output().unwrap();
         assert!(output.status.success());
         first.extend(output.stdout);
@@ -99,7 +99,7 @@ fn ctrl_c_finishes_the_transfer_in_flight() {
         assert_eq!(server.exit_code(), Some(0));
         assert_eq!((&idle).read(&mut [0]).unwrap(), 0);
         let mut noise = String::new();
-        server.child.stderr.take().unwrap().read_to_string(&mut noise).unwrap();
+        server.0.process.0.stderr.take().unwrap().read_to_string(&mut noise).unwrap();
         assert_eq!(noise, "");
     }
 }
@@ -110,8 +110,8 @@ fn a_second_ctrl_c_ends_at_once() {
     let mut stream = server.connect();
     stream.write_all(b"GET /bytes/1TiB HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     stream.read_exact(&mut [0; 1024]).unwrap();
-    server.signal("-TERM");
+    server.process.send("-TERM");
     std::thread::sleep(Duration::from_millis(300));
-    server.signal("-TERM");
+    server.process.send("-TERM");
     assert_eq!(server.exit_code(), Some(130));
 }

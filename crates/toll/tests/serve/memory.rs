@@ -29,7 +29,7 @@ impl Serve {
 
     /// Bytes of memory that the server has written to, and no file holds.
     fn memory(&self) -> u64 {
-        let path = format!("/proc/{}/smaps_rollup", self.child.id());
+        let path = format!("/proc/{}/smaps_rollup", self.process.pid());
         let text = std::fs::read_to_string(path).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
@@ -40,7 +40,7 @@ impl Serve {
         // What the first one makes the server do once is no cost of the others.
         let _first = open();
         let before = self.memory();
-        let descriptors = || observe::open_descriptors(self.child.id()).unwrap().open;
+        let descriptors = || observe::open_descriptors(self.process.pid()).unwrap().open;
         let open_before = descriptors();
         let _connections: Vec<T> = (0..count).map(|_| open()).collect();
         while descriptors() < open_before + count as u64 {

@@ -9,15 +9,16 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 use trial::Limit;
 
-use crate::bench::{Server, interrupt, line, machine, open_files, run, spawn, toll, until};
+use crate::bench::{interrupt, line, load_by, load_plain, open_files};
 use crate::namespaces::Namespace;
+use support::{Killed, Serve, machine, run, toll, until};
 
 #[test]
 fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
-    let server = Server::start(&[]);
-    let mut command = server.load_plain("bytes/1KiB");
+    let server = Serve::alone(&[]);
+    let mut command = load_plain(&server, "bytes/1KiB");
     command.args(["-c", "64", "-d", "5min", "--warmup", "0s"]);
-    let load = spawn(command.args(["--operation", "one-request-per-connection"]));
+    let load = Killed::piped(command.args(["--operation", "one-request-per-connection"]));
     let pid = load.pid();
     until("64 connections are open", || open_files(pid) > 64);
     run(Command::new("prlimit").args(["--pid", &pid.to_string(), "--nofile=40:40"]));
@@ -48,11 +49,11 @@ fn toll_within(descriptors: usize) -> Command {
 
 #[test]
 fn more_connections_than_a_table_of_descriptors_holds_are_spread_over_tables() {
-    let server = Server::start(&[]);
+    let server = Serve::alone(&[]);
     let url = format!("http://{}/bytes/1KiB", server.plain);
-    let mut command = server.load_by(toll_within(200), &url);
+    let mut command = load_by(toll_within(200), &server, &url);
     command.args(["-c", "1000", "--arrival", "paced 1s", "-d", "5min", "--warmup", "0s"]);
-    let load = spawn(&mut command);
+    let load = Killed::piped(&mut command);
     until("1,000 connections are open", || open_files(server.process.pid()) > 1_000);
     // The process' own table has none of them.
     assert!(open_files(load.pid()) < 200);
@@ -63,9 +64,9 @@ fn more_connections_than_a_table_of_descriptors_holds_are_spread_over_tables() {
 
 #[test]
 fn a_load_with_no_room_for_its_connections_is_refused_with_what_it_takes() {
-    let server = Server::start(&[]);
+    let server = Serve::alone(&[]);
     let url = format!("http://{}/bytes/1KiB", server.plain);
-    let mut command = server.load_by(toll_within(100), &url);
+    let mut command = load_by(toll_within(100), &server, &url);
     let output = command.args(["-c", "5000", "-d", "1s"]).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
@@ -77,11 +78,11 @@ fn a_load_with_no_room_for_its_connections_is_refused_with_what_it_takes() {
 fn a_server_without_descriptors_is_told_from_one_without_cpu() {
     let mut limited = Command::new("prlimit");
     limited.args(["--nofile=48:48", toll().get_program().to_str().unwrap()]);
-    let server = Server::start_by(limited, "127.0.0.1", &[]);
+    let server = Serve::alone_by(limited, "127.0.0.1", &[]);
     // What it cannot accept waits in its queue, for longer than the window.
-    let mut command = server.load_plain("bytes/1KiB");
+    let mut command = load_plain(&server, "bytes/1KiB");
     command.args(["-c", "64", "-d", "5min", "--warmup", "0s", "--timeout", "10min"]);
-    let load = spawn(&mut command);
+    let load = Killed::piped(&mut command);
     until("it has all its descriptors open", || open_files(server.process.pid()) >= 48);
     let line = interrupt(load);
     assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
@@ -93,11 +94,11 @@ fn a_server_without_descriptors_is_told_from_one_without_cpu() {
 #[test]
 fn a_narrow_range_of_ports_is_the_limit() {
     let Some(namespace) = Namespace::new() else { return };
-    let server = Server::start_by(namespace.toll(), "127.0.0.1", &[]);
+    let server = Serve::alone_by(namespace.toll(), "127.0.0.1", &[]);
     let range = "net.ipv4.ip_local_port_range=40000 40015";
     run(namespace.command("sysctl").args(["--quiet", "--write", range]));
     let url = format!("http://{}/bytes/1KiB", server.plain);
-    let line = line(server.load_by(namespace.toll(), &url).args(["-c", "64", "-d", "1s"]));
+    let line = line(load_by(namespace.toll(), &server, &url).args(["-c", "64", "-d", "1s"]));
     assert_eq!(line.verdict.limit, Limit::Ports, "{:?}", line.verdict);
     assert!(line.verdict.evidence.ports_lacking > 0, "{:?}", line.verdict);
     assert!(line.verdict.remedy().contains("ip_local_port_range"), "{}", line.verdict.remedy());

@@ -6,7 +6,8 @@ use cpus::CpuList;
 use observe::{InterruptTime, interrupt_time, softirq_threads};
 use trial::{CLIENT_WAITING, Limit, Line, NOISE, SERVER_BUSY, Verdict, WarningKind};
 
-use crate::bench::{Server, busy_loop, first_cpu, has_two_cpus, line, run, until};
+use crate::bench::{busy_loop, has_two_cpus, line, load, load_plain};
+use support::{Serve, first_cpu, run, until};
 
 /// Whether other work on the machine limited the trial.
 fn is_disturbed(verdict: &Verdict) -> bool {
@@ -32,9 +33,9 @@ fn signatures_that_cost_the_server_all_its_cpu_are_its_limit() {
     if !has_two_cpus() {
         return;
     }
-    let server = Server::start(&["--certificate-key", "rsa:3072"]);
+    let server = Serve::alone(&["--certificate-key", "rsa:3072"]);
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
-    let line = undisturbed(|| line(server.load("").args(handshakes)));
+    let line = undisturbed(|| line(load(&server, "").args(handshakes)));
     let verdict = &line.verdict;
     assert_eq!(verdict.limit, Limit::ServerCpu, "{verdict:?}");
     let evidence = &verdict.evidence;
@@ -48,15 +49,15 @@ fn one_worker_on_two_cpus_is_told_from_a_server_that_is_half_idle() {
     if !has_two_cpus() {
         return;
     }
-    let server = Server::start(&["--certificate-key", "rsa:3072"]);
-    let pid = server.process.pid().to_string();
-    until("its worker is pinned", || has_thread_on(&pid, &first_cpu()));
+    let server = Serve::alone(&["--certificate-key", "rsa:3072"]);
+    let pid = server.pid();
+    until("its worker is pinned", || has_thread_on(&pid, &first_cpu().to_string()));
     // Its only worker may run on either of them now.
     let allowed = CpuList::allowed().unwrap();
     let two: Vec<String> = allowed.as_slice()[..2].iter().map(ToString::to_string).collect();
     run(Command::new("taskset").args(["-a", "-c", "-p", &two.join(","), &pid]));
     let handshakes = ["--operation", "handshakes", "-c", "32", "-d", "3s"];
-    let line = undisturbed(|| line(server.load("").args(handshakes)));
+    let line = undisturbed(|| line(load(&server, "").args(handshakes)));
     let evidence = &line.verdict.evidence;
     let (busy, busiest) = (evidence.server_busy.unwrap(), evidence.server_busiest_thread.unwrap());
     // All that the server used of its two CPUs, one thread used.
@@ -89,7 +90,7 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
     if !has_two_cpus() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Serve::alone(&[]);
     let is_known = match interrupt_time().known() {
         Some(InterruptTime::Apart) => true,
         Some(InterruptTime::InProcesses) => !softirq_threads().is_empty(),
@@ -98,7 +99,7 @@ fn a_program_on_the_servers_cpu_is_marked_over_plain_http_too() {
     // At this niceness the loop has a quarter of a busy CPU, at none half of it: so much is seen
     // also where it is not known what the kernel does.
     let _loop = busy_loop(&first_cpu(), if is_known { 5 } else { 0 });
-    let line = line(server.load_plain("bytes/16KiB").args(["-c", "16", "-d", "3s"]));
+    let line = line(load_plain(&server, "bytes/16KiB").args(["-c", "16", "-d", "3s"]));
     let evidence = &line.verdict.evidence;
     assert!(evidence.foreign >= Some(NOISE), "{evidence:?}");
     let is_marked = line.warnings.iter().any(|warning| warning.kind == WarningKind::ForeignWork);

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::bench::{Killed, run, toll, until};
+use support::{Killed, run, toll, until};
 
 /// A network namespace, held by a process that sleeps in it.
 pub(crate) struct Namespace(Killed);
@@ -18,7 +18,7 @@ impl Namespace {
         }
         let mut hold = Command::new("unshare");
         hold.args(["--net", "sleep", "600"]);
-        let this = Self(Killed::start(hold));
+        let this = Self(Killed::start(&mut hold));
         let of = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net"));
         let ours = of("self").unwrap();
         until("a namespace of its own", || of(&this.pid()).is_ok_and(|theirs| theirs != ours));

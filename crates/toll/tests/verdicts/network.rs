@@ -2,13 +2,14 @@
 
 use trial::{Limit, NetworkEvidence};
 
-use crate::bench::{Server, line, run};
+use crate::bench::{self, line, load_by};
 use crate::namespaces::{Namespace, SERVER, pair};
+use support::{Serve, run};
 
 /// What a load between the two tells.
 fn load(client: &Namespace, server: &Namespace) -> trial::Line {
-    let served = Server::start_by(server.toll(), SERVER, &[]);
-    let mut load = served.load_by(client.toll(), &format!("https://{}/bytes/512KiB", served.tls));
+    let served = Serve::alone_by(server.toll(), SERVER, &[]);
+    let mut load = load_by(client.toll(), &served, &format!("https://{}/bytes/512KiB", served.tls));
     line(load.args(["--i-operate-this-host", "-c", "16", "-d", "5s", "--timeout", "60s"]))
 }
 
@@ -49,7 +50,7 @@ fn interfaces_without_a_queue_are_not_full_however_much_they_carry() {
 
 #[test]
 fn loopback_is_no_network() {
-    let server = Server::start(&[]);
-    let line = line(server.load("bytes/64KiB").args(["-d", "300ms", "--warmup", "0s"]));
+    let server = Serve::alone(&[]);
+    let line = line(bench::load(&server, "bytes/64KiB").args(["-d", "300ms", "--warmup", "0s"]));
     assert_eq!(line.verdict.evidence.network, None);
 }

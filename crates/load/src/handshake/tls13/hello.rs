@@ -11,7 +11,7 @@ use rustls::crypto::SecureRandom;
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use crate::handshake::rustls::encode;
+use crate::handshake::rustls_output::encode;
 use crate::handshake::wire::{Reader, put_message, put_records, put_vector16};
 use crate::randomness::Buffered;
 

@@ -14,7 +14,7 @@ use tls::CertificateKey;
 use super::flight;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::refusal::Refusal;
-use crate::handshake::rustls::failure;
+use crate::handshake::rustls_output::failure;
 use crate::handshake::signature::is_signed;
 use crate::handshake::verifier::SamplingVerifier;
 

@@ -19,10 +19,10 @@ use std::sync::{Arc, OnceLock};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 
 use crate::algorithm::Algorithm;
-use crate::connection::Stack;
-use crate::library::{Library, OpenError};
+use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Routine, Unavailable};
+use crate::stack::Stack;
 use api::Api;
 use ssl::OpenSsl;
 

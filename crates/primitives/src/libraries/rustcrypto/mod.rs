@@ -6,7 +6,7 @@ mod kem;
 mod public_key;
 
 use crate::algorithm::Algorithm;
-use crate::library::Library;
+use crate::libraries::library::Library;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Routine, Unavailable};
 

@@ -216,100 +216,19 @@ fn quoted(path: &Path) -> Result<String, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
     use crate::site::tests::site;
-    use crate::{Settings, Target};
-    use tls::{CertificateKey, Group, Suite};
 
-    fn settings() -> Settings {
-        Settings::new("0,2".parse().unwrap())
-    }
-
-    fn rendered(
-        settings: &Settings,
-        user: Option<&str>,
-        most_descriptors: Option<u64>,
-    ) -> Result<String, TargetError> {
+    fn rendered(settings: &Settings, most_descriptors: Option<u64>) -> Result<String, TargetError> {
         let site = site("/r/targets/nginx", settings);
-        Configuration { site: &site, user, most_descriptors }.render()
-    }
-
-    fn render(settings: &Settings, user: Option<&str>) -> String {
-        rendered(settings, user, Some(20_000)).unwrap()
-    }
-
-    #[test]
-    fn the_whole_of_it() {
-        let settings = Settings {
-            suites: ["TLS_AES_128_GCM_SHA256", "AES128-SHA", "AES128-GCM-SHA256"]
-                .map(|name| Suite::parse(name).unwrap())
-                .to_vec(),
-            groups: vec![Group::X25519, Group::Secp256r1],
-            target: Target {
-                certificate_key: CertificateKey::Rsa(1024),
-                tickets: false,
-                session_cache: false,
-                encrypt_then_mac: false,
-                ..settings().target
-            },
-            ..settings()
-        };
-        let expected = r#"user root;
-daemon off;
-master_process on;
-worker_processes 2;
-worker_cpu_affinity 1 100;
-worker_rlimit_nofile 20000;
-pid "/r/targets/nginx/nginx.pid";
-error_log "/l/error.log" notice;
-
-events {
-    use epoll;
-    worker_connections 8192;
-    multi_accept on;
-}
-
-http {
-    access_log off;
-    default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-    tcp_nodelay on;
-    keepalive_timeout 1h;
-    keepalive_requests 1000000000;
-    client_body_temp_path "/r/targets/nginx/client_body_temp";
-    proxy_temp_path "/r/targets/nginx/proxy_temp";
-    fastcgi_temp_path "/r/targets/nginx/fastcgi_temp";
-    uwsgi_temp_path "/r/targets/nginx/uwsgi_temp";
-    scgi_temp_path "/r/targets/nginx/scgi_temp";
-
-    server {
-        listen 127.0.0.1:2 reuseport backlog=65535;
-        listen 127.0.0.1:1 ssl reuseport backlog=65535;
-        root "/o";
-
-        ssl_certificate "/r/targets/nginx/server.crt";
-        ssl_certificate_key "/r/targets/nginx/server.key";
-        ssl_protocols TLSv1.2 TLSv1.3;
-        ssl_ciphers AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0;
-        ssl_prefer_server_ciphers on;
-        ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
-        ssl_ecdh_curve X25519:P-256;
-        ssl_session_tickets off;
-        ssl_conf_command NumTickets 0;
-        ssl_session_cache off;
-        ssl_session_timeout 1h;
-        ssl_conf_command Options -EncryptThenMac;
-    }
-}
-"#;
-        assert_eq!(render(&settings, Some("root")), expected);
+        Configuration { site: &site, user: None, most_descriptors }.render()
     }
 
     #[test]
     fn there_is_room_for_all_connections_or_a_refusal() {
         let rendered = |connections, cpus: &str, most_descriptors| {
             let settings = Settings { connections, ..Settings::new(cpus.parse().unwrap()) };
-            rendered(&settings, None, most_descriptors)
+            rendered(&settings, most_descriptors)
         };
         let has = |text: String, connections: &str, descriptors: &str| {
             assert!(text.contains(&format!("worker_connections {connections};")), "{text}");
@@ -338,18 +257,6 @@ http {
                 "{error}"
             );
             assert!(error.contains("ulimit -Hn") && error.lines().count() == 1, "{error}");
-        }
-    }
-
-    #[test]
-    fn a_server_that_is_told_nothing_keeps_its_defaults() {
-        let text = render(&settings(), None);
-        assert!(text.starts_with("daemon off;"));
-        assert!(text.contains("ssl_ciphers HIGH:!aNULL:!MD5;"));
-        assert!(text.contains("ssl_session_tickets on;"));
-        assert!(text.contains("ssl_session_cache shared:toll:64m;"));
-        for absent in ["user", "ssl_conf_command", "ssl_ecdh_curve", "SECLEVEL"] {
-            assert!(!text.contains(absent), "{absent}");
         }
     }
 

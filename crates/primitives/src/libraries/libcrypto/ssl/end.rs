@@ -9,10 +9,10 @@ use std::sync::Arc;
 use tls::{Group, Suite};
 
 use super::api::SslApi;
-use crate::connection::{Endpoint, Kind, Negotiated};
 use crate::libraries::libcrypto::api::{Api, Ptr};
 use crate::libraries::libcrypto::object::Object;
 use crate::routine::Failed;
+use crate::stack::{Endpoint, Kind, Negotiated};
 
 /// Where a client keeps the session for its next connection, which takes it.
 pub(super) type Session = Rc<RefCell<Option<Object>>>;

@@ -15,8 +15,8 @@ use tls::Version;
 use super::api::{Api, Ptr, need};
 use super::object::{Object, available, private_key};
 use crate::algorithm::Side;
-use crate::connection::{Configuration, Endpoint, Identity, NAME, Stack, Wanted};
 use crate::routine::{Failed, Unavailable};
+use crate::stack::{Configuration, Endpoint, Identity, NAME, Stack, Wanted};
 use api::SslApi;
 use end::{Calls, End, Session};
 

@@ -1,11 +1,15 @@
 use super::*;
+use crate::line::Line;
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::testing::{job, outcome};
 use crate::verdict::Limit;
-use crate::warning::WarningKind;
+use crate::warning::{Neighbours, WarningKind};
+use cpus::CpuList;
+use load::{Load, Outcome, Progress};
 use observe::CpuSeries;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use units::Nanos;
 
 /// A clock that only sleeping moves, and what was done when, in ms since the load's start.
@@ -138,17 +142,16 @@ impl Load for FakeLoad {
         self.stopped.set(Some(self.stage.elapsed.get()));
     }
 
-    fn join(self) -> (Outcome, Option<PeerReport>) {
+    fn join(self) -> Outcome {
         self.stage.note("join");
         let end = self.stopped.get().unwrap().min(Duration::from_millis(800));
         let window = end.saturating_sub(Duration::from_millis(200));
-        let outcome = Outcome {
+        Outcome {
             window: Nanos(window.as_nanos() as u64),
             interrupted: end < Duration::from_millis(800),
             lost: self.lost,
             ..outcome(window.as_millis() as u64)
-        };
-        (outcome, None)
+        }
     }
 }
 

@@ -1,0 +1,94 @@
+//! What a library is, and why one cannot be measured.
+
+use crate::algorithm::Algorithm;
+use crate::material::Material;
+use crate::routine::{Routine, Unavailable};
+use crate::stack::Stack;
+
+/// A library that can be measured.
+pub trait Library: Send + Sync {
+    /// The name that means it on the command line, as in `aws-lc`.
+    fn id(&self) -> &str;
+
+    /// Its name and version, as in `OpenSSL 3.0.22`.
+    fn title(&self) -> &str;
+
+    /// Whose code it is: of two libraries with equal origins neither can check the other.
+    fn origin(&self) -> &str {
+        self.id()
+    }
+
+    /// Sets up an algorithm.
+    ///
+    /// # Errors
+    /// The library does not do it, and why.
+    fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
+
+    /// Its TLS, where it speaks it.
+    ///
+    /// # Errors
+    /// It does not, and why.
+    fn stack(&self) -> Result<&dyn Stack, Unavailable> {
+        Err(Unavailable::because("it does not speak TLS"))
+    }
+
+    /// What the library itself says of the processor's features that it uses; `None` where it does
+    /// not say.
+    fn processor_features(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The names that [`open`](crate::library::open) knows, in the order of tables.
+pub const NAMES: [&str; 15] = [
+    "openssl",
+    "aws-lc",
+    "ring",
+    "rustcrypto",
+    "rustls-ring",
+    "rustls-aws-lc",
+    "multibuffer",
+    "multibuffer-avx512",
+    "multibuffer-avx512vl",
+    "multibuffer-avx2",
+    "multibuffer-sha-ni",
+    "multibuffer-portable",
+    "isa-l",
+    "isa-l-avx512",
+    "isa-l-avx2",
+];
+
+/// Why a library cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is none of that name.
+    #[error(
+        "`{name}` is no library{}; give one of {}, or the path of a libcrypto",
+        .nearest.as_deref().map_or(String::new(), |name| format!("; did you mean `{name}`?")),
+        NAMES.join(", ")
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<String>,
+    },
+    /// It cannot be loaded, or is no libcrypto.
+    #[error("{path}: {why}; give the path of a libcrypto such as /opt/openssl/lib/libcrypto.so")]
+    NotLoaded {
+        /// Where it should be.
+        path: String,
+        /// The linker's answer.
+        why: String,
+    },
+    /// The processor lacks the instructions.
+    #[error("{0}")]
+    NotHere(String),
+}
+
+impl OpenError {
+    pub(crate) fn unknown(name: &str) -> Self {
+        let nearest = crate::nearest(name, NAMES.map(str::to_owned).into_iter());
+        Self::Unknown { name: name.to_owned(), nearest }
+    }
+}

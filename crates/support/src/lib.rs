@@ -1,0 +1,84 @@
+//! What integration tests of several crates share: `toll` and its server, folders with a study,
+//! processes that end with the test, clients, and a small server.
+//!
+//! All of it panics where a test has to fail.
+
+mod clients;
+mod desk;
+mod process;
+mod serve;
+mod stub;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cpus::CpuList;
+
+pub use clients::{curl, s_client};
+pub use desk::Desk;
+pub use process::{Killed, children, is_running, processes_with, write_program};
+pub use serve::Serve;
+pub use stub::answering;
+
+/// No test waits longer for anything.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// The `toll` that Cargo built beside this test.
+pub fn toll() -> Command {
+    Command::new(toll_path())
+}
+
+/// The file of [`toll`].
+pub fn toll_path() -> PathBuf {
+    // The test is `target/debug/deps/NAME`.
+    let test = std::env::current_exe().unwrap();
+    test.ancestors().nth(2).unwrap().join("toll")
+}
+
+/// The output of `toll` with these arguments.
+pub fn toll_output(arguments: &[&str]) -> Output {
+    toll().args(arguments).output().unwrap()
+}
+
+/// The output of a command that must succeed.
+#[track_caller]
+pub fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{command:?}: {said}{}", text(&output.stderr));
+    said
+}
+
+/// What a program printed.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until something is so, up to [`LIMIT`].
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not so within {LIMIT:?}: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Held while something is measured: trials of one test program that run at once disturb each other.
+pub fn machine() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    // A test that failed has let go of the machine all the same.
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first CPU that this process may use, for servers.
+pub fn first_cpu() -> CpuList {
+    CpuList::allowed().unwrap().first(1)
+}
+
+/// The last one, for loads.
+pub fn last_cpu() -> CpuList {
+    CpuList::from(*CpuList::allowed().unwrap().as_slice().last().unwrap())
+}

@@ -1,0 +1,36 @@
+//! A server in this process that answers what a test wants.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Answers requests without bodies over plain HTTP, until the process ends. `answer` gives the bytes
+/// for the request of that number, from 0, over all connections.
+pub fn answering(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = Arc::new((AtomicUsize::new(0), answer));
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let answer = answer.clone();
+            std::thread::spawn(move || serve(connection, &answer.0, &answer.1));
+        }
+    });
+    address
+}
+
+/// Ends when the client goes away.
+fn serve(
+    mut connection: TcpStream,
+    count: &AtomicUsize,
+    answer: &impl Fn(usize) -> Vec<u8>,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(connection.try_clone()?).lines();
+    while let Some(line) = lines.next().transpose()? {
+        if line.is_empty() {
+            connection.write_all(&answer(count.fetch_add(1, Relaxed)))?;
+        }
+    }
+    Ok(())
+}

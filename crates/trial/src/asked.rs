@@ -1,0 +1,107 @@
+//! What was asked of a trial, as its receipt has it.
+
+use load::{Job, Operation};
+use serde::{Deserialize, Serialize};
+use tls::CertificateKey;
+
+/// What was asked for; what was left open is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    /// `1.2`, `1.3`, or `none` for plain HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
+    /// IANA name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// IANA name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The kind of key that the target was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_key: Option<String>,
+    /// Not asked for unless said; only where there is TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encrypt_then_mac: Option<bool>,
+    /// Whether the kernel is to encrypt; known only of servers that toll configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_tls: Option<bool>,
+    /// The share of resumed handshakes, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumption_percent: Option<u8>,
+    /// How the client takes part in the key exchange: `fixed` or `fresh`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_exchange: Option<String>,
+    /// What one operation is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// When operations are meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<String>,
+    /// How long the load grew before the warm-up, in nanoseconds, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ramp_ns: Option<u64>,
+    /// What to ask the server for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The objects and their shares, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objects: Option<String>,
+    /// How many connections are open at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
+    /// `walk` or `decrypt`; over plain HTTP, to drop bodies or to read them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<String>,
+    /// The share of responses and signatures to verify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
+    /// How the client ends connections, `fin` or `rst`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub close: Option<String>,
+    /// What the random part of the load follows from, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The CPUs of the load threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpus: Option<String>,
+    /// The folder that the server's TLS library was to come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_path: Option<String>,
+    /// Variables that the server was given, `NAME=value`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+}
+
+impl Asked {
+    pub(crate) fn of(job: &Job, certificate_key: Option<CertificateKey>) -> Self {
+        let (plan, is_tls) = (&job.plan, job.url.is_tls());
+        let has_requests = job.plan.operation != Operation::Handshakes;
+        Self {
+            tls: match is_tls {
+                true => plan.asked_version().map(|version| version.number().to_owned()),
+                false => Some("none".to_owned()),
+            },
+            suite: plan.only_suite().map(|suite| suite.name.to_owned()),
+            group: plan.group.map(|group| group.name().to_owned()),
+            certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
+            encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
+            kernel_tls: None,
+            resumption_percent: is_tls.then(|| plan.resumption.get()),
+            key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
+            operation: Some(job.plan.operation.to_string()),
+            arrival: Some(job.plan.arrival.to_string()),
+            ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
+            url: Some(job.url.to_string()),
+            objects: job.objects.as_ref().map(ToString::to_string),
+            connections: Some(job.plan.connections),
+            receive: has_requests.then(|| job.plan.receive().to_string()),
+            verify: Some(job.plan.verify().to_string()),
+            close: Some(job.plan.close.to_string()),
+            seed: job.is_random().then_some(job.seed),
+            client_cpus: Some(job.plan.cpus.to_string()),
+            library_path: None,
+            environment: None,
+        }
+    }
+}

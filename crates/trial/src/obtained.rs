@@ -1,0 +1,134 @@
+//! What a trial got, as its receipt has it.
+
+use std::collections::BTreeMap;
+
+use load::{Job, Negotiated, Operation, Outcome, PeerClient};
+use observe::{Fact, KernelTlsCounters};
+use serde::{Deserialize, Serialize};
+
+/// What was got. Counts by name are of handshakes, those of the warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Obtained {
+    /// The program that made the load, such as `wrk 4.1.0`; absent for toll's own engine. What it
+    /// did is its own word: names are those that it printed of one connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// `1.2`, `1.3`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tls: BTreeMap<String, u64>,
+    /// The TLS library that the kernel had mapped into the server's process, each file with its
+    /// version; empty where the server is not one that toll started, or has none that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub library: Vec<String>,
+    /// IANA names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub suite: BTreeMap<String, u64>,
+    /// IANA names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub group: BTreeMap<String, u64>,
+    /// IANA names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub signature_scheme: BTreeMap<String, u64>,
+    /// As in `--certificate-key`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub certificate_key: BTreeMap<String, u64>,
+    /// Completed responses by path, where several objects are asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub objects: BTreeMap<String, u64>,
+    /// Whether any handshake negotiated it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encrypt_then_mac: Option<bool>,
+    /// Connections that the kernel took over to encrypt or decrypt, from before the load to after
+    /// it, in the server's network namespace; or why that is not known. Absent where the server is
+    /// elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_tls: Option<Fact<KernelTlsCounters>>,
+    /// Full handshakes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full: Option<u64>,
+    /// Resumed handshakes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<u64>,
+    /// Completed operations of the window over connections of the whole load; only where
+    /// connections are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<f64>,
+    /// Handshake signatures that were verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signatures_verified: Option<u64>,
+    /// Responses whose first and last record were opened and authenticated, the rest dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bodies_walked: Option<u64>,
+    /// Responses of which every record was authenticated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bodies_authenticated: Option<u64>,
+    /// Responses whose every byte was compared with the generated object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bodies_compared: Option<u64>,
+}
+
+impl Obtained {
+    pub(crate) fn of(job: &Job, outcome: &Outcome) -> Self {
+        let has_requests = job.plan.operation != Operation::Handshakes;
+        let verified = outcome.verified;
+        let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
+        let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
+        let mut obtained = Self {
+            bodies_compared: has_requests.then_some(verified.compared),
+            objects: objects.zip(counts).collect(),
+            ..Self::default()
+        };
+        if !job.url.is_tls() {
+            return obtained;
+        }
+        let mut handshakes = 0;
+        let mut resumed = 0;
+        let mut encrypt_then_mac = false;
+        for (negotiated, count) in &outcome.negotiated {
+            obtained.count(negotiated, *count);
+            handshakes += count;
+            resumed += if negotiated.resumed { *count } else { 0 };
+            encrypt_then_mac |= negotiated.encrypt_then_mac;
+        }
+        Self {
+            encrypt_then_mac: (handshakes > 0).then_some(encrypt_then_mac),
+            full: Some(handshakes - resumed),
+            resumed: Some(resumed),
+            requests_per_connection: (job.plan.operation == Operation::Requests && handshakes > 0)
+                .then(|| outcome.completed as f64 / handshakes as f64),
+            signatures_verified: Some(verified.signatures),
+            bodies_walked: has_requests.then_some(verified.walked),
+            bodies_authenticated: has_requests.then_some(verified.opened),
+            ..obtained
+        }
+    }
+
+    pub(crate) fn of_peer(job: &Job, peer: &PeerClient, outcome: &Outcome) -> Self {
+        let has_requests = job.plan.operation != Operation::Handshakes;
+        let mut obtained = Self {
+            client: Some(peer.name.clone()),
+            signatures_verified: job.url.is_tls().then_some(0),
+            bodies_authenticated: (job.url.is_tls() && has_requests).then_some(0),
+            bodies_compared: has_requests.then_some(0),
+            ..Self::default()
+        };
+        for (negotiated, count) in &outcome.negotiated {
+            obtained.count(negotiated, *count);
+        }
+        obtained
+    }
+
+    fn count(&mut self, negotiated: &Negotiated, count: u64) {
+        let mut add = |map: fn(&mut Self) -> &mut BTreeMap<String, u64>, name: Option<String>| {
+            if let Some(name) = name {
+                *map(self).entry(name).or_default() += count;
+            }
+        };
+        add(|o| &mut o.tls, Some(negotiated.version.number().to_owned()));
+        add(|o| &mut o.suite, Some(negotiated.suite.name.to_owned()));
+        add(|o| &mut o.group, negotiated.group.map(|group| group.name().to_owned()));
+        add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
+        add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
+    }
+}

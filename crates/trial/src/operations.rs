@@ -1,0 +1,83 @@
+//! What became of the operations of a trial.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How operations ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operations {
+    /// Well, within the window.
+    pub completed: u64,
+    /// Not before the window's end.
+    pub in_flight: u64,
+    /// Badly, by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// The first error of each kind in words.
+    pub first_errors: BTreeMap<String, String>,
+    /// How long those had taken that were under way when the window ended.
+    #[serde(default, skip_serializing_if = "UnderWayNs::is_empty")]
+    pub under_way_ns: UnderWayNs,
+    /// Operations as they were meant to start; absent in a closed loop, where they start when they
+    /// can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+}
+
+impl From<&load::Failures> for Operations {
+    /// The errors alone.
+    fn from(failures: &load::Failures) -> Self {
+        let mut operations = Self::default();
+        for (kind, count, words) in failures.iter() {
+            operations.errors.insert(kind.name().to_owned(), count);
+            operations.first_errors.insert(kind.name().to_owned(), words.to_owned());
+        }
+        operations
+    }
+}
+
+/// The longest times of what was under way when the window ended; absent where nothing was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnderWayNs {
+    /// Of connections that did not stand yet: since their start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_max: Option<u64>,
+    /// Of operations without a byte of their response: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_max: Option<u64>,
+    /// Of all operations: since they were meant to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl UnderWayNs {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl From<&load::Latencies> for UnderWayNs {
+    fn from(under_way: &load::Latencies) -> Self {
+        let max = |histogram: &hdrhistogram::Histogram<u64>| {
+            (!histogram.is_empty()).then(|| histogram.max())
+        };
+        Self {
+            connect_max: max(&under_way.connect),
+            first_byte_max: max(&under_way.first_byte),
+            max: max(&under_way.whole),
+        }
+    }
+}
+
+/// Operations as they were meant to start, whether or not they could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Meant to start within the window.
+    pub intended: u64,
+    /// Meant to start before the window's end, and not begun by then.
+    pub waiting: u64,
+    /// Not over when their connection was to ask again; only where it asks at a pace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_misses: Option<u64>,
+}

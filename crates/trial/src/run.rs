@@ -1,0 +1,132 @@
+//! Runs a trial: the load and the observation of the machine over the same window.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use load::{Job, Load};
+use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
+
+use crate::account::Observed;
+use crate::machine::Machine;
+use crate::reading::{CoreHz, Readings};
+use crate::trial::{Hooks, Measured, Moment, STEP, Trial};
+
+/// How long before the window's end the load threads are read once more, for the case that they end
+/// with it.
+const BEFORE_END: Duration = Duration::from_millis(2);
+
+impl Trial {
+    /// Runs the trial and judges it. The window ends early where `hooks.interrupt` is set or the
+    /// load ends by itself; the line then holds what was measured until then.
+    ///
+    /// # Errors
+    /// That of `start`, before anything was sent.
+    pub fn run<L: Load, E>(
+        &self,
+        machine: &mut impl Machine,
+        hooks: &mut Hooks<'_>,
+        start: impl FnOnce(Job) -> Result<L, E>,
+    ) -> Result<Measured, E> {
+        let core = self.server_cpus.as_ref().unwrap_or(&self.job.plan.cpus).as_slice()[0];
+        let before = machine.core_hz(core);
+        machine.find_links(self.job.address.ip());
+        let kernel_tls = machine.kernel_tls();
+        let load = start(self.job.clone())?;
+        let window = load.window();
+        let threads = load.thread_ids();
+
+        machine.start_series(STEP);
+        wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
+        machine.find_server();
+        let started_unix_ms = machine.unix_ms();
+        let started = machine.now();
+        let mut readings = Readings::begin(machine.read(&threads));
+        // Looked at within the window: at its end the load lets its connections go.
+        let mut server_descriptors: Option<OpenDescriptors> = None;
+        let mut read = |machine: &_| {
+            readings.advance(Machine::read(machine, &threads));
+            let both = server_descriptors.into_iter().chain(Machine::server_descriptors(machine));
+            server_descriptors = both.min_by_key(|files| files.limit.saturating_sub(files.open));
+        };
+        wait_until(window.1 - BEFORE_END, window, &load, machine, hooks, &mut read);
+        wait_until(window.1, window, &load, machine, hooks, &mut read);
+        read(machine);
+        let ended = machine.now();
+        let server_change = machine.server_change();
+        if server_change.is_some() {
+            readings.forget_server();
+        }
+
+        // The load shrinks, which is not counted.
+        let over = window.1 + Duration::from(self.job.plan.ramp);
+        wait_until(over, window, &load, machine, hooks, &mut |_| {});
+        load.stop();
+        let outcome = load.join();
+        let series = machine.take_series();
+        let kernel_tls = kernel_tls_since(kernel_tls, machine.kernel_tls());
+        let target_error = (hooks.check_target)().err();
+        let core_hz = CoreHz { before, after: machine.core_hz(core) };
+        let observed = Observed {
+            started_unix_ms,
+            started,
+            ended,
+            readings,
+            server_change,
+            server_descriptors,
+            siblings: self
+                .server_cpus
+                .as_ref()
+                .map(|cpus| machine.sibling_cpus(cpus))
+                .unwrap_or_default(),
+            interfaces: machine.interfaces(),
+            kernel_tls,
+            series,
+            core_hz,
+            target_error,
+            interrupt: hooks.interrupt.load(Relaxed),
+        };
+        let line = self.line(&outcome, observed);
+        Ok(Measured { line, latencies: outcome.latencies, under_way: outcome.under_way })
+    }
+}
+
+/// What the kernel took over between two looks. Its module is loaded by the first connection that
+/// asks for it, and has taken over none before.
+fn kernel_tls_since(
+    before: Result<KernelTlsCounters, ObserveError>,
+    after: Result<KernelTlsCounters, ObserveError>,
+) -> Result<KernelTlsCounters, ObserveError> {
+    let before = match before {
+        Err(ObserveError::NoKernelTls) => KernelTlsCounters::default(),
+        before => before?,
+    };
+    Ok(after?.since(&before))
+}
+
+/// Sleeps until `instant`, in steps with `each` between them; returns early where the load is to
+/// end or has ended.
+fn wait_until<M: Machine>(
+    instant: Instant,
+    window: (Instant, Instant),
+    load: &impl Load,
+    machine: &M,
+    hooks: &mut Hooks<'_>,
+    each: &mut impl FnMut(&M),
+) {
+    loop {
+        let now = machine.now();
+        (hooks.progress)(Moment {
+            elapsed: now.saturating_duration_since(window.0),
+            window: window.1.saturating_duration_since(window.0),
+            progress: load.progress(),
+        });
+        if now >= instant || hooks.interrupt.load(Relaxed) || load.is_finished() {
+            return;
+        }
+        machine.sleep_until(instant.min(now + STEP));
+        each(machine);
+    }
+}
