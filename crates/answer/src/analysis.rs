@@ -31,12 +31,10 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::primitive;
-use journal::Entries;
-use journal::TargetRecord;
+use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
-use trial::Line;
 use trial::Warning;
 
 pub use projection::{AtCores, Projection};
@@ -250,13 +248,13 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[Line],
+        lines: &[TrialLine],
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
         let trials = trials::by_cell(study, lines, targets);
-        let mut in_order: Vec<&Line> = trials.iter().flat_map(|of| of.lines.clone()).collect();
-        in_order.sort_by_key(|line| trials::order(line));
+        let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
+        in_order.sort_by_key(|trial| trial.place.order);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -269,7 +267,7 @@ impl Analysis {
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
-            invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
+            invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.clone(),
             primitives: None,
         }
@@ -302,9 +300,9 @@ fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
 }
 
 /// Each kind of warning once, most frequent first; of equally frequent ones the first seen.
-fn warnings(lines: &[&Line]) -> Vec<Repeated> {
+fn warnings(trials: &[&TrialLine]) -> Vec<Repeated> {
     let mut repeated: Vec<Repeated> = Vec::new();
-    for line in lines {
+    for TrialLine { line, .. } in trials {
         for (place, warning) in line.warnings.iter().enumerate() {
             if line.warnings[..place].iter().any(|before| before.kind == warning.kind) {
                 continue;
@@ -319,7 +317,6 @@ fn warnings(lines: &[&Line]) -> Vec<Repeated> {
     repeated
 }
 
-fn invalid(line: &Line) -> Option<Invalid> {
-    let place = line.place.as_ref()?;
+fn invalid(TrialLine { place, line }: &TrialLine) -> Option<Invalid> {
     Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
 }

@@ -168,7 +168,7 @@ impl Bench for ThisBench {
     fn trial(
         &mut self,
         target: &mut ThisTarget,
-        Ask { cell, seed, beyond_limit }: Ask<'_>,
+        Ask { cell, seed, beyond_limit, latency_file }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -187,6 +187,7 @@ impl Bench for ThisBench {
             objects_on_disk: self.note().map(str::to_owned),
             not_steady,
             beyond_limit,
+            latency_file: Some(latency_file),
         };
         let orders = target.orders(cell)?;
         let machine = target.machine();

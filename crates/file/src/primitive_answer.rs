@@ -1,12 +1,13 @@
 //! An `[[answer]]` about primitives: the costs of a table over one of its lists.
 
+use serde::Deserialize;
 use toml::de::DeTable;
 use units::Bytes;
 
 use super::answer::project_counts;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
-use super::primitives::{named, size};
+use super::primitives::{Size, named};
 use ::keys::did_you_mean;
 use primitives::library;
 use study::primitive::{Dimension, Rule, Table};
@@ -56,11 +57,7 @@ pub(super) fn read(
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
-    let text = field.text()?;
-    let dimension: Dimension = text.parse().map_err(|()| {
-        let names = Dimension::ALL.into_iter().map(Dimension::name);
-        field.wrong(&format!("cannot be compared{}", did_you_mean(text, "there are:", names)))
-    })?;
+    let dimension = Dimension::deserialize(field)?;
     match dimension.values(table).len() {
         0 | 1 => Err(field.wrong(&format!(
             "has one value in primitives {}, so there is nothing to compare; write another there",
@@ -96,7 +93,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
     for value in
         field.map_or(Ok(Vec::new()), |field| Ok(field.elements().unwrap_or_else(|| vec![field])))?
     {
-        let size = size(value)?;
+        let Size(size) = Size::deserialize(value)?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(

@@ -23,8 +23,8 @@ mod when;
 
 use answer::analysis::Analysis;
 use journal::TargetRecord;
+use journal::TrialLine;
 use observe::Machine;
-use trial::Line;
 
 pub use cells_csv::cells_csv;
 pub use comparison::comparison;
@@ -38,7 +38,7 @@ pub struct Run<'a> {
     /// What was found.
     pub analysis: &'a Analysis,
     /// Every trial, in the order in which they ran.
-    pub lines: &'a [Line],
+    pub lines: &'a [TrialLine],
     /// The machine; `None` where `machine.json` is lacking.
     pub machine: Option<&'a Machine>,
     /// The servers, with those that were left out.

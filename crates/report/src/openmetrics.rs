@@ -126,7 +126,7 @@ pub fn openmetrics(run: &Run<'_>) -> String {
     let mut text = Text::default();
     machine(&mut text, run);
     targets(&mut text, run);
-    if let Some(last) = run.lines.iter().map(|line| line.started_unix_ms).max() {
+    if let Some(last) = run.lines.iter().map(|trial| trial.line.started_unix_ms).max() {
         let help = "When the last trial's window began, in seconds since 1970-01-01 UTC.";
         text.family("toll_last_trial_timestamp", "seconds", "gauge", help);
         let study = labels([("study", run.analysis.study.as_str())]);

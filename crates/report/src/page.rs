@@ -87,7 +87,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
 
 /// When the first trial or the first part of the primitives began.
 fn begun(run: &Run<'_>) -> Option<u64> {
-    let trial = run.lines.first().map(|line| line.started_unix_ms);
+    let trial = run.lines.first().map(|trial| trial.line.started_unix_ms);
     let part = run.analysis.primitives.as_ref().and_then(|found| found.started_unix_ms);
     trial.into_iter().chain(part).min()
 }

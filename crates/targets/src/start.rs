@@ -105,6 +105,7 @@ fn start_as(
         program: site.binary.clone(),
         arguments: invocation.arguments,
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
+        without: &[],
         cpus: &settings.target.cpus,
         stdout,
         stderr: output,

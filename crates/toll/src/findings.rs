@@ -4,18 +4,17 @@
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use journal::{Results, TargetRecord};
+use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
 use study::Study;
-use trial::Line;
 
 use crate::{Failure, screen};
 
 /// All that a report is made of.
 pub(crate) struct Findings {
     pub(crate) analysis: Analysis,
-    lines: Vec<Line>,
+    lines: Vec<TrialLine>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }

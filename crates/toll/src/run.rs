@@ -7,10 +7,10 @@ use cpus::CpuList;
 use experiment::{Ended, Event, RunError, ThisBench};
 use file::{LeftOut, StudyFile};
 use journal::Results;
+use journal::TrialLine;
 use observe::Machine;
 use peers::Peer;
 use study::Study;
-use trial::Line;
 
 use crate::findings::{self, Findings};
 use crate::run_primitives::{self, Shown};
@@ -244,16 +244,16 @@ impl Arguments {
     }
 
     /// Of a trial that has ended: all of it for a program, only what is wrong for a person.
-    fn tell_of(&self, line: &Line) {
+    fn tell_of(&self, trial: &TrialLine) {
         if self.json {
             // It cannot fail: the same line has just been written to the journal.
-            if let Ok(text) = serde_json::to_string(line) {
+            if let Ok(text) = serde_json::to_string(trial) {
                 crate::print(&format!("{text}\n"));
             }
-        } else if let Some(why) = line.why_invalid()
+        } else if let Some(why) = trial.line.why_invalid()
             && !self.quiet
         {
-            let cell = line.place.as_ref().map_or("", |place| place.cell.as_str());
+            let cell = &trial.place.cell;
             crate::print(&format!("Not valid: a trial of {cell}: {why}.\n"));
         }
     }

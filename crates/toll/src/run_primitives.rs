@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use experiment::primitive::{Child, Event, Meter, Reading, run};
+use experiment::primitive::{Child, Event, Meter, run};
 use experiment::{Ended, RunError};
-use journal::Results;
-use journal::primitive::Outcome;
-use serde::Serialize;
+use journal::primitive::RowLine;
+use journal::{Entry, Results};
+use primitives::row::{NoFigure, Reason};
 use study::primitive::{Part, Primitives};
 use units::Nanos;
 
@@ -50,16 +50,16 @@ pub(crate) fn measure(
                 bar.beside(|| crate::print(&words));
             }
         }
-        Event::Progress { part, behind, elapsed } => {
+        Event::Progress { part, remaining, elapsed } => {
             let seconds = elapsed.as_secs_f64();
             bar.show(measured, planned, || {
-                format!("{}, {behind} behind it  {seconds:.0}s", in_words(part))
+                format!("{}, {remaining} remaining  {seconds:.0}s", in_words(part))
             });
         }
-        Event::Finished(reading) => {
+        Event::Finished(entries) => {
             *ran += 1;
             measured += 1;
-            bar.beside(|| tell_of(reading, shown));
+            bar.beside(|| show(entries, shown));
         }
     })
 }
@@ -69,29 +69,20 @@ fn in_words(part: &Part<'_>) -> String {
 }
 
 /// All of it for a program, only what was refused for a person.
-fn tell_of(reading: &Reading, shown: Shown) {
-    if shown.json {
-        reading.lines.iter().for_each(print_json);
-        reading.bounds.iter().for_each(print_json);
-    } else if !shown.quiet {
-        for line in &reading.lines {
-            if let Outcome::None { no_figure } = &line.outcome
-                && no_figure.starts_with("no figure")
-            {
-                let place = &line.place;
-                crate::print(&format!(
-                    "Refused: {}, {}: {no_figure}.\n",
-                    place.algorithm, line.library_title
-                ));
+fn show(entries: &[Entry], shown: Shown) {
+    for entry in entries {
+        if shown.json {
+            // It cannot fail: the same line has just been written to the journal.
+            if let Ok(text) = serde_json::to_string(entry) {
+                crate::print(&format!("{text}\n"));
             }
+        } else if !shown.quiet
+            && let Entry::Row(RowLine { row, .. }) = entry
+            && let Some(NoFigure { why, reason: Reason::Refused }) = row.outcome.no_figure()
+        {
+            let (algorithm, title) = (row.key.algorithm, &row.library_title);
+            crate::print(&format!("Refused: {algorithm}, {title}: {why}.\n"));
         }
-    }
-}
-
-fn print_json(line: &impl Serialize) {
-    // It cannot fail: the same line has just been written to the journal.
-    if let Ok(text) = serde_json::to_string(line) {
-        crate::print(&format!("{text}\n"));
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use journal::Role;
 use study::find::Over;
 use study::{Cell, Forecast};
-use trial::{Moment, Role};
+use trial::Moment;
 
 use crate::dry_run;
 use crate::progress::{self, Progress};

@@ -110,7 +110,6 @@ impl Trial {
         warnings.extend(self.not_steady.map(Warning::not_steady));
         Line {
             schema: SCHEMA,
-            place: None,
             valid: receipt.mismatch.is_empty()
                 && observed.target_error.is_none()
                 && load_error.is_none()
@@ -131,6 +130,7 @@ impl Trial {
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs {
+                file: self.latency_file.clone(),
                 mean: mean_response(outcome),
                 ..LatencyNs::from(&outcome.latencies)
             },

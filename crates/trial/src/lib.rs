@@ -24,7 +24,6 @@ mod reading;
 mod receipt;
 mod run;
 mod server_cpus;
-mod sought;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
@@ -35,9 +34,7 @@ pub use application::{Application, Orders};
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{
-    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, Place, Role, SCHEMA, Walks,
-};
+pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
@@ -48,7 +45,6 @@ pub use reading::{
 };
 pub use receipt::{Receipt, RunsOn};
 pub use server_cpus::server_cpus;
-pub use sought::Sought;
 pub use trial::{Hooks, Measured, Moment, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,

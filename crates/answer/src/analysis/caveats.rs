@@ -118,7 +118,8 @@ fn invalid(compared: &Compared<'_>) -> Option<String> {
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
             cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
-            first = first.or_else(|| entry.trials.lines.iter().find_map(|line| line.why_invalid()));
+            first = first
+                .or_else(|| entry.trials.lines.iter().find_map(|trial| trial.line.why_invalid()));
         }
     }
     let first = first?;

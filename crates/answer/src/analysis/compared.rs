@@ -179,7 +179,7 @@ impl<'a> Compared<'a> {
                 self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
             };
         }
-        let first = trials.lines.iter().find_map(|line| line.why_invalid());
+        let first = trials.lines.iter().find_map(|trial| trial.line.why_invalid());
         let first = first.unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
             0 => "no trial was run".to_owned(),

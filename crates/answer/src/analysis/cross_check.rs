@@ -196,7 +196,7 @@ fn why_lacking(of: &CellTrials<'_>) -> Option<String> {
     if of.counts().valid > 0 {
         return None;
     }
-    let why = of.lines.iter().find_map(|line| line.why_invalid());
+    let why = of.lines.iter().find_map(|trial| trial.line.why_invalid());
     Some(match why {
         Some(why) => format!("no trial of {} is valid; the first: {why}", of.cell.name),
         None => format!("no trial of {} was run", of.cell.name),

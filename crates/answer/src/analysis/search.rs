@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use journal::{Role, TrialLine};
 use study::Cell;
 use study::find::{Find, Maximize, Next, Seen};
-use trial::{Line, Role};
 
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ impl SearchEnd {
 impl Search {
     /// Of a cell whose lines are `lines`, in the order in which they ran; `None` where its load is
     /// given.
-    pub(super) fn of(cell: &Cell, lines: &[&Line]) -> Option<Self> {
+    pub(super) fn of(cell: &Cell, lines: &[&TrialLine]) -> Option<Self> {
         let find = cell.find?;
         let seen: Vec<Seen> = lines.iter().filter_map(|line| find.seen(line)).collect();
         let end = match find.bounds().next(&seen) {
@@ -91,9 +91,8 @@ impl Search {
     }
 
     /// Whether a line is of the load that was found.
-    pub(super) fn has(&self, line: &Line) -> bool {
-        let load = line.place.as_ref().and_then(|place| place.find.as_ref());
-        match (&self.end, load) {
+    pub(super) fn has(&self, trial: &TrialLine) -> bool {
+        match (&self.end, &trial.place.find) {
             (SearchEnd::Found { load: found }, Some(sought)) => sought.load == *found,
             _ => false,
         }
@@ -106,8 +105,8 @@ fn best(find: &Find, seen: &[Seen]) -> Option<String> {
 }
 
 impl SearchStep {
-    fn of(find: &Find, line: &Line) -> Option<Self> {
-        let place = line.place.as_ref()?;
+    fn of(find: &Find, trial: &TrialLine) -> Option<Self> {
+        let TrialLine { place, line } = trial;
         let sought = place.find.as_ref()?;
         Some(Self {
             order: place.order,

@@ -77,7 +77,7 @@ fn an_unmeasured_cell_never_passes() {
     assert!(!judged(&scene, "goodput>=1b/s").met);
     // Without the server's CPU time there is no figure per CPU-second.
     let mut scene = bulk();
-    scene.lines.iter_mut().for_each(|line| line.cpu_ns.server = None);
+    scene.lines.iter_mut().for_each(|trial| trial.line.cpu_ns.server = None);
     assert!(judged(&scene, "goodput>=1b/s").met);
     assert!(!judged(&scene, "goodput-per-server-cpu>=1b/s").met);
 }

@@ -1,14 +1,16 @@
 //! Runs the tables of a study, part by part, each on disk before the next begins.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::run::{Ended, RunError};
-use journal::Entries;
-use journal::Results;
-use journal::primitive::{BoundLine, Line};
-use study::primitive::Primitives;
-use study::primitive::{Part, What};
+use journal::primitive::{BoundLine, RowLine};
+use journal::{Entries, Entry, Results};
+use primitives::Row;
+use primitives::instructions::Bound;
+use serde::Deserialize;
+use study::primitive::{Part, Primitives, What};
+use trial::SCHEMA;
 
 /// What measures a part.
 pub trait Meter {
@@ -32,12 +34,14 @@ pub trait Meter {
 }
 
 /// What a part gave.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Reading {
-    /// A line for each row.
-    pub lines: Vec<Line>,
+    /// Of a table.
+    #[serde(default)]
+    pub rows: Vec<Row>,
     /// Of the part of the bounds.
-    pub bounds: Vec<BoundLine>,
+    #[serde(default)]
+    pub bounds: Vec<Bound>,
 }
 
 /// Why a part could not be measured.
@@ -59,12 +63,12 @@ pub enum Event<'a> {
         /// Which one.
         part: &'a Part<'a>,
         /// How many are still to be measured after it.
-        behind: usize,
+        remaining: usize,
         /// Since it began.
         elapsed: Duration,
     },
     /// A part has ended; its lines are on disk.
-    Finished(&'a Reading),
+    Finished(&'a [Entry]),
 }
 
 /// Measures the parts that the journal of `results` lacks; all of them in a new folder.
@@ -90,22 +94,42 @@ pub fn run(
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
-        let behind = lacking.len() - place - 1;
-        let mut progress = |elapsed| report(Event::Progress { part, behind, elapsed });
+        let remaining = lacking.len() - place - 1;
+        let started = SystemTime::now();
+        let mut progress = |elapsed| report(Event::Progress { part, remaining, elapsed });
         let measured = match interrupt.load(Relaxed) {
             true => None,
             false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
                 RunError::Primitives { part: part.in_words(), why: why.to_string() }
             })?,
         };
-        let Some(mut reading) = measured else { return Ok(Ended::Interrupted) };
-        reading.lines.iter_mut().for_each(|line| line.order = order);
-        reading.bounds.iter_mut().for_each(|line| line.order = order);
-        journal.append_all(&reading.lines)?;
-        journal.append_all(&reading.bounds)?;
-        report(Event::Finished(&reading));
+        let Some(reading) = measured else { return Ok(Ended::Interrupted) };
+        let entries = reading.entries(part, order, started);
+        journal.append(&entries)?;
+        report(Event::Finished(&entries));
     }
     Ok(Ended::Complete)
+}
+
+impl Reading {
+    /// The lines of the journal.
+    fn entries(self, part: &Part<'_>, order: u32, started: SystemTime) -> Vec<Entry> {
+        let started = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let started_unix_ms = u64::try_from(started.as_millis()).unwrap_or(u64::MAX);
+        let round = part.round;
+        let table = match part.what {
+            What::Bounds(_) => "",
+            What::Table { table, .. } => &table.name,
+        };
+        let rows = self.rows.into_iter().map(|row| {
+            let table = table.to_owned();
+            Entry::Row(RowLine { schema: SCHEMA, table, row, round, order, started_unix_ms })
+        });
+        let bounds = self.bounds.into_iter();
+        let bounds =
+            bounds.map(|bound| Entry::Bound(BoundLine { schema: SCHEMA, bound, round, order }));
+        rows.chain(bounds).collect()
+    }
 }
 
 /// Whether the journal has all of a part.
@@ -113,11 +137,12 @@ fn is_in(part: &Part<'_>, entries: &Entries) -> bool {
     match part.what {
         What::Bounds(_) => entries.bounds.iter().any(|line| line.round == part.round),
         What::Table { table, hardware, cache } => {
-            table.combination(hardware, cache).iter().all(|place| {
+            table.combination(hardware, cache).iter().all(|key| {
                 entries.primitives.iter().any(|line| {
                     line.round == part.round
-                        && line.place == *place
-                        && line.contradiction().is_none()
+                        && line.table == table.name
+                        && line.row.key == *key
+                        && line.row.contradiction().is_none()
                 })
             })
         }

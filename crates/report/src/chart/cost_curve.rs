@@ -266,7 +266,7 @@ mod tests {
     fn published_costs_and_bounds_have_their_place() {
         let mut curve = curve(vec![point(64, 4.0), point(8192, 1.0)]);
         curve.series[0].points[1].published = vec![("Xeon".to_owned(), 2.64)];
-        curve.bound = Some(("x".to_owned(), 0.5));
+        curve.bound = Some((primitives::instructions::Bounded::Gcm, 0.5));
         let drawn = cost_curve(&curve);
         assert_eq!(drawn.published.len(), 1);
         assert_eq!(drawn.published[0].x, drawn.dots[1].x);

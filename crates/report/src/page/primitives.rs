@@ -53,7 +53,7 @@ enum Key {
 
 #[derive(Serialize)]
 struct BoundView<'a> {
-    of: &'a str,
+    of: String,
     cycles_per_byte: String,
     range: String,
     arithmetic: &'a str,
@@ -66,8 +66,8 @@ pub(super) fn view(found: &Findings) -> View<'_> {
     let answer = |answer| AnswerView { answer, drawn: drawn(answer) };
     let mut names: Vec<&str> = Vec::new();
     for row in &found.rows {
-        if !names.contains(&row.place.table.as_str()) {
-            names.push(&row.place.table);
+        if !names.contains(&row.table.as_str()) {
+            names.push(&row.table);
         }
     }
     View {
@@ -86,7 +86,7 @@ fn drawn(answer: &Answer) -> Vec<CostCurve> {
 fn bound(bound: &answer::primitive::LowerBound) -> BoundView<'_> {
     let estimate = &bound.cycles_per_byte.estimate;
     BoundView {
-        of: &bound.of,
+        of: bound.of.to_string(),
         cycles_per_byte: format!("{:.3}", estimate.median),
         range: format!("[{:.3}, {:.3}]", estimate.interval.low, estimate.interval.high),
         arithmetic: &bound.arithmetic,
@@ -97,10 +97,10 @@ fn bound(bound: &answer::primitive::LowerBound) -> BoundView<'_> {
 type Of = fn(&Row) -> Field;
 
 const COLUMNS: [(&str, &str, bool, Of); 13] = [
-    ("algorithm", "", false, |row| words(&row.place.algorithm)),
+    ("algorithm", "", false, |row| words(row.key.algorithm.name())),
     ("library", "", false, |row| words(&row.library_title)),
-    ("hardware", "", false, |row| words(&row.place.hardware.to_string())),
-    ("data", "", false, |row| words(&row.place.cache.to_string())),
+    ("hardware", "", false, |row| words(&row.key.hardware.to_string())),
+    ("data", "", false, |row| words(&row.key.cache.to_string())),
     ("message", "", true, size),
     ("cost", "cycles/byte; cycles", true, cost),
     ("rate", "", true, rate),
@@ -121,7 +121,7 @@ const COLUMNS: [(&str, &str, bool, Of); 13] = [
 ];
 
 fn table(name: &str, found: &Findings) -> Table {
-    let rows: Vec<&Row> = found.rows.iter().filter(|row| row.place.table == name).collect();
+    let rows: Vec<&Row> = found.rows.iter().filter(|row| row.table == name).collect();
     let fields: Vec<Vec<Field>> =
         rows.iter().map(|row| COLUMNS.iter().map(|(.., of)| of(row)).collect()).collect();
     // A column that no row has anything in is none.
@@ -158,18 +158,18 @@ fn of_cost(row: &Row, of: fn(&answer::primitive::Cost) -> (String, f64)) -> Fiel
 }
 
 fn size(row: &Row) -> Field {
-    let size = row.place.size_bytes;
+    let size = row.key.size_bytes;
     size.map_or_else(|| words(""), |size| number((Bytes(size).to_string(), size as f64)))
 }
 
 fn cost(row: &Row) -> Field {
     let Some(cost) = &row.cost else {
-        let why = row.no_figure.as_deref().unwrap_or("not measured");
+        let why = row.no_figure.as_ref().map_or("not measured", |none| &none.why);
         return Field { is_bad: row.is_refused(), key: None, ..words(why) };
     };
     let median = cost.cycles.estimate.median;
     let mark = if cost.disturbed_rounds > 0 { " !" } else { "" };
-    let (text, more) = match row.place.size_bytes {
+    let (text, more) = match row.key.size_bytes {
         Some(_) => (format!("{median:.3}{mark}"), format!("{:.3} to {:.3}", cost.low, cost.high)),
         None => (format!("{median:.0}{mark}"), format!("{:.0} to {:.0}", cost.low, cost.high)),
     };

@@ -10,7 +10,7 @@ mod machine;
 use std::collections::BTreeMap;
 
 use answer::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
-use journal::TargetRecord;
+use journal::{TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
 use stats::Estimate;
@@ -29,7 +29,7 @@ pub const ROUNDS: usize = 7;
 /// All that a [`Run`] borrows.
 pub struct Fabricated {
     pub analysis: Analysis,
-    pub lines: Vec<Line>,
+    pub lines: Vec<TrialLine>,
     pub machine: Option<Machine>,
     pub targets: Vec<TargetRecord>,
 }
@@ -141,12 +141,12 @@ impl Spec {
 
 /// A whole run of both servers, with one mark and one invalid trial.
 pub fn whole() -> Fabricated {
-    let lines: Vec<Line> = (0..ROUNDS)
+    let lines: Vec<TrialLine> = (0..ROUNDS)
         .flat_map(|round| SPECS.iter().enumerate().map(move |(i, spec)| (round, i, spec)))
         .map(|(round, i, spec)| line(spec, round, round * SPECS.len() + i))
         .collect();
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
-    let valid = lines.iter().filter(|line| line.valid).count();
+    let valid = lines.iter().filter(|trial| trial.line.valid).count();
     let analysis = Analysis {
         projections: Vec::new(),
         cross_checks: vec![answers::cross_check()],
@@ -174,10 +174,10 @@ pub const INVALID: usize = 2 * SPECS.len() + 1;
 pub fn without_nginx() -> Fabricated {
     let mut run = whole();
     let is_nginx = |params: &BTreeMap<String, String>| params["target.server"] == "nginx";
-    run.lines.retain(|line| !is_nginx(&line.place.as_ref().unwrap().params));
+    run.lines.retain(|line| !is_nginx(&line.place.params));
     run.analysis.trials.done = run.lines.len();
     run.analysis.trials.planned = run.lines.len();
-    run.analysis.trials.valid = run.lines.iter().filter(|line| line.valid).count();
+    run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
     run.analysis.answers.retain(|answer| answer.common["target.server"] != "nginx");
     for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
         empty(cell);
@@ -211,7 +211,7 @@ pub fn of_nothing() -> Fabricated {
 pub fn all_invalid() -> Fabricated {
     let mut run = whole();
     for line in &mut run.lines {
-        line.valid = false;
+        line.line.valid = false;
     }
     let analysis = &mut run.analysis;
     analysis.trials.valid = 0;
@@ -223,7 +223,7 @@ pub fn all_invalid() -> Fabricated {
         (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
     }
     let invalid = run.lines.iter().map(|line| {
-        let place = line.place.as_ref().unwrap();
+        let place = &line.place;
         Invalid {
             cell: place.cell.clone(),
             order: place.order,
@@ -238,7 +238,7 @@ pub fn all_invalid() -> Fabricated {
 pub fn interrupted() -> Fabricated {
     let mut run = whole();
     run.lines.truncate(SPECS.len() + 3);
-    run.lines.last_mut().unwrap().interrupted = true;
+    run.lines.last_mut().unwrap().line.interrupted = true;
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
     run.analysis.answers = answers(&cells);
     run.analysis.cells = cells;
@@ -278,10 +278,11 @@ pub fn figure(samples: Vec<f64>) -> Option<Figure> {
     Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples })
 }
 
-fn cell(spec: &Spec, lines: &[Line]) -> CellSummary {
+fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
     let all: Vec<&Line> = lines
         .iter()
-        .filter(|line| line.place.as_ref().is_some_and(|place| place.cell == spec.name()))
+        .filter(|trial| trial.place.cell == spec.name())
+        .map(|trial| &trial.line)
         .collect();
     let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
     let of = |figure: &dyn Fn(&Line) -> Option<f64>| {

@@ -1,6 +1,7 @@
 //! What a trial says to its search.
 
-use trial::{Limit, Line, Measured, Role, Sought};
+use journal::{Role, Sought, TrialLine};
+use trial::{Limit, Measured};
 
 use super::{Find, Maximize, Seen};
 
@@ -29,8 +30,8 @@ impl Find {
 
     /// What a line of the journal says to this search; `None` where it is not of it, or failed for a
     /// reason that has nothing to do with the load.
-    pub fn seen(&self, line: &Line) -> Option<Seen> {
-        let place = line.place.as_ref()?;
+    pub fn seen(&self, trial: &TrialLine) -> Option<Seen> {
+        let TrialLine { place, line } = trial;
         let sought = place.find.as_ref()?;
         let is_held = place.role == Role::Measure;
         if is_held && !line.valid && line.verdict.limit != Limit::Errors {

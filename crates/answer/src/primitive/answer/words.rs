@@ -1,5 +1,6 @@
 //! Answers about primitives in words.
 
+use primitives::row::NoFigure;
 use primitives::{Cache, Hardware};
 use units::{Bytes, Hertz};
 
@@ -13,16 +14,16 @@ use study::primitive::{Dimension, Rule};
 /// A compared value as the subject or the object of a comparison.
 pub(super) fn value(dimension: Dimension, row: &Row) -> String {
     match dimension {
-        Dimension::Algorithm => row.place.algorithm.clone(),
+        Dimension::Algorithm => row.key.algorithm.to_string(),
         Dimension::Library => library(row),
-        Dimension::Hardware => match row.place.hardware {
+        Dimension::Hardware => match row.key.hardware {
             Hardware::All => "all instructions",
             Hardware::Avx2 => "AVX2 at most",
             Hardware::Sse => "SSE 4.2 at most",
             Hardware::None => "no instructions for cryptography",
         }
         .to_owned(),
-        Dimension::Cache => match row.place.cache {
+        Dimension::Cache => match row.key.cache {
             Cache::Warm => "data in the cache",
             Cache::Cold => "data in memory",
         }
@@ -44,8 +45,8 @@ fn library(row: &Row) -> String {
 /// The verb that a compared value takes as a subject.
 fn is(row: &Row, dimension: Dimension) -> &'static str {
     let is_many = match dimension {
-        Dimension::Library => row.library_title.starts_with("multi-buffer"),
-        Dimension::Hardware => matches!(row.place.hardware, Hardware::All | Hardware::None),
+        Dimension::Library => row.key.library.starts_with("multibuffer"),
+        Dimension::Hardware => matches!(row.key.hardware, Hardware::All | Hardware::None),
         Dimension::Algorithm | Dimension::Cache => false,
     };
     if is_many { "are" } else { "is" }
@@ -109,9 +110,9 @@ pub(super) fn subject(group: &Group<'_>) -> String {
     let Some(row) = any(group) else { return String::new() };
     let what = match group.rule.compare {
         Dimension::Algorithm => library(row),
-        Dimension::Library => row.place.algorithm.clone(),
+        Dimension::Library => row.key.algorithm.to_string(),
         Dimension::Hardware | Dimension::Cache => {
-            format!("{} of {}", row.place.algorithm, library(row))
+            format!("{} of {}", row.key.algorithm, library(row))
         }
     };
     qualified(what, group)
@@ -140,7 +141,7 @@ fn short(group: &Group<'_>) -> String {
         dimension != group.rule.compare && dimension.values(group.table).len() > 1
     };
     let mut words = Vec::new();
-    words.extend(has_several(Dimension::Algorithm).then(|| row.place.algorithm.clone()));
+    words.extend(has_several(Dimension::Algorithm).then(|| row.key.algorithm.to_string()));
     words.extend(has_several(Dimension::Library).then(|| library(row)));
     qualified(words.join(" of "), group)
 }
@@ -187,15 +188,15 @@ impl Group<'_> {
     /// The values other than the baseline at a size, with their ratios.
     fn ratios_at(&self, size: Option<Bytes>) -> Vec<(&Row, Figure)> {
         let rows = self.at(size);
-        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place));
+        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key));
         let Some((_, baseline)) = baseline else { return Vec::new() };
-        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.place));
+        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.key));
         others.filter_map(|(row, cost)| Some((*row, ratio(baseline, cost)?))).collect()
     }
 
     fn compared(&self, size: Option<Bytes>) -> Vec<String> {
         let rows = self.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place))
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key))
         else {
             return Vec::new();
         };
@@ -228,7 +229,7 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
     for group in groups {
         let rows = group.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.place)) else {
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.key)) else {
             continue;
         };
         let baseline = value(rule.compare, baseline);
@@ -255,7 +256,7 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
 /// `0.580 cycles/byte`, `967 kilocycles per operation`.
 fn cycles(row: &Row, cost: &Cost) -> String {
     let median = cost.cycles.estimate.median;
-    match row.place.size_bytes {
+    match row.key.size_bytes {
         Some(_) => format!("{} cycles/byte", three_digits(median)),
         None => format!("{} kilocycles per operation", three_digits(median / 1e3)),
     }
@@ -267,7 +268,7 @@ fn rate(row: &Row, cost: &Cost) -> String {
         Some(bytes) => format!("{} GB/s", three_digits(bytes / 1e9)),
         None => format!("{} per second", units::thousands(cost.ops_per_s.round() as u64)),
     };
-    let of_all = match row.place.threads {
+    let of_all = match row.key.threads {
         1 => String::new(),
         threads => format!(" of {threads} CPUs"),
     };
@@ -311,15 +312,13 @@ pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
             .iter()
             .map(|of| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label))
             .collect();
-        let size = row
-            .place
-            .size_bytes
-            .map_or_else(String::new, |s| format!(" at {}", in_words(Bytes(s))));
+        let size =
+            row.key.size_bytes.map_or_else(String::new, |s| format!(" at {}", in_words(Bytes(s))));
         let many = match row.cost.as_ref().is_some_and(|cost| cost.messages_per_op > 1) {
             true => " over many messages",
             false => "",
         };
-        let clause = format!("{}{many}{size}: {}", row.place.algorithm, list(&figures));
+        let clause = format!("{}{many}{size}: {}", row.key.algorithm, list(&figures));
         if !clauses.contains(&clause) {
             clauses.push(clause);
         }
@@ -335,7 +334,7 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
     let mut clauses = Vec::new();
     for group in groups {
         let Some(size) = group.sizes().pop() else { continue };
-        let rows = group.at(size).into_iter().filter(|(row, _)| row.place.threads == 1);
+        let rows = group.at(size).into_iter().filter(|(row, _)| row.key.threads == 1);
         let fastest = rows
             .min_by(|(_, a), (_, b)| a.cycles.estimate.median.total_cmp(&b.cycles.estimate.median));
         let Some((row, cost)) = fastest else { continue };
@@ -350,8 +349,8 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
         };
         let rates: Vec<String> = rule.project.iter().map(at).collect();
         let of = match rule.compare {
-            Dimension::Algorithm => row.place.algorithm.clone(),
-            _ => qualified(row.place.algorithm.clone(), group),
+            Dimension::Algorithm => row.key.algorithm.to_string(),
+            _ => qualified(row.key.algorithm.to_string(), group),
         };
         clauses.push(format!("{of} with {}: {}", library(row), list(&rates)));
     }
@@ -371,16 +370,16 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
     let rows = || groups.iter().flat_map(|group| group.values.iter().flatten().copied());
     let mut caveats = Vec::new();
     let compare = groups.first().map_or(Dimension::Algorithm, |group| group.rule.compare);
-    let is_as = |a: &Row, b: &Row| compare.of(&a.place) == compare.of(&b.place);
+    let is_as = |a: &Row, b: &Row| compare.of(&a.key) == compare.of(&b.key);
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows() {
-        let Some(why) = &row.no_figure else { continue };
+        let Some(NoFigure { why, .. }) = &row.no_figure else { continue };
         // What a library does not support is in the table; it matters here only where nothing else
         // is left.
         if !row.is_refused() && rows().any(|other| is_as(row, other) && other.cost.is_some()) {
             continue;
         }
-        let name = format!("{} with {}{}", row.place.algorithm, library(row), masked(row));
+        let name = format!("{} with {}{}", row.key.algorithm, library(row), masked(row));
         match reasons.iter_mut().find(|(reason, _)| reason == why) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -420,7 +419,7 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
 }
 
 fn masked(row: &Row) -> String {
-    match row.place.hardware {
+    match row.key.hardware {
         Hardware::All => String::new(),
         hardware => format!(" (hardware {hardware})"),
     }

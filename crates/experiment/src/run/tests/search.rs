@@ -149,15 +149,15 @@ impl Desk {
 
     /// Role, cell, load and round of each trial.
     fn places(&self) -> Vec<(Role, String, Option<String>, u32)> {
-        let place = |line: Line| {
-            let place = line.place.unwrap();
+        let place = |line: TrialLine| {
+            let place = line.place;
             (place.role, place.cell, place.find.map(|find| find.load), place.round)
         };
-        self.results.lines().unwrap().into_iter().map(place).collect()
+        self.results.entries().unwrap().trials.into_iter().map(place).collect()
     }
 
     fn analysis(&self) -> Analysis {
-        Analysis::of(&study(), &self.results.lines().unwrap(), &[], None)
+        Analysis::of(&study(), &self.results.entries().unwrap().trials, &[], None)
     }
 }
 
@@ -197,11 +197,14 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
 fn a_maximum_that_the_limit_ends_has_the_limit_as_its_verdict() {
     let desk = Desk::new();
     desk.run(&mut Hill::default());
-    for line in desk.results.lines().unwrap() {
-        let place = line.place.as_ref().unwrap();
+    for line in desk.results.entries().unwrap().trials {
+        let place = &line.place;
         let is_found = place.role == Role::Measure && place.find.is_some();
-        assert_eq!(line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
-        assert_eq!(line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0), is_found);
+        assert_eq!(line.line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
+        assert_eq!(
+            line.line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0),
+            is_found
+        );
     }
     let analysis = desk.analysis();
     assert_eq!(analysis.cells[0].mark, None, "the maximum under a limit is what was asked for");
@@ -238,8 +241,8 @@ fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
         let samples = &analysis.cells[index].goodput_bps.as_ref().unwrap().samples;
         assert_eq!(*samples, [load as f64 * 1e6; 2]);
     }
-    let broken = desk.results.lines().unwrap().into_iter().filter(|line| {
-        let place = line.place.as_ref().unwrap();
+    let broken = desk.results.entries().unwrap().trials.into_iter().filter(|line| {
+        let place = &line.place;
         place.role == Role::Measure && place.find.as_ref().is_some_and(|find| !find.holds)
     });
     assert!(broken.count() >= 3, "the trials that broke the limit stay in the journal");
