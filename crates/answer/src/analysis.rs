@@ -16,7 +16,6 @@ mod search;
 mod sentence;
 mod summary;
 mod trials;
-pub(crate) mod wording;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -26,6 +25,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use cross_check::{Agreement, CrossCheck};
+pub use figure::Figures;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
@@ -171,30 +171,9 @@ pub struct CellSummary {
     pub params: BTreeMap<String, String>,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
-    /// Operations per second.
-    pub rate_per_s: Option<Figure>,
-    /// Proven body bits per second; `None` where there are no bodies.
-    pub goodput_bps: Option<Figure>,
-    /// Operations per CPU-second of the server.
-    pub rate_per_server_cpu: Option<Figure>,
-    /// Proven body bits per CPU-second of the server.
-    pub goodput_per_server_cpu: Option<Figure>,
-    /// The server's CPU time per operation in nanoseconds.
-    pub server_ns_per_operation: Option<Figure>,
-    /// The client's CPU time per operation in nanoseconds.
-    pub client_ns_per_operation: Option<Figure>,
-    /// The server's CPU-seconds per GB (10^9 bytes) of bodies.
-    pub server_s_per_gb: Option<Figure>,
-    /// The client's CPU-seconds per GB of bodies.
-    pub client_s_per_gb: Option<Figure>,
-    /// The share of its CPUs that the server used.
-    pub server_busy: Option<Figure>,
-    /// How busy the busiest load thread was, as a share.
-    pub client_busy: Option<Figure>,
-    /// Median over trials of the whole operation's latency at the median, in nanoseconds.
-    pub p50_ns: Option<Figure>,
-    /// The same at the 99th percentile.
-    pub p99_ns: Option<Figure>,
+    /// Its figures, each metric a field with its unit in the name.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// What limited the valid trials, and how many of them.
     pub limits: BTreeMap<Limit, usize>,
     /// What is to be marked.

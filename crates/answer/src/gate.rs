@@ -12,10 +12,10 @@ mod tests;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::Measure;
-use crate::analysis::wording::{list, ratio_in_words};
 use crate::analysis::{Analysis, Mark};
 use crate::compare::Comparison;
+use crate::wording::{list, ratio_in_words};
+use study::Metric;
 use study::Study;
 
 pub use expression::Gate;
@@ -41,7 +41,7 @@ pub enum GateError {
         "gate {gate}: none of its cells has {metric}, because handshakes have no bodies; gate \
          another metric"
     )]
-    NoSuchFigure { gate: String, metric: Measure },
+    NoSuchFigure { gate: String, metric: Metric },
 }
 
 /// What became of a gate.
@@ -101,7 +101,7 @@ impl Gate {
         let cells = both
             .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))
             .map(|(_, summary)| {
-                let figure = metric.figure(summary).map(|figure| figure.estimate);
+                let figure = summary.figures.get(metric).map(|figure| figure.estimate);
                 self.gated(&summary.cell, &summary.label, figure, summary.mark)
             });
         Ok(self.outcome(cells.collect()))
@@ -205,11 +205,11 @@ impl Gate {
             Judged::Ratio => ratio_in_words(figure),
             Judged::Figure(metric) if figure.n > 1 => format!(
                 "{} [{}, {}]",
-                metric.show(figure.median),
-                metric.show(figure.interval.low),
-                metric.show(figure.interval.high)
+                metric.row().quantity.show(figure.median),
+                metric.row().quantity.show(figure.interval.low),
+                metric.row().quantity.show(figure.interval.high)
             ),
-            Judged::Figure(metric) => metric.show(figure.median),
+            Judged::Figure(metric) => metric.row().quantity.show(figure.median),
         };
         words + client
     }

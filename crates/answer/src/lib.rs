@@ -8,8 +8,7 @@ pub mod analysis;
 pub mod compare;
 pub mod gate;
 mod label;
-mod measure;
 pub mod primitive;
+pub mod wording;
 
 pub use label::label;
-pub use measure::Measure;

@@ -9,6 +9,7 @@ use super::case::{Case, Sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use ::keys::did_you_mean;
+use study::metric::Kind;
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Metric};
 
@@ -40,7 +41,13 @@ pub(super) fn read(
     let (case, is_of_handshakes) = case(get("case")?, cases)?;
     let field = get("metric")?;
     let metric = metric(field)?;
-    if metric.is_of_bodies() && is_of_handshakes {
+    if metric.row().kind == Kind::State {
+        return Err(field.wrong(
+            "is neither good nor bad, so it makes no answer; gate it with --gate, or take another \
+             metric",
+        ));
+    }
+    if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
             "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
             case.name
@@ -121,7 +128,7 @@ fn published(
         field.wrong(&format!("is no figure of the study's reference{hint}"))
     })?;
     let fits = match published.unit {
-        PublishedUnit::Ratio => metric != Metric::TlsTax,
+        PublishedUnit::Ratio => metric.is_higher_better(),
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::CyclesPerByte => false,
@@ -137,7 +144,7 @@ fn published(
 }
 
 fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
-    if !matches!(metric, Metric::Goodput | Metric::Rate) {
+    if metric.row().kind != Kind::Throughput {
         return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
     }
     project_counts(field)

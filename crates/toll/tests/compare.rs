@@ -127,11 +127,11 @@ fn the_answers_come_first_then_what_differs_and_the_cells() {
     assert_exit(&output, 0);
     let text = said(&output);
     let places: Vec<usize> = [
-        "B is 0.50x [0.50, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
-        "In goodput per server CPU-second, of 2 cells: B above A in 1 (1.31x) and no significant ",
+        "B is 0.50x [0.50, 0.50] A in rate of one core (handshakes: embedded server).",
+        "In goodput of one core, of 2 cells: B above A in 1 (1.31x) and no significant ",
         "What else differs\n  embedded: toll of a in A, toll of b in B\n",
-        "\nrate per server CPU-second\n",
-        "\ngoodput per server CPU-second\n",
+        "\nrate of one core\n",
+        "\ngoodput of one core\n",
         "1.31x  [1.30, 1.32]  above",
         "1.00x  [0.99, 1.01]  no significant difference",
     ]

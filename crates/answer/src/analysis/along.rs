@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::label::{label, label_in_sentence};
+use study::Metric;
 
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::sentence::{published, subject, unit};
-use super::wording::{capitalized, list, quantity, times};
 use super::{Answer, Bar, Curve, Figure, Point};
+use crate::wording::{capitalized, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -64,7 +65,10 @@ impl<'a> Along<'a> {
         let point = |compared: &Compared<'_>| Point {
             label: self.label(compared),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
-            busy: compared.shown().map(|entry| entry.trials.server_busy()).collect(),
+            busy: compared
+                .shown()
+                .map(|entry| Figure::of_cell(entry.trials, Metric::ServerBusy))
+                .collect(),
         };
         Curve { along: self.key.to_owned(), points: self.points.iter().map(point).collect() }
     }

@@ -9,8 +9,8 @@ use trial::Limit;
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::trials::IS_A_MAXIMUM;
-use super::wording::{capitalized, list, plain_percent};
 use super::{Figure, TrialCounts};
+use crate::wording::{capitalized, list, plain_percent};
 
 /// The fewest trials whose interval covers the median as often as intervals are asked to.
 pub(super) const ENOUGH: usize = 6;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use load::Operation;
 
 use crate::label::{label, label_in_sentence, with};
+use study::metric::Kind;
 use study::{AnswerRule, Cell, Metric};
 
 use super::Figure;
 use super::trials::CellTrials;
-use super::wording::list;
+use crate::wording::list;
 
 /// Cells of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -105,12 +106,12 @@ impl<'a> Compared<'a> {
 
     /// Whether the metric is what one CPU-second of the server gives.
     pub(super) fn is_per_cpu(&self) -> bool {
-        !matches!(self.rule.metric, Metric::Rate | Metric::Goodput)
+        matches!(self.rule.metric.row().kind, Kind::PerCpu | Kind::Tax)
     }
 
     /// Whether the metric counts bits of bodies.
     pub(super) fn is_of_bodies(&self) -> bool {
-        !matches!(self.rule.metric, Metric::Rate | Metric::RatePerServerCpu)
+        self.rule.metric.row().is_of_bodies
     }
 
     /// A cell after its figure: `with AES-128-GCM`.
@@ -168,7 +169,7 @@ impl<'a> Compared<'a> {
             return format!("no load meets {}: {infeasible}", search.limit);
         }
         if counts.valid > 0 {
-            return if self.is_of_bodies() && !trials.has_bodies() {
+            return if !self.rule.metric.is_of(trials.cell) {
                 "its operations have no bodies".to_owned()
             } else if trials.samples(self.rule.metric).is_empty() {
                 "the server's CPU time is not known".to_owned()

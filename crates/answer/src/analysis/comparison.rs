@@ -9,7 +9,7 @@ use study::Metric;
 
 use super::Figure;
 use super::compared::{Compared, Entry};
-use super::wording::{list, percent, times};
+use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.
 const FACTOR: f64 = 2.0;

@@ -18,7 +18,7 @@ use trial::WarningKind;
 use super::Figure;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
-use super::wording::{capitalized, times};
+use crate::wording::{capitalized, times};
 
 /// Rates that differ by less count as equal.
 const TOLERANCE: f64 = 0.05;

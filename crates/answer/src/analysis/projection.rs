@@ -18,7 +18,7 @@ use super::Figure;
 use super::compared::Compared;
 use super::sentence::unit;
 use super::trials::CellTrials;
-use super::wording::{list, quantity};
+use crate::wording::{list, quantity};
 
 /// The key whose values are numbers of cores.
 const CORES: &str = "target.cores";

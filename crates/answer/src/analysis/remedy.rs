@@ -6,8 +6,8 @@
 use tls::{CertificateKey, Cipher, Mac, Suite};
 
 use super::compared::{Compared, Entry};
-use super::wording::{list, times};
 use super::{Figure, Mark};
+use crate::wording::{list, times};
 
 /// What to change, and what that gains.
 pub(super) struct Remedy {

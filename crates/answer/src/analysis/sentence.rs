@@ -10,7 +10,7 @@ use super::Figure;
 use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
-use super::wording::{capitalized, list, percent, quantity};
+use crate::wording::{capitalized, list, percent, quantity};
 
 /// The whole answer, with its full stop.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {

@@ -6,9 +6,9 @@ use serde::Serialize;
 use stats::Estimate;
 
 use super::{Only, Side};
-use crate::Measure;
 use crate::analysis::{CellSummary, Figure, Mark};
 use study::Cell;
+use study::Metric;
 
 /// A cell in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -94,8 +94,8 @@ impl Only {
 }
 
 impl Pair {
-    pub(super) fn of(metric: Measure, both: &Match<'_>) -> Self {
-        let (a, b) = (metric.figure(both.summary_a), metric.figure(both.summary_b));
+    pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
+        let (a, b) = (both.summary_a.figures.get(metric), both.summary_b.figures.get(metric));
         let ratio =
             a.zip(b).and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
         Self {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Measure;
+use study::Metric;
 
 /// A figure that cells must reach.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Gate {
 /// What is held against the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
-    Figure(Measure),
+    Figure(Metric),
     /// Of two runs, in the metric in which they are compared.
     Ratio,
 }
@@ -79,8 +79,8 @@ impl FromStr for Gate {
                 ratio.ok_or_else(|| wrong(format!("`{limit}` is not a ratio such as 0.95")))?;
             (Judged::Ratio, ratio)
         } else {
-            let metric: Measure = name.parse().map_err(wrong)?;
-            (Judged::Figure(metric), metric.parse_value(limit).map_err(wrong)?)
+            let metric: Metric = name.parse().map_err(wrong)?;
+            (Judged::Figure(metric), metric.row().quantity.parse(limit).map_err(wrong)?)
         };
         Ok(Self { text: text.to_owned(), scope, judged, comparator, limit })
     }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn metric_comparator_and_value_with_its_unit() {
         let goodput = gate("goodput>=10Gb/s");
-        assert_eq!(goodput.judged, Judged::Figure(Measure::Goodput));
+        assert_eq!(goodput.judged, Judged::Figure(Metric::Goodput));
         assert_eq!((goodput.comparator, goodput.limit), (Comparator::AtLeast, 10e9));
         assert_eq!(goodput.to_string(), "goodput>=10Gb/s");
         let latency = gate("bulk-0003: p99 < 5 ms");

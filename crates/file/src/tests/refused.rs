@@ -398,6 +398,9 @@ fn answers_are_about_what_is_measured() {
         full(("metric", "goodputt")),
         "line 17: metric: `goodputt` is no value of it; did you mean goodput?"
     );
+    assert!(full(("metric", "server-busy")).starts_with(
+        "line 17: metric = \"server-busy\" is neither good nor bad, so it makes no answer; gate it"
+    ));
     assert_eq!(
         full(("compare", "load.group")),
         "line 18: compare = \"load.group\" is not swept by case bulk; it sweeps load.suite"

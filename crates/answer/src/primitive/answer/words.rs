@@ -6,7 +6,7 @@ use units::{Bytes, Hertz};
 use super::super::findings::{Cost, Row};
 use super::{Group, ratio};
 use crate::analysis::Figure;
-use crate::analysis::wording::{capitalized, list, times};
+use crate::wording::{capitalized, list, times};
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};
 
