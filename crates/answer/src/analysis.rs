@@ -8,6 +8,7 @@ mod compared;
 mod comparison;
 mod cross_check;
 mod figure;
+mod gates;
 mod library;
 mod limits;
 mod projection;
@@ -30,6 +31,7 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
+use crate::gate::GateOutcome;
 use crate::primitive;
 use journal::Entries;
 use journal::TargetRecord;
@@ -68,6 +70,9 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
+    /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
+    #[serde(skip)]
+    pub gates: Vec<GateOutcome>,
     /// What algorithms cost, where the study asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub primitives: Option<primitive::Findings>,
@@ -250,6 +255,7 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
             cut: study.cut.clone(),
+            gates: gates::all(&study.answers, &trials),
             primitives: None,
         }
     }
@@ -262,8 +268,11 @@ impl Analysis {
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let primitives = primitive::Findings::of(study, entries);
-        Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
+        let mut analysis = Self::of(study, &entries.trials, targets, machine);
+        analysis.primitives = primitive::Findings::of(study, entries);
+        let gates = analysis.primitives.iter().flat_map(|found| primitive::gates(study, found));
+        analysis.gates.extend(gates);
+        analysis
     }
 
     /// Whether nothing was measured: no trial, not even one that searches, and no primitive.

@@ -20,7 +20,7 @@ use study::Metric;
 use study::Study;
 
 pub use difference::Difference;
-pub use pair::{Pair, Verdict};
+pub use pair::Pair;
 
 /// One of two runs.
 #[derive(Debug, Clone, Copy)]

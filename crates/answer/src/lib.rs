@@ -6,9 +6,11 @@
 
 pub mod analysis;
 pub mod compare;
+pub mod comparison;
 pub mod gate;
 mod label;
 pub mod primitive;
 pub mod wording;
 
+pub use comparison::Verdict;
 pub use label::label;

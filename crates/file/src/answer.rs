@@ -11,9 +11,10 @@ use super::fields::{Field, Fields, Source};
 use ::keys::did_you_mean;
 use study::metric::Kind;
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Metric};
+use study::{AnswerRule, Metric, RatioGate};
 
-const KEYS: [&str; 7] = ["case", "metric", "compare", "baseline", "along", "published", "project"];
+const KEYS: [&str; 8] =
+    ["case", "metric", "compare", "baseline", "along", "published", "project", "gate"];
 
 /// More cores than any machine has.
 const MOST_CORES: u64 = 65_536;
@@ -65,7 +66,11 @@ pub(super) fn read(
             .map(|field| published(field, metric, reference))
             .transpose()?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
+        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     };
+    if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
+        return Err(field.flaw("is of a ratio, which a tax is not; gate goodput-per-server-cpu"));
+    }
     if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
         return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
     }
@@ -148,6 +153,12 @@ fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
         return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
     }
     project_counts(field)
+}
+
+/// One gate, or a list of them.
+pub(super) fn gates(field: Field<'_>) -> Result<Vec<RatioGate>, Flaw> {
+    let fields = field.elements().unwrap_or_else(|| vec![field]);
+    fields.into_iter().map(RatioGate::deserialize).collect()
 }
 
 /// Numbers of cores.

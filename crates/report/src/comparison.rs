@@ -1,7 +1,8 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
+use answer::Verdict;
 use answer::analysis::Figure;
-use answer::compare::{Compared, Comparison, Difference, Pair, Verdict};
+use answer::compare::{Compared, Comparison, Difference, Pair};
 use units::thousands;
 
 use crate::figures::interval;

@@ -11,6 +11,7 @@ use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
+use crate::gate::RatioGate;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
@@ -92,6 +93,8 @@ pub struct AnswerRule {
     pub published: Option<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
+    /// What the ratios to the baseline must be.
+    pub gates: Vec<RatioGate>,
 }
 
 impl Study {

@@ -44,9 +44,11 @@ impl Gates {
         self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)
     }
 
-    /// Judges a run.
+    /// Judges a run by these and by the gates of its study's answers.
     pub(crate) fn judge(&self, study: &Study, analysis: &Analysis) -> Result<Outcomes, Failure> {
-        self.judge_by(|gate| gate.judge(study, analysis))
+        let Outcomes(mut outcomes) = self.judge_by(|gate| gate.judge(study, analysis))?;
+        outcomes.extend(analysis.gates.iter().cloned());
+        Ok(Outcomes(outcomes))
     }
 
     pub(crate) fn judge_by(

@@ -24,7 +24,7 @@ pub struct Unit {
     /// As it is written after a number; `%` and `/s` without a space between.
     pub name: &'static str,
     /// How many of the kept unit one of this is.
-    factor: f64,
+    pub factor: f64,
     decimals: i32,
 }
 

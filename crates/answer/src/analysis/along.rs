@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::label::{label, label_in_sentence};
 use study::Metric;
+use study::metric::Kind;
 
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
-use super::sentence::{published, subject, unit};
+use super::sentence::{published, subject, unit, verb};
 use super::{Answer, Bar, Curve, Figure, Point};
 use crate::wording::{capitalized, list, quantity, times};
 
@@ -111,28 +112,34 @@ impl<'a> Along<'a> {
         let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
             format!("{} ({})", times(ratio), self.label(point))
         };
-        let verb = if first.is_of_bodies() { "sends" } else { "makes" };
-        let highest = entries
-            .iter()
-            .filter_map(|(point, entry)| Some((point, entry.figure.as_ref()?)))
-            .max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
-        let highest = highest.map_or_else(String::new, |(point, figure)| {
+        let verb = verb(first);
+        let (much, best) = match first.kind() {
+            Kind::Cost => ("as high", "at least"),
+            _ => ("as much", "at most"),
+        };
+        let figures = entries.iter().filter_map(|(point, e)| Some((point, e.figure.as_ref()?)));
+        let by_median = |a: &(_, &Figure), b: &(_, &Figure)| median(a.1).total_cmp(&median(b.1));
+        let extreme = match first.kind() {
+            Kind::Cost => figures.min_by(by_median),
+            _ => figures.max_by(by_median),
+        };
+        let extreme = extreme.map_or_else(String::new, |(point, figure)| {
             let (divisor, name) = unit(first, median(figure));
-            format!("at most {} {name} ({})", quantity(figure, divisor), self.label(point))
+            format!("{best} {} {name} ({})", quantity(figure, divisor), self.label(point))
         });
         let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let (Some(least), Some(most)) = (least, most) else {
             // What the others are compared with has no figure; theirs are shown all the same.
             let with = label_in_sentence(key, value);
-            return (!highest.is_empty()).then(|| format!("{verb} {highest} with {with}"));
+            return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
         };
         let ratio = match ratios.len() {
             1 => at(least),
             _ => format!("{} to {}", at(least), at(most)),
         };
         Some(format!(
-            "{verb} {ratio} as much with {} as with {}, {highest}",
+            "{verb} {ratio} {much} with {} as with {}, {extreme}",
             label_in_sentence(key, value),
             label_in_sentence(key, baseline.value)
         ))

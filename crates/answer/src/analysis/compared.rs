@@ -6,11 +6,15 @@ use load::Operation;
 
 use crate::label::{label, label_in_sentence, with};
 use study::metric::Kind;
-use study::{AnswerRule, Cell, Metric};
+use study::{AnswerRule, Cell};
 
 use super::Figure;
 use super::trials::CellTrials;
+use crate::comparison::paired;
 use crate::wording::list;
+
+/// The key whose values receive in different ways, which is what an answer about it compares.
+pub(super) const CLIENT: &str = "load.client";
 
 /// Cells of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -39,6 +43,13 @@ impl<'a> Compared<'a> {
     /// One for each combination of the keys that are swept beside the compared one, without those
     /// whose targets were all left out.
     pub(super) fn all(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
+        let mut all = Self::every(rule, trials);
+        all.retain(|of| of.entries.iter().any(|entry| entry.trials.skipped.is_none()));
+        all
+    }
+
+    /// All of them.
+    pub(super) fn every(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
         type Group<'a> = (BTreeMap<String, String>, Vec<(&'a CellTrials<'a>, &'a str)>);
         let mut groups: Vec<Group<'a>> = Vec::new();
         for of_cell in trials.iter().filter(|trials| trials.cell.case == rule.case) {
@@ -50,7 +61,6 @@ impl<'a> Compared<'a> {
                 None => groups.push((common, vec![(of_cell, value)])),
             }
         }
-        groups.retain(|(_, cells)| cells.iter().any(|(trials, _)| trials.skipped.is_none()));
         groups.into_iter().map(|(common, cells)| Self::of(rule, common, &cells)).collect()
     }
 
@@ -67,10 +77,13 @@ impl<'a> Compared<'a> {
         let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
             let is_baseline = is_baseline(value);
             let baseline = baseline.filter(|_| !is_baseline);
-            let ratio = baseline.and_then(|other| Figure::ratio(trials, other, rule.metric));
-            let figure = match rule.metric {
-                Metric::TlsTax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
-                metric => Figure::of_cell(trials, metric),
+            let ratio = baseline.and_then(|other| match rule.compare == CLIENT {
+                true => paired(trials.samples(rule.metric), other.samples(rule.metric)),
+                false => Figure::ratio(trials, other, rule.metric),
+            });
+            let figure = match rule.metric.row().kind {
+                Kind::Tax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
+                _ => Figure::of_cell(trials, rule.metric),
             };
             Entry { trials, value, is_baseline, figure, ratio }
         };
@@ -83,7 +96,7 @@ impl<'a> Compared<'a> {
 
     /// The cells that have a bar: all, but a tax has none for what it is taken against.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
-        let is_tax = self.rule.metric == Metric::TlsTax;
+        let is_tax = self.kind() == Kind::Tax;
         self.entries.iter().filter(move |entry| !(is_tax && entry.is_baseline))
     }
 
@@ -104,9 +117,22 @@ impl<'a> Compared<'a> {
         self.shared(|cell| cell.load.operation).unwrap_or(Operation::Requests)
     }
 
+    /// What the metric says of the server.
+    pub(super) fn kind(&self) -> Kind {
+        self.rule.metric.row().kind
+    }
+
     /// Whether the metric is what one CPU-second of the server gives.
     pub(super) fn is_per_cpu(&self) -> bool {
-        matches!(self.rule.metric.row().kind, Kind::PerCpu | Kind::Tax)
+        matches!(self.kind(), Kind::PerCpu | Kind::Tax)
+    }
+
+    /// What a trial without the figure lacks.
+    pub(super) fn unknown(&self) -> String {
+        match self.is_per_cpu() {
+            true => "the server's CPU time is not known".to_owned(),
+            false => format!("the {} is not known", self.rule.metric.row().words),
+        }
     }
 
     /// Whether the metric counts bits of bodies.
@@ -172,7 +198,7 @@ impl<'a> Compared<'a> {
             return if !self.rule.metric.is_of(trials.cell) {
                 "its operations have no bodies".to_owned()
             } else if trials.samples(self.rule.metric).is_empty() {
-                "the server's CPU time is not known".to_owned()
+                self.unknown()
             } else {
                 self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
             };
@@ -190,7 +216,7 @@ impl<'a> Compared<'a> {
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
         let samples = baseline.trials.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
-        if !entry.trials.is_received_as(baseline.trials) {
+        if self.rule.compare != CLIENT && !entry.trials.is_received_as(baseline.trials) {
             let received =
                 |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
             return format!(

@@ -5,7 +5,7 @@
 
 use load::Operation;
 
-use study::Metric;
+use study::metric::Kind;
 
 use super::Figure;
 use super::compared::{Compared, Entry};
@@ -76,15 +76,26 @@ impl Change {
             (false, false) => return None,
             (is_more, _) => is_more,
         };
-        if compared.is_per_cpu() {
-            Self::of_cost(compared, is_more, ratio)
-        } else {
-            Self::of_rate(compared, is_more, ratio)
+        match compared.kind() {
+            Kind::Cost => Self::of_cost(is_more, ratio),
+            Kind::PerCpu | Kind::Tax => Self::of_cpu(compared, is_more, ratio),
+            Kind::Throughput | Kind::State => Self::of_rate(compared, is_more, ratio),
         }
     }
 
+    fn of_cost(is_more: bool, ratio: &Figure) -> Option<Self> {
+        let verb = "is";
+        Some(if !is_more {
+            Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: "lower" }
+        } else if ratio.estimate.median >= FACTOR {
+            Self { verb, amount: times(ratio), of_what: "as high" }
+        } else {
+            Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: "higher" }
+        })
+    }
+
     /// What an operation or a byte costs is the inverse of what a CPU-second gives.
-    fn of_cost(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
+    fn of_cpu(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
         let cost = ratio.map(|ratio| 1.0 / ratio)?;
         Some(if is_more {
             let (verb, of_what) = match subject(compared) {
@@ -146,8 +157,9 @@ enum Subject {
 }
 
 fn subject(compared: &Compared<'_>) -> Subject {
-    match compared.rule.compare.as_str() {
-        "target.certificate-key" | "load.suite" | "target.server" => Subject::It,
+    match (compared.kind(), compared.rule.compare.as_str()) {
+        (Kind::Cost, _) => Subject::With,
+        (_, "target.certificate-key" | "load.suite" | "target.server") => Subject::It,
         _ => Subject::With,
     }
 }
@@ -162,11 +174,12 @@ fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
 }
 
 fn noun(compared: &Compared<'_>) -> &'static str {
-    match (compared.is_per_cpu(), compared.is_of_bodies(), compared.operation()) {
-        (false, ..) => " the server",
-        (true, true, _) => " a byte",
-        (true, false, Operation::Handshakes) => " a handshake",
-        (true, false, _) => " a request",
+    match (compared.kind(), compared.is_of_bodies(), compared.operation()) {
+        (Kind::Cost, ..) => " it",
+        (Kind::Throughput | Kind::State, ..) => " the server",
+        (_, true, _) => " a byte",
+        (_, false, Operation::Handshakes) => " a handshake",
+        (_, false, _) => " a request",
     }
 }
 
@@ -181,7 +194,8 @@ fn saved(compared: &Compared<'_>) -> &'static str {
 /// Whether the baseline is one of at least three suites, and all others are shown to send less.
 fn is_best_suite(compared: &Compared<'_>, baseline: &Entry<'_>) -> bool {
     let is_of_suites = compared.rule.compare == "load.suite"
-        && matches!(compared.rule.metric, Metric::Goodput | Metric::GoodputPerServerCpu);
+        && compared.is_of_bodies()
+        && compared.rule.metric.is_higher_better();
     let is_suite = |entry: &Entry<'_>| entry.value != "none";
     let others: Vec<_> = compared
         .measured()

@@ -24,7 +24,7 @@ impl CellSummary {
 
 /// What distinguishes a cell from the others of its case, the server first; the server alone where
 /// the case sweeps nothing.
-fn of_cell(cell: &Cell) -> String {
+pub(super) fn of_cell(cell: &Cell) -> String {
     const SERVER: &str = "target.server";
     let (server, others): (Vec<_>, Vec<_>) =
         cell.params.iter().partition(|(key, _)| *key == SERVER);

@@ -2,7 +2,8 @@
 
 use stats::Estimate;
 
-use super::{Pair, Verdict};
+use super::Pair;
+use crate::Verdict;
 use crate::wording::ratio_in_words;
 use study::Metric;
 

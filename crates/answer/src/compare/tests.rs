@@ -1,6 +1,7 @@
 //! Two journals made by hand.
 
 use super::*;
+use crate::Verdict;
 use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use study::testing::server;
 use trial::Limit;

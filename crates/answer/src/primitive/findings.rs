@@ -324,6 +324,13 @@ impl Cost {
     }
 }
 
+impl Cost {
+    /// The rounds with their cycles.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
+    }
+}
+
 fn dropped(figure: &journal::primitive::Figure) -> u64 {
     figure.dropped_shared + figure.dropped_unsteady
 }

@@ -159,6 +159,7 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
+        gates: Vec::new(),
         primitives: None,
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use crate::gate::RatioGate;
 use crate::reference::Published;
 use journal::primitive::Place;
 
@@ -27,6 +28,8 @@ pub struct Rule {
     pub published: Vec<Published>,
     /// Numbers of cores to which rates are projected.
     pub project: Vec<u32>,
+    /// How many times as fast as the baseline all others must be.
+    pub gates: Vec<RatioGate>,
 }
 
 /// A list of a table that can be compared over.

@@ -67,7 +67,7 @@ impl Speed {
     fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
         const SLOW: f64 = 0.5;
         let verb = is(row, dimension);
-        let longer = || Figure::of(ratio.samples.iter().map(|ratio| 1.0 / ratio).collect());
+        let longer = || ratio.map(|ratio| 1.0 / ratio);
         match Some(ratio).filter(|ratio| ratio.estimate.median < SLOW).and_then(|_| longer()) {
             None => Self { verb, times: times(ratio), how: "as fast" },
             Some(longer) => {
