@@ -15,7 +15,7 @@ use stats::Estimate;
 
 use crate::analysis::{Analysis, Mark};
 use crate::compare::Comparison;
-use crate::wording::{list, ratio_in_words};
+use crate::wording::{list, quantity, ratio_in_words};
 use study::Metric;
 use study::Study;
 
@@ -220,13 +220,10 @@ impl Gate {
         };
         let words = match self.judged {
             Judged::Ratio => ratio_in_words(figure),
-            Judged::Figure(metric) if figure.n > 1 => format!(
-                "{} [{}, {}]",
-                metric.row().quantity.show(figure.median),
-                metric.row().quantity.show(figure.interval.low),
-                metric.row().quantity.show(figure.interval.high)
-            ),
-            Judged::Figure(metric) => metric.row().quantity.show(figure.median),
+            Judged::Figure(metric) => {
+                let unit = metric.row().quantity.unit_for([figure.median]);
+                unit.with_unit(quantity(*figure, unit.factor))
+            }
         };
         words + client
     }

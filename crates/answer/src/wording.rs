@@ -2,13 +2,13 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::{decimal, places};
+use units::{Bytes, decimal, places};
 
 use crate::analysis::Figure;
 
 /// `1,640 [1,590, 1,690]`, in units of `unit`.
-pub(crate) fn quantity(figure: &Figure, unit: f64) -> String {
-    let numbers = Numbers::of(&figure.estimate, 1.0 / unit);
+pub(crate) fn quantity(figure: impl Into<Estimate>, unit: f64) -> String {
+    let numbers = Numbers::of(&figure.into(), 1.0 / unit);
     let places = numbers.places_of_three_digits();
     numbers.write("", |number| decimal(number, places))
 }
@@ -49,6 +49,27 @@ pub(crate) fn list(items: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// Items by their keys, in the order in which the keys come first.
+pub(crate) fn grouped<K: PartialEq, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
+/// `1 MiB`.
+pub(crate) fn size(bytes: Bytes) -> String {
+    let text = bytes.to_string();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    format!("{} {}", &text[..digits], &text[digits..])
 }
 
 /// With a capital at its beginning.

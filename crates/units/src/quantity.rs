@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use crate::{BitsPerSecond, Nanos, PerSecond, decimal, percent, places};
+use crate::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +29,6 @@ pub struct Unit {
 }
 
 impl Quantity {
-    /// One value with its unit: `8.52 Gb/s`, `1,640/s`, `1.2ms`, `81.0%`.
-    #[must_use]
-    pub fn show(self, value: f64) -> String {
-        match self {
-            Self::PerSecond => PerSecond(value).to_string(),
-            Self::BitsPerSecond => BitsPerSecond(value).to_string(),
-            Self::Share => percent(value),
-            Self::Nanos => Nanos(value.max(0.0).round() as u64).to_string(),
-            Self::SecondsPerGigabyte => self.unit_for([value]).text(value),
-        }
-    }
-
     /// The value of a text with its unit.
     ///
     /// # Errors
@@ -121,7 +109,9 @@ impl Unit {
         value / self.factor
     }
 
-    fn with_unit(&self, number: String) -> String {
+    /// A number of it with its unit.
+    #[must_use]
+    pub fn with_unit(&self, number: String) -> String {
         match self.name {
             "/s" | "%" => number + self.name,
             name => format!("{number} {name}"),
@@ -163,7 +153,6 @@ mod tests {
     fn values_are_read_with_their_units() {
         assert_eq!(Quantity::Share.parse("95%"), Ok(0.95));
         assert_eq!(Quantity::SecondsPerGigabyte.parse("0.35s/GB"), Ok(0.35));
-        assert_eq!(Quantity::SecondsPerGigabyte.show(0.35), "350 ms/GB");
         assert_eq!(Quantity::Nanos.parse("5ms"), Ok(5e6));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();

@@ -10,7 +10,7 @@ use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::sentence::{published, subject, unit, verb};
 use super::{Answer, Bar, Curve, Figure, Point};
-use crate::wording::{capitalized, list, quantity, times};
+use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -24,16 +24,13 @@ pub(super) struct Along<'a> {
 impl<'a> Along<'a> {
     /// One for each combination of the keys that are neither compared nor gone along.
     pub(super) fn all(key: &'a str, compared: Vec<Compared<'a>>) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for point in compared {
+        let by_common = compared.into_iter().map(|point| {
             let mut common = point.common.clone();
             common.remove(key);
-            match groups.iter_mut().find(|group| group.common == common) {
-                Some(group) => group.points.push(point),
-                None => groups.push(Self { key, common, points: vec![point] }),
-            }
-        }
-        groups
+            (common, point)
+        });
+        let groups = grouped(by_common).into_iter();
+        groups.map(|(common, points)| Self { key, common, points }).collect()
     }
 
     pub(super) fn points(&self) -> &[Compared<'a>] {
@@ -147,15 +144,8 @@ impl<'a> Along<'a> {
 
     /// Those of all points; what holds for several is said once.
     fn caveats(&self) -> Vec<String> {
-        let mut told: Vec<(String, Vec<String>)> = Vec::new();
-        for point in &self.points {
-            for caveat in caveats(point) {
-                match told.iter_mut().find(|(other, _)| *other == caveat) {
-                    Some((_, at)) => at.push(self.label(point)),
-                    None => told.push((caveat, vec![self.label(point)])),
-                }
-            }
-        }
+        let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
+        let told = grouped(self.points.iter().flat_map(caveats_at));
         let all = self.points.len();
         told.into_iter()
             .map(|(caveat, at)| match at.len() == all {

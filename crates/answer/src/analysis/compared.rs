@@ -11,7 +11,7 @@ use study::{AnswerRule, Cell};
 use super::Figure;
 use super::trials::CellTrials;
 use crate::comparison::paired;
-use crate::wording::list;
+use crate::wording::{grouped, list};
 
 /// The key whose values receive in different ways, which is what an answer about it compares.
 pub(super) const CLIENT: &str = "load.client";
@@ -50,17 +50,12 @@ impl<'a> Compared<'a> {
 
     /// All of them.
     pub(super) fn every(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
-        type Group<'a> = (BTreeMap<String, String>, Vec<(&'a CellTrials<'a>, &'a str)>);
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for of_cell in trials.iter().filter(|trials| trials.cell.case == rule.case) {
-            let Some(value) = of_cell.cell.params.get(&rule.compare) else { continue };
-            let mut common = of_cell.cell.params.clone();
+        let of_case = trials.iter().filter(|trials| trials.cell.case == rule.case);
+        let groups = grouped(of_case.filter_map(|trials| {
+            let mut common = trials.cell.params.clone();
             common.remove(&rule.compare);
-            match groups.iter_mut().find(|(other, _)| *other == common) {
-                Some((_, cells)) => cells.push((of_cell, value)),
-                None => groups.push((common, vec![(of_cell, value)])),
-            }
-        }
+            Some((common, (trials, trials.cell.params.get(&rule.compare)?.as_str())))
+        }));
         groups.into_iter().map(|(common, cells)| Self::of(rule, common, &cells)).collect()
     }
 

@@ -9,6 +9,7 @@ use study::metric::Kind;
 
 use super::Figure;
 use super::compared::{Compared, Entry};
+use crate::Verdict;
 use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.
@@ -72,54 +73,41 @@ struct Change {
 
 impl Change {
     fn of(compared: &Compared<'_>, ratio: &Figure) -> Option<Self> {
-        let is_more = match (ratio.is_above(1.0), ratio.is_below(1.0)) {
-            (false, false) => return None,
-            (is_more, _) => is_more,
+        let is_more = match Verdict::of(Some(&ratio.estimate), 1.0) {
+            Verdict::Above => true,
+            Verdict::Below => false,
+            Verdict::NoSignificantDifference | Verdict::NotCompared => return None,
         };
         match compared.kind() {
-            Kind::Cost => Self::of_cost(is_more, ratio),
-            Kind::PerCpu | Kind::Tax => Self::of_cpu(compared, is_more, ratio),
-            Kind::Throughput | Kind::State => Self::of_rate(compared, is_more, ratio),
+            Kind::Cost => Self::stated("is", ratio, ["lower", "higher", "as high"]),
+            Kind::PerCpu | Kind::Tax => {
+                let (verb, less) = match subject(compared) {
+                    Subject::It if is_more => ("saves", saved(compared)),
+                    _ => ("costs", "less CPU"),
+                };
+                // What an operation or a byte costs is the inverse of what a CPU-second gives.
+                let cost = ratio.map(|ratio| 1.0 / ratio)?;
+                Self::stated(verb, &cost, [less, "more CPU", "the CPU"])
+            }
+            Kind::Throughput | Kind::State => {
+                let all = if compared.is_of_bodies() { "the goodput" } else { "the rate" };
+                Self::stated("gives", ratio, ["less", "more", all])
+            }
         }
     }
 
-    fn of_cost(is_more: bool, ratio: &Figure) -> Option<Self> {
-        let verb = "is";
-        Some(if !is_more {
-            Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: "lower" }
-        } else if ratio.estimate.median >= FACTOR {
-            Self { verb, amount: times(ratio), of_what: "as high" }
-        } else {
-            Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: "higher" }
-        })
-    }
-
-    /// What an operation or a byte costs is the inverse of what a CPU-second gives.
-    fn of_cpu(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
-        let cost = ratio.map(|ratio| 1.0 / ratio)?;
-        Some(if is_more {
-            let (verb, of_what) = match subject(compared) {
-                Subject::It => ("saves", saved(compared)),
-                Subject::With => ("costs", "less CPU"),
-            };
-            Self { verb, amount: percent(&cost.map(|cost| 1.0 - cost)?), of_what }
-        } else if cost.estimate.median >= FACTOR {
-            Self { verb: "costs", amount: times(&cost), of_what: "the CPU" }
-        } else {
-            let more = cost.map(|cost| cost - 1.0)?;
-            Self { verb: "costs", amount: percent(&more), of_what: "more CPU" }
-        })
-    }
-
-    fn of_rate(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
-        let verb = "gives";
-        Some(if !is_more {
-            Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: "less" }
-        } else if ratio.estimate.median >= FACTOR {
-            let of_what = if compared.is_of_bodies() { "the goodput" } else { "the rate" };
-            Self { verb, amount: times(ratio), of_what }
-        } else {
-            Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: "more" }
+    /// With the words for less and for more, which follow percents, and those that follow a factor.
+    fn stated(
+        verb: &'static str,
+        ratio: &Figure,
+        [less, more, all]: [&'static str; 3],
+    ) -> Option<Self> {
+        Some(match ratio.estimate.median {
+            FACTOR.. => Self { verb, amount: times(ratio), of_what: all },
+            1.0.. => {
+                Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: more }
+            }
+            _ => Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: less },
         })
     }
 }

@@ -41,6 +41,12 @@ impl Serialize for Figures {
     }
 }
 
+impl From<&Figure> for Estimate {
+    fn from(figure: &Figure) -> Self {
+        figure.estimate
+    }
+}
+
 impl Figure {
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
     /// finite.

@@ -12,7 +12,7 @@ use super::Figure;
 use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
-use crate::wording::{capitalized, list, percent, quantity};
+use crate::wording::{capitalized, grouped, list, percent, quantity};
 
 /// The whole answer, with its full stop.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {
@@ -42,7 +42,7 @@ fn figures(compared: &Compared<'_>) -> String {
     let (unit, noun) = unit(compared, largest);
     let item = |(place, (entry, figure)): (usize, &(&Entry<'_>, &Figure))| {
         let noun = if place == 0 { format!(" {noun}") } else { String::new() };
-        format!("{}{noun} {}", quantity(figure, unit), compared.with(entry))
+        format!("{}{noun} {}", quantity(*figure, unit), compared.with(entry))
     };
     let items: Vec<String> = measured.iter().enumerate().map(item).collect();
     format!("{} {} {}{}", subject(compared), verb(compared), list(&items), compared.context())
@@ -149,14 +149,8 @@ fn not_measured(compared: &Compared<'_>) -> String {
             return format!("Not measured{context}: {}, {lacking}.", compared.with(baseline));
         }
     }
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for entry in compared.shown() {
-        let (with, lacking) = (compared.with(entry), compared.lacking(entry));
-        match reasons.iter_mut().find(|(reason, _)| *reason == lacking) {
-            Some((_, cells)) => cells.push(with),
-            None => reasons.push((lacking, vec![with])),
-        }
-    }
+    let each = compared.shown().map(|entry| (compared.lacking(entry), compared.with(entry)));
+    let reasons = grouped(each);
     let told = match reasons.as_slice() {
         [(reason, _)] => reason.clone(),
         _ => {
