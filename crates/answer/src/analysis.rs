@@ -8,6 +8,7 @@ mod compared;
 mod comparison;
 mod cross_check;
 mod figure;
+mod gates;
 mod library;
 mod limits;
 mod projection;
@@ -16,7 +17,6 @@ mod search;
 mod sentence;
 mod summary;
 mod trials;
-pub(crate) mod wording;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -26,10 +26,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use cross_check::{Agreement, CrossCheck};
+pub use figure::Figures;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
+use crate::gate::GateOutcome;
 use crate::primitive;
 use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
@@ -66,6 +68,9 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
+    /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
+    #[serde(skip)]
+    pub gates: Vec<GateOutcome>,
     /// What algorithms cost, where the study asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub primitives: Option<primitive::Findings>,
@@ -169,30 +174,9 @@ pub struct CellSummary {
     pub params: BTreeMap<String, String>,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
-    /// Operations per second.
-    pub rate_per_s: Option<Figure>,
-    /// Proven body bits per second; `None` where there are no bodies.
-    pub goodput_bps: Option<Figure>,
-    /// Operations per CPU-second of the server.
-    pub rate_per_server_cpu: Option<Figure>,
-    /// Proven body bits per CPU-second of the server.
-    pub goodput_per_server_cpu: Option<Figure>,
-    /// The server's CPU time per operation in nanoseconds.
-    pub server_ns_per_operation: Option<Figure>,
-    /// The client's CPU time per operation in nanoseconds.
-    pub client_ns_per_operation: Option<Figure>,
-    /// The server's CPU-seconds per GB (10^9 bytes) of bodies.
-    pub server_s_per_gb: Option<Figure>,
-    /// The client's CPU-seconds per GB of bodies.
-    pub client_s_per_gb: Option<Figure>,
-    /// The share of its CPUs that the server used.
-    pub server_busy: Option<Figure>,
-    /// How busy the busiest load thread was, as a share.
-    pub client_busy: Option<Figure>,
-    /// Median over trials of the whole operation's latency at the median, in nanoseconds.
-    pub p50_ns: Option<Figure>,
-    /// The same at the 99th percentile.
-    pub p99_ns: Option<Figure>,
+    /// Its figures, each metric a field with its unit in the name.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// What limited the valid trials, and how many of them.
     pub limits: BTreeMap<Limit, usize>,
     /// What is to be marked.
@@ -269,6 +253,7 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.clone(),
+            gates: gates::all(&study.answers, &trials),
             primitives: None,
         }
     }
@@ -281,8 +266,11 @@ impl Analysis {
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let primitives = primitive::Findings::of(study, entries);
-        Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
+        let mut analysis = Self::of(study, &entries.trials, targets, machine);
+        analysis.primitives = primitive::Findings::of(study, entries);
+        let gates = analysis.primitives.iter().flat_map(|found| primitive::gates(study, found));
+        analysis.gates.extend(gates);
+        analysis
     }
 
     /// Whether nothing was measured: no trial, not even one that searches, and no primitive.

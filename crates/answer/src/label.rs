@@ -5,10 +5,10 @@
 //! suites share theirs. What is usual today goes without saying: TLS 1.3, and in TLS 1.2 an ECDHE
 //! key exchange that RSA signs.
 
+use crate::wording::size;
 use cpus::CpuList;
 use load::Mix;
 use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
-use units::Bytes;
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -92,7 +92,6 @@ pub(crate) fn cpus(list: &CpuList) -> String {
     format!("CPU{} {list}", if list.len() == 1 { "" } else { "s" })
 }
 
-/// `1 MiB`.
 /// `1 MiB objects`, or `objects of 1 KiB (90%) and 1 MiB (10%)`.
 fn objects(mix: &Mix) -> Option<String> {
     let sizes = mix.sizes()?;
@@ -106,12 +105,6 @@ fn objects(mix: &Mix) -> Option<String> {
         .map(|(bytes, share)| format!("{} ({share}%)", size(bytes)))
         .collect();
     Some(format!("objects of {}", words.join(" and ")))
-}
-
-fn size(bytes: Bytes) -> String {
-    let text = bytes.to_string();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    format!("{} {}", &text[..digits], &text[digits..])
 }
 
 fn certificate_key(key: CertificateKey) -> String {

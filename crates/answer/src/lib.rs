@@ -6,10 +6,11 @@
 
 pub mod analysis;
 pub mod compare;
+pub mod comparison;
 pub mod gate;
 mod label;
-mod measure;
 pub mod primitive;
+pub mod wording;
 
+pub use comparison::Verdict;
 pub use label::label;
-pub use measure::Measure;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::de::DeTable;
 use units::Bytes;
 
-use super::answer::project_counts;
+use super::answer::{gates, project_counts};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::primitives::{Size, named};
@@ -13,8 +13,8 @@ use primitives::library;
 use study::primitive::{Dimension, Rule, Table};
 use study::reference::{Published, PublishedUnit, Reference};
 
-pub(super) const KEYS: [&str; 7] =
-    ["primitives", "question", "compare", "baseline", "at", "published", "project"];
+pub(super) const KEYS: [&str; 8] =
+    ["primitives", "question", "compare", "baseline", "at", "published", "project", "gate"];
 
 /// Whether an answer is about primitives.
 pub(super) fn is_one(source: Source<'_>, table: &DeTable<'_>) -> bool {
@@ -53,6 +53,7 @@ pub(super) fn read(
             None => Vec::new(),
         },
         project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
+        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     })
 }
 

@@ -23,7 +23,7 @@ pub(crate) use scale::Scale;
 pub(crate) use sparkline::{Sparkline, sparkline};
 
 use crate::figures::has_interval;
-use crate::quantity::Unit;
+use units::Unit;
 
 /// A horizontal bar chart.
 #[derive(Debug, Serialize)]

@@ -1,9 +1,10 @@
-//! The figures of a cell by name, and figures in words.
+//! Figures in words.
 
 use answer::analysis::{Analysis, CellSummary, Figure};
+use study::Metric;
 
-use crate::quantity::{Quantity, Unit};
 use crate::text::trials;
+use units::Unit;
 
 /// Whether the figure has an interval: one trial has none.
 pub(crate) fn has_interval(figure: &Figure) -> bool {
@@ -21,7 +22,7 @@ pub(crate) fn interval(figure: &Figure, unit: &Unit) -> String {
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
 pub(crate) fn coverages(analysis: &Analysis) -> Vec<String> {
-    let figures = analysis.cells.iter().filter_map(|cell| cell.rate_per_s.as_ref());
+    let figures = analysis.cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
     let mut coverages: Vec<(usize, f64)> =
         figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
     coverages.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
@@ -43,134 +44,10 @@ pub(crate) fn joined(first: &str, second: &str) -> String {
     format!("{first}{space}{second}")
 }
 
-/// One figure of a cell.
-pub(crate) struct Named {
-    /// In snake_case with the unit.
-    pub(crate) name: &'static str,
-    pub(crate) words: &'static str,
-    quantity: Quantity,
-    /// Where it stands.
-    pub(crate) of: fn(&CellSummary) -> Option<&Figure>,
-    /// The figure that is to be compared with it, and so is written in the same unit.
-    beside: fn(&CellSummary) -> Option<&Figure>,
+/// The unit in which a metric of these cells is written: the same as of what stands beside it.
+pub(crate) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+    let both = [metric, metric.row().beside];
+    let figures =
+        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
+    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
 }
-
-impl Named {
-    /// The unit in which it is written for these cells.
-    pub(crate) fn unit<'a>(&self, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
-        let figures = cells.into_iter().flat_map(|cell| [(self.of)(cell), (self.beside)(cell)]);
-        self.quantity.unit_for(figures.flatten().map(|figure| figure.estimate.median))
-    }
-}
-
-pub(crate) const RATE: Named = Named {
-    name: "rate_per_s",
-    words: "rate",
-    quantity: Quantity::PerSecond,
-    of: |cell| cell.rate_per_s.as_ref(),
-    beside: |cell| cell.rate_per_server_cpu.as_ref(),
-};
-
-pub(crate) const GOODPUT: Named = Named {
-    name: "goodput_bps",
-    words: "goodput",
-    quantity: Quantity::BitsPerSecond,
-    of: |cell| cell.goodput_bps.as_ref(),
-    beside: |cell| cell.goodput_per_server_cpu.as_ref(),
-};
-
-pub(crate) const RATE_OF_ONE_CORE: Named = Named {
-    name: "operations_per_server_cpu_s",
-    words: "rate of one core",
-    quantity: Quantity::PerSecond,
-    of: |cell| cell.rate_per_server_cpu.as_ref(),
-    beside: |cell| cell.rate_per_s.as_ref(),
-};
-
-pub(crate) const GOODPUT_OF_ONE_CORE: Named = Named {
-    name: "bits_per_server_cpu_s",
-    words: "goodput of one core",
-    quantity: Quantity::BitsPerSecond,
-    of: |cell| cell.goodput_per_server_cpu.as_ref(),
-    beside: |cell| cell.goodput_bps.as_ref(),
-};
-
-pub(crate) const SERVER_PER_OPERATION: Named = Named {
-    name: "server_cpu_ns_per_operation",
-    words: "server CPU per operation",
-    quantity: Quantity::Nanos,
-    of: |cell| cell.server_ns_per_operation.as_ref(),
-    beside: |cell| cell.client_ns_per_operation.as_ref(),
-};
-
-pub(crate) const CLIENT_PER_OPERATION: Named = Named {
-    name: "client_cpu_ns_per_operation",
-    words: "client CPU per operation",
-    quantity: Quantity::Nanos,
-    of: |cell| cell.client_ns_per_operation.as_ref(),
-    beside: |cell| cell.server_ns_per_operation.as_ref(),
-};
-
-pub(crate) const SERVER_PER_GIGABYTE: Named = Named {
-    name: "server_cpu_s_per_gb",
-    words: "server CPU per GB",
-    quantity: Quantity::SecondsPerGigabyte,
-    of: |cell| cell.server_s_per_gb.as_ref(),
-    beside: |cell| cell.client_s_per_gb.as_ref(),
-};
-
-pub(crate) const CLIENT_PER_GIGABYTE: Named = Named {
-    name: "client_cpu_s_per_gb",
-    words: "client CPU per GB",
-    quantity: Quantity::SecondsPerGigabyte,
-    of: |cell| cell.client_s_per_gb.as_ref(),
-    beside: |cell| cell.server_s_per_gb.as_ref(),
-};
-
-pub(crate) const SERVER_BUSY: Named = Named {
-    name: "server_busy_share",
-    words: "server busy",
-    quantity: Quantity::Share,
-    of: |cell| cell.server_busy.as_ref(),
-    beside: |cell| cell.client_busy.as_ref(),
-};
-
-pub(crate) const CLIENT_BUSY: Named = Named {
-    name: "client_busy_share",
-    words: "client busy",
-    quantity: Quantity::Share,
-    of: |cell| cell.client_busy.as_ref(),
-    beside: |cell| cell.server_busy.as_ref(),
-};
-
-pub(crate) const P50: Named = Named {
-    name: "latency_p50_ns",
-    words: "latency p50",
-    quantity: Quantity::Nanos,
-    of: |cell| cell.p50_ns.as_ref(),
-    beside: |cell| cell.p99_ns.as_ref(),
-};
-
-pub(crate) const P99: Named = Named {
-    name: "latency_p99_ns",
-    words: "latency p99",
-    quantity: Quantity::Nanos,
-    of: |cell| cell.p99_ns.as_ref(),
-    beside: |cell| cell.p50_ns.as_ref(),
-};
-
-/// All figures of a cell, in the order of the CSV's columns.
-pub(crate) const FIGURES: [Named; 12] = [
-    RATE,
-    GOODPUT,
-    RATE_OF_ONE_CORE,
-    GOODPUT_OF_ONE_CORE,
-    SERVER_PER_OPERATION,
-    CLIENT_PER_OPERATION,
-    SERVER_PER_GIGABYTE,
-    CLIENT_PER_GIGABYTE,
-    SERVER_BUSY,
-    CLIENT_BUSY,
-    P50,
-    P99,
-];

@@ -15,7 +15,6 @@ mod figures;
 mod mark;
 mod openmetrics;
 mod page;
-mod quantity;
 mod search;
 mod terminal;
 mod text;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use answer::Measure;
 use answer::compare::{Comparison, Side};
 use journal::Results;
+use study::Metric;
 use study::Study;
 
 use crate::findings::{self, Findings};
@@ -26,11 +26,10 @@ pub(crate) struct Arguments {
     /// The folder of the later run
     b: PathBuf,
 
-    /// Compare in this metric: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu,
-    /// server-cpu-per-operation, client-cpu-per-operation, p50 or p99; repeatable. Without it,
-    /// compare what one core of the server does
+    /// Compare in this metric, such as goodput, p99 or client-cpu-per-operation; repeatable. Without
+    /// it, compare what one core of the server does
     #[arg(long = "metric", value_name = "METRIC")]
-    metrics: Vec<Measure>,
+    metrics: Vec<Metric>,
 
     #[command(flatten)]
     gates: gates::Gates,

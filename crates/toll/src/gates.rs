@@ -20,8 +20,7 @@ pub(crate) struct Gates {
         long_help = "Exit with code 1 unless every cell meets this: [CASE:]METRIC COMPARATOR \
                      VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
                      median counts. A cell without a figure fails. CASE may be a cell's name. \
-                     Metrics: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu, \
-                     server-cpu-per-operation, client-cpu-per-operation, p50, p99; comparators: \
+                     Metrics are those of answers and server-busy, client-busy; comparators: \
                      >=, <=, >, <"
     )]
     gates: Vec<Gate>,
@@ -45,9 +44,11 @@ impl Gates {
         self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)
     }
 
-    /// Judges a run.
+    /// Judges a run by these and by the gates of its study's answers.
     pub(crate) fn judge(&self, study: &Study, analysis: &Analysis) -> Result<Outcomes, Failure> {
-        self.judge_by(|gate| gate.judge(study, analysis))
+        let Outcomes(mut outcomes) = self.judge_by(|gate| gate.judge(study, analysis))?;
+        outcomes.extend(analysis.gates.iter().cloned());
+        Ok(Outcomes(outcomes))
     }
 
     pub(crate) fn judge_by(

@@ -74,6 +74,17 @@ impl Alone {
 }
 
 #[test]
+fn the_gates_of_answers_decide_the_exit_code() {
+    for (gate, code) in [("ratio >= 0.001", 0), ("ratio >= 1000", 1)] {
+        let desk = Desk::new(&format!("{STUDY}gate = \"{gate}\"\n"));
+        let output = desk.run(&[]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(&format!("Gate {gate} (ciphers: times as fast) ")), "{told}");
+    }
+}
+
+#[test]
 fn a_table_is_measured_kept_and_reported() {
     let desk = Alone::new(STUDY);
     let output = desk.run(&[]).output().unwrap();

@@ -270,6 +270,30 @@ fn a_maximum_that_was_not_the_servers_is_marked() {
 }
 
 #[test]
+fn the_gates_of_answers_decide_the_exit_code() {
+    let study = |gate: &str| {
+        let study = STUDY.replace("sweep.\"target.server\" = [\"embedded\", \"nginx\"]\n", "");
+        let study = study.replace("[target]", "[target]\nserver = \"embedded\"");
+        let baseline = "baseline = \"rsa:2048\"\n";
+        study.replace(baseline, &format!("{baseline}gate = {gate}\n"))
+    };
+    let _machine = machine();
+    for (gate, code, result) in [
+        ("[\"ratio >= 0.01\", \"ratio <= 100\"]", 0, "met by 1 cell"),
+        ("\"ratio >= 100\"", 1, "NOT met by 1 of 1 cell"),
+    ] {
+        let desk = Desk::new(&study(gate));
+        let output = desk.run(&["--only", "case=handshakes"]).output().unwrap();
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(&format!("(handshakes: rate of one core) {result}")), "{told}");
+        // The report judges the same.
+        let again = toll().arg("report").arg(desk.results()).output().unwrap();
+        assert_eq!(again.status.code(), Some(code));
+    }
+}
+
+#[test]
 fn a_dry_run_tells_what_it_would_do_and_touches_nothing() {
     let desk = Desk::new(STUDY);
     let output = desk.run(&["--dry-run"]).output().unwrap();

@@ -99,6 +99,7 @@ impl Scene {
             along: None,
             published: None,
             project: Vec::new(),
+            gates: Vec::new(),
         });
         self
     }

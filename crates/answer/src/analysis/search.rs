@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use journal::{Role, TrialLine};
-use study::Cell;
-use study::find::{Find, Maximize, Next, Seen};
+use study::find::{Find, Next, Seen};
+use study::{Cell, Metric};
 
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Search {
-    /// What was to be as much as it can be: `goodput` or `rate`.
-    pub maximize: &'static str,
+    /// What was to be as much as it can be.
+    pub maximize: Metric,
     /// The key that was searched over: `load.connections`.
     pub over: &'static str,
     /// What had to hold: `first-byte-max <= 2s`.
@@ -82,7 +82,7 @@ impl Search {
             Next::Infeasible => SearchEnd::Infeasible { best: best(&find, &seen) },
         };
         Some(Self {
-            maximize: find.maximize.name(),
+            maximize: find.maximize,
             over: find.over.key(),
             limit: find.ceiling.to_string(),
             end,
@@ -112,10 +112,7 @@ impl SearchStep {
             order: place.order,
             load: sought.load.clone(),
             at: find.over.number(find.over.load(&sought.load)?),
-            figure: match find.maximize {
-                Maximize::Goodput => line.goodput_bps as f64,
-                Maximize::Rate => line.rate_per_s,
-            },
+            figure: find.maximize.value(line).unwrap_or_default(),
             seen: sought.seen().map(|seen| find.ceiling.watched.in_words(seen)),
             holds: sought.holds,
             is_held: place.role == Role::Measure,

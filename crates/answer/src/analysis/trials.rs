@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use load::Operation;
-
 use journal::{Role, TargetRecord, TrialLine};
 use study::{Cell, Metric, Study};
 use trial::Limit;
@@ -137,37 +135,10 @@ impl CellTrials<'_> {
         })
     }
 
-    /// The share of its CPUs that the server used.
-    pub(super) fn server_busy(&self) -> Option<Figure> {
-        Figure::of(self.valid().filter_map(|line| line.verdict.evidence.server_busy).collect())
-    }
-
-    /// Whether an operation has a body.
-    pub(super) fn has_bodies(&self) -> bool {
-        self.cell.load.operation != Operation::Handshakes
-    }
-
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        let figure: fn(&Line) -> Option<f64> = match metric {
-            Metric::Rate => |line| (line.operations.completed > 0).then_some(line.rate_per_s),
-            Metric::RatePerServerCpu => {
-                |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0)
-            }
-            _ if !self.has_bodies() => |_| None,
-            Metric::Goodput => |line| Some(line.goodput_bps as f64),
-            Metric::GoodputPerServerCpu | Metric::TlsTax => {
-                |line| Some(8.0 * per_server_cpu(line, line.bytes.body)?)
-            }
-        };
-        let valid = self.lines.iter().filter(|trial| trial.line.valid);
-        valid.filter_map(|trial| Some((trial.place.round, figure(&trial.line)?))).collect()
+        let valid = self.lines.iter().filter(|trial| trial.line.valid && metric.is_of(self.cell));
+        valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()
     }
-}
-
-/// So many per CPU-second of the server; `None` where its CPU time is not known.
-fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
-    let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
-    Some(count as f64 / (ns as f64 / 1e9))
 }

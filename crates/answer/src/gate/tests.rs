@@ -30,14 +30,14 @@ fn every_cell_has_to_meet_it() {
     assert!(met.met);
     assert_eq!(
         met.sentence,
-        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 Gb/s [2.13 Gb/s, 2.27 Gb/s] \
+        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 [2.13, 2.27] Gb/s \
          (nginx, AES-128-CBC-SHA)."
     );
     let failed = judged(&scene, "goodput>=5Gb/s");
     assert!(!failed.met && failed.cells[0].met && !failed.cells[1].met);
     assert_eq!(
         failed.sentence,
-        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 Gb/s [2.13 Gb/s, 2.27 Gb/s] (nginx, \
+        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 [2.13, 2.27] Gb/s (nginx, \
          AES-128-CBC-SHA)."
     );
     assert!(judged(&scene, "bulk-0001:goodput>=5Gb/s").met);

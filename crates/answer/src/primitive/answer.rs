@@ -13,6 +13,7 @@ use units::Bytes;
 
 use super::findings::{Cost, LowerBound, Row};
 use crate::analysis::Figure;
+use crate::comparison::paired;
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};
 
@@ -273,10 +274,5 @@ fn point(row: &Row) -> Option<Point> {
 
 /// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
 fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
-    let of_round = |round: &u32| {
-        let place = cost.rounds.iter().position(|other| other == round)?;
-        let base = baseline.rounds.iter().position(|other| other == round)?;
-        Some(baseline.cycles.samples.get(base)? / cost.cycles.samples.get(place)?)
-    };
-    Figure::of(cost.rounds.iter().filter_map(of_round).collect())
+    paired(baseline.samples(), cost.samples())
 }

@@ -322,6 +322,13 @@ impl Cost {
     }
 }
 
+impl Cost {
+    /// The rounds with their cycles.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
+    }
+}
+
 fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
     let is_beside = |beside: &study::reference::Beside| {
         let algorithm: Option<Algorithm> = beside.algorithm.parse().ok();

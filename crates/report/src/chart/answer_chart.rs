@@ -1,13 +1,14 @@
 //! The chart of an answer: a bar for each value of the compared key.
 
 use answer::analysis::{Answer, Bar as Bar_, Figure};
+use answer::wording::capitalized;
 use study::Metric;
 
 use super::published::Bands;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::mark;
-use crate::quantity::{Quantity, Unit};
+use units::{Quantity, Unit};
 
 /// The chart of an answer, next to those of `all`: answers to one question about
 /// different servers have the same axis, so that their bars can be compared.
@@ -19,8 +20,8 @@ pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
     let alike: Vec<&Answer> = all.iter().filter(is_alike).collect();
     let figures =
         || alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
-    let unit = Quantity::of(answer.metric).unit_for(figures().map(|f| f.estimate.median));
-    let is_share = answer.metric == Metric::TlsTax;
+    let unit = answer.metric.row().quantity.unit_for(figures().map(|f| f.estimate.median));
+    let is_share = answer.metric.row().quantity == Quantity::Share;
     let whole = if is_share { Some(1.0) } else { None };
     let of_bands = alike.iter().flat_map(|answer| bands(answer));
     let of_bands = of_bands.flat_map(|bands| bands.extent()).collect::<Vec<_>>();
@@ -35,7 +36,7 @@ pub(crate) fn answer_chart(answer: &Answer, all: &[Answer]) -> Chart {
     let common: Vec<&str> = answer.common.values().map(String::as_str).collect();
     let common = [vec![answer.case.as_str()], common].concat();
     Chart {
-        title: title(answer.metric).to_owned(),
+        title: capitalized(answer.metric.row().words),
         subtitle: common.join(", "),
         description: description(&rows),
         axis: axis(answer.metric, &unit),
@@ -92,26 +93,11 @@ pub(super) fn description(rows: &[Row]) -> String {
     rows.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn title(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rate => "Operations per second",
-        Metric::Goodput => "Goodput",
-        Metric::RatePerServerCpu => "What one core does per second",
-        Metric::GoodputPerServerCpu => "What one core sends",
-        Metric::TlsTax => "What TLS takes",
-    }
-}
-
 pub(super) fn axis(metric: Metric, unit: &Unit) -> String {
-    let name = unit.name;
-    match metric {
-        Metric::Rate => "operations per second".to_owned(),
-        Metric::Goodput => format!("{name} of proven bodies"),
-        Metric::RatePerServerCpu => {
-            "operations per second for each CPU that the server uses fully".to_owned()
-        }
-        Metric::GoodputPerServerCpu => format!("{name} for each CPU that the server uses fully"),
-        Metric::TlsTax => format!("{name} of what one core sends over plain HTTP"),
+    let axis = metric.row().axis;
+    match metric.row().quantity {
+        Quantity::PerSecond => axis.to_owned(),
+        _ => format!("{} {axis}", unit.name),
     }
 }
 

@@ -5,26 +5,24 @@ use answer::analysis::{CellSummary, Figure};
 use super::answer_chart::description;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
-use crate::quantity::{Quantity, Unit};
 use crate::text::without_what_is_common;
+use study::Metric;
+use units::Unit;
 
 /// CPU time per operation for cells without bodies, and CPU time a GB for those with; a chart for
 /// each of the two that there is.
 pub(crate) fn cpu_splits(cells: &[CellSummary]) -> Vec<Chart> {
-    let per_gigabyte =
-        |cell: &CellSummary| cell.server_s_per_gb.is_some() || cell.client_s_per_gb.is_some();
-    let (with_bodies, without): (Vec<_>, Vec<_>) =
-        cells.iter().partition(|cell| per_gigabyte(cell));
+    let has_bodies =
+        |cell: &CellSummary| GIGABYTE.iter().any(|metric| cell.figures.get(*metric).is_some());
+    let (with_bodies, without): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| has_bodies(cell));
     let per_operation = Split {
         title: "CPU time per operation",
-        quantity: Quantity::Nanos,
-        of: |cell| [cell.server_ns_per_operation.as_ref(), cell.client_ns_per_operation.as_ref()],
+        of: OPERATION,
         axis: |unit| format!("{} of CPU time per operation", unit.name),
     };
     let per_gigabyte = Split {
         title: "CPU time per gigabyte",
-        quantity: Quantity::SecondsPerGigabyte,
-        of: |cell| [cell.server_s_per_gb.as_ref(), cell.client_s_per_gb.as_ref()],
+        of: GIGABYTE,
         axis: |unit| format!("{} (CPU time for 10⁹ bytes of bodies)", unit.name),
     };
     [per_operation.chart(&without), per_gigabyte.chart(&with_bodies)]
@@ -36,21 +34,29 @@ pub(crate) fn cpu_splits(cells: &[CellSummary]) -> Vec<Chart> {
 /// The server's figure and the client's.
 type Both<'a> = [Option<&'a Figure>; 2];
 
+const OPERATION: [Metric; 2] = [Metric::ServerCpuPerOperation, Metric::ClientCpuPerOperation];
+const GIGABYTE: [Metric; 2] = [Metric::ServerCpuPerGigabyte, Metric::ClientCpuPerGigabyte];
+
 struct Split {
     title: &'static str,
-    quantity: Quantity,
-    of: fn(&CellSummary) -> Both<'_>,
+    /// The server's metric and the client's.
+    of: [Metric; 2],
     axis: fn(&Unit) -> String,
 }
 
 impl Split {
+    fn both<'a>(&self, cell: &'a CellSummary) -> Both<'a> {
+        self.of.map(|metric| cell.figures.get(metric))
+    }
+
     /// `None` where no cell has such figures.
     fn chart(&self, cells: &[&CellSummary]) -> Option<Chart> {
         let cells: Vec<_> =
-            cells.iter().filter(|cell| (self.of)(cell).iter().any(Option::is_some)).collect();
-        let figures = || cells.iter().flat_map(|cell| (self.of)(cell)).flatten();
+            cells.iter().filter(|cell| self.both(cell).iter().any(Option::is_some)).collect();
+        let figures = || cells.iter().flat_map(|cell| self.both(cell)).flatten();
         figures().next()?;
-        let unit = self.quantity.unit_for(figures().map(|figure| figure.estimate.median));
+        let unit =
+            self.of[0].row().quantity.unit_for(figures().map(|figure| figure.estimate.median));
         let scale = Scale::around(extent(figures()));
         let of_one_case = cells.iter().all(|cell| cell.case == cells[0].case);
         let labels: Vec<String> = match of_one_case {
@@ -63,7 +69,7 @@ impl Split {
         let rows = cells
             .iter()
             .zip(labels)
-            .map(|(cell, label)| row(label, (self.of)(cell), &scale, &unit))
+            .map(|(cell, label)| row(label, self.both(cell), &scale, &unit))
             .collect();
         let (rows, height) = Chart::stack(rows);
         Some(Chart {

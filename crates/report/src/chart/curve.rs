@@ -2,14 +2,15 @@
 //! that the server used meanwhile.
 
 use answer::analysis::{Answer, Curve, Figure, Point};
-use study::Metric;
+use answer::wording::capitalized;
+use study::metric::Kind;
 
-use super::answer_chart::{axis, description, title};
+use super::answer_chart::{axis, description};
 use super::published::Bands;
 use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
 use crate::figures::{interval, joined};
 use crate::mark;
-use crate::quantity::{Quantity, Unit};
+use units::{Quantity, Unit};
 
 /// What one of the charts shows of a bar of a point.
 type Of = fn(&Point, usize) -> Option<&Figure>;
@@ -18,17 +19,17 @@ type Of = fn(&Point, usize) -> Option<&Figure>;
 pub(crate) fn curve_charts(answer: &Answer, curve: &Curve) -> Vec<Chart> {
     let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
     let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
-    let quantity = Quantity::of(answer.metric);
+    let quantity = answer.metric.row().quantity;
     let unit = quantity.unit_for(figures(curve, of_bar).map(|figure| figure.estimate.median));
     let first = Chart {
-        title: title(answer.metric).to_owned(),
+        title: capitalized(answer.metric.row().words),
         axis: axis(answer.metric, &unit),
         ..chart(answer, curve, of_bar, &unit, true)
     };
     let unit = Quantity::Share.unit_for(figures(curve, of_busy).map(|f| f.estimate.median));
     // Beside what a CPU-second gives, it would say nothing.
-    let has_busy = matches!(answer.metric, Metric::Goodput | Metric::Rate)
-        && figures(curve, of_busy).next().is_some();
+    let has_busy =
+        answer.metric.row().kind == Kind::Throughput && figures(curve, of_busy).next().is_some();
     let second = has_busy.then(|| Chart {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
@@ -116,7 +117,7 @@ mod tests {
 
     use answer::analysis::Bar as Bar_;
     use stats::Estimate;
-    use study::Reference;
+    use study::{Metric, Reference};
 
     use super::*;
 

@@ -2,13 +2,13 @@
 
 use answer::analysis::CellSummary;
 use serde::Serialize;
+use study::Metric;
+use study::metric::Kind;
 
-use crate::figures::{
-    FIGURES, GOODPUT, GOODPUT_OF_ONE_CORE, Named, RATE, RATE_OF_ONE_CORE, interval,
-};
+use crate::figures::{interval, unit};
 use crate::mark;
-use crate::quantity::Unit;
 use crate::search::found;
+use units::Unit;
 
 #[derive(Serialize)]
 pub(super) struct Table {
@@ -47,14 +47,13 @@ enum Key {
 
 /// The table of all cells. A figure that no cell has gets no column.
 pub(super) fn table(cells: &[CellSummary]) -> Table {
-    let figures: Vec<(&Named, Unit)> = FIGURES
-        .iter()
-        .filter(|named| cells.iter().any(|cell| (named.of)(cell).is_some()))
-        .map(|named| (named, named.unit(cells)))
+    let figures: Vec<(Metric, Unit)> = Metric::of_cells()
+        .filter(|metric| cells.iter().any(|cell| cell.figures.get(*metric).is_some()))
+        .map(|metric| (metric, unit(metric, cells)))
         .collect();
     let text = |name| Column { name, unit: "", is_number: false };
-    let numbers = figures.iter().map(|(figures, unit)| Column {
-        name: figures.words,
+    let numbers = figures.iter().map(|(metric, unit)| Column {
+        name: metric.row().words,
         unit: unit.name,
         is_number: true,
     });
@@ -67,7 +66,7 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
     Table { columns, rows: cells.iter().map(|cell| row(cell, &figures, is_searched)).collect() }
 }
 
-fn row(cell: &CellSummary, figures: &[(&Named, Unit)], is_searched: bool) -> Row {
+fn row(cell: &CellSummary, figures: &[(Metric, Unit)], is_searched: bool) -> Row {
     let limits: Vec<String> = cell
         .limits
         .iter()
@@ -78,7 +77,7 @@ fn row(cell: &CellSummary, figures: &[(&Named, Unit)], is_searched: bool) -> Row
         vec![Field::text(&cell.case), Field::text(&cell.label), Field::text(server), trials(cell)];
     let load = || cell.search.as_ref().map(|search| found(&search.end)).unwrap_or_default();
     fields.extend(is_searched.then(|| Field::text(&load())));
-    fields.extend(figures.iter().map(|(figures, unit)| Field::figure(cell, figures, unit)));
+    fields.extend(figures.iter().map(|(metric, unit)| Field::figure(cell, *metric, unit)));
     fields.push(Field::text(&limits.join(", ")));
     fields.push(Field::text(cell.mark.map(mark::name).unwrap_or_default()));
     Row { fields }
@@ -98,12 +97,12 @@ impl Field {
         Self { text: text.to_owned(), more: String::new(), key }
     }
 
-    fn figure(cell: &CellSummary, named: &Named, unit: &Unit) -> Self {
-        let figure = (named.of)(cell);
+    fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Self {
+        let figure = cell.figures.get(metric);
         Self {
             text: figure.map(|figure| unit.number(figure.estimate.median)).unwrap_or_default(),
             more: figure
-                .filter(|_| shows_interval(named))
+                .filter(|_| shows_interval(metric))
                 .map(|figure| interval(figure, unit))
                 .unwrap_or_default(),
             key: figure.map(|figure| Key::Number(figure.estimate.median)),
@@ -112,8 +111,6 @@ impl Field {
 }
 
 /// With all of them the table would be too wide; `cells.csv` has the others.
-fn shows_interval(named: &Named) -> bool {
-    [RATE, GOODPUT, RATE_OF_ONE_CORE, GOODPUT_OF_ONE_CORE]
-        .iter()
-        .any(|with| with.name == named.name)
+fn shows_interval(metric: Metric) -> bool {
+    matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu)
 }

@@ -3,8 +3,8 @@
 use answer::analysis::{CellSummary, Search, SearchStep};
 use serde::Serialize;
 
-use crate::quantity::{Quantity, Unit};
 use crate::search::found;
+use units::Unit;
 
 /// The search of one cell.
 #[derive(Serialize)]
@@ -52,11 +52,7 @@ pub(super) fn all(cells: &[CellSummary]) -> Vec<View> {
 }
 
 fn of(title: String, search: &Search) -> View {
-    let quantity = match search.maximize {
-        "goodput" => Quantity::BitsPerSecond,
-        _ => Quantity::PerSecond,
-    };
-    let unit = quantity.unit_for(search.path.iter().map(|step| step.figure));
+    let unit = search.maximize.row().quantity.unit_for(search.path.iter().map(|step| step.figure));
     let step = |step: &SearchStep| Step {
         order: step.order,
         load: step.load.clone(),
@@ -70,7 +66,7 @@ fn of(title: String, search: &Search) -> View {
         found: found(&search.end),
         limit: search.limit.clone(),
         over: search.over,
-        maximize: search.maximize,
+        maximize: search.maximize.name(),
         unit: unit.name,
         steps: search.path.iter().map(step).collect(),
         points: points(&search.path, &unit),

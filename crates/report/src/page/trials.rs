@@ -8,8 +8,8 @@ use units::{Hertz, Nanos};
 use super::record::{Entry, receipt, shares_and_counts};
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
-use crate::quantity::{Quantity, Unit};
 use crate::text::trials;
+use units::{Quantity, Unit};
 
 /// The trials of one cell.
 #[derive(Serialize)]

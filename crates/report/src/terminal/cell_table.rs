@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use answer::analysis::{CellSummary, Figure};
+use study::Metric;
 use unicode_width::UnicodeWidthStr;
 
 use super::Column;
-use crate::figures::{
-    CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
-    RATE_OF_ONE_CORE, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION, interval,
-};
+use crate::figures::{interval, unit};
 use crate::mark;
 use crate::search::found;
 use crate::text::{on_one_line, without_what_is_common};
@@ -17,7 +15,7 @@ use crate::text::{on_one_line, without_what_is_common};
 /// The figures of one column.
 struct Figures {
     name: &'static str,
-    figure: Named,
+    metric: Metric,
     /// As of [`Column`].
     gives_way: usize,
     /// The same of the column of intervals, where there is to be one.
@@ -26,7 +24,7 @@ struct Figures {
 
 /// A row for each cell.
 pub(super) fn columns(cells: &[&CellSummary]) -> Vec<Column> {
-    let has_bodies = cells.iter().any(|cell| cell.goodput_bps.is_some());
+    let has_bodies = cells.iter().any(|cell| cell.figures.get(Metric::Goodput).is_some());
     let symbol = |cell: &&CellSummary| cell.mark.map(mark::symbol).unwrap_or_default().to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
     let mut all = vec![
@@ -43,37 +41,38 @@ pub(super) fn columns(cells: &[&CellSummary]) -> Vec<Column> {
 }
 
 const WITHOUT: [Figures; 6] = [
-    Figures::of("rate", RATE, 0, Some(9)),
-    Figures::of("one core", RATE_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_PER_OPERATION, 2, None),
-    Figures::of("client CPU", CLIENT_PER_OPERATION, 4, None),
-    Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 7, None),
+    Figures::of("rate", Metric::Rate, 0, Some(9)),
+    Figures::of("one core", Metric::RatePerServerCpu, 0, Some(1)),
+    Figures::of("server CPU", Metric::ServerCpuPerOperation, 2, None),
+    Figures::of("client CPU", Metric::ClientCpuPerOperation, 4, None),
+    Figures::of("p50", Metric::P50, 8, None),
+    Figures::of("p99", Metric::P99, 7, None),
 ];
 
 const WITH_BODIES: [Figures; 6] = [
-    Figures::of("goodput", GOODPUT, 0, Some(9)),
-    Figures::of("one core", GOODPUT_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_PER_GIGABYTE, 2, None),
-    Figures::of("client CPU", CLIENT_PER_GIGABYTE, 4, None),
-    Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 7, None),
+    Figures::of("goodput", Metric::Goodput, 0, Some(9)),
+    Figures::of("one core", Metric::GoodputPerServerCpu, 0, Some(1)),
+    Figures::of("server CPU", Metric::ServerCpuPerGigabyte, 2, None),
+    Figures::of("client CPU", Metric::ClientCpuPerGigabyte, 4, None),
+    Figures::of("p50", Metric::P50, 8, None),
+    Figures::of("p99", Metric::P99, 7, None),
 ];
 
 impl Figures {
     const fn of(
         name: &'static str,
-        figure: Named,
+        metric: Metric,
         gives_way: usize,
         intervals_give_way: Option<usize>,
     ) -> Self {
-        Self { name, figure, gives_way, intervals_give_way }
+        Self { name, metric, gives_way, intervals_give_way }
     }
 
     fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
-        let unit = self.figure.unit(cells.iter().copied());
+        let unit = unit(self.metric, cells.iter().copied());
         let column = |name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
-            let word = |cell: &&CellSummary| (self.figure.of)(cell).map(words).unwrap_or_default();
+            let word =
+                |cell: &&CellSummary| cell.figures.get(self.metric).map(words).unwrap_or_default();
             Column::numbers(name, unit.name, cells.iter().map(word)).gives_way(gives_way)
         };
         let numbers =

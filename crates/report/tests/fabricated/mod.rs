@@ -9,7 +9,9 @@ mod machine;
 
 use std::collections::BTreeMap;
 
-use answer::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
+use answer::analysis::{
+    Analysis, CellSummary, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
+};
 use journal::{TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
@@ -157,6 +159,7 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
+        gates: Vec::new(),
         primitives: None,
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
@@ -256,18 +259,7 @@ fn empty(cell: &mut CellSummary) {
         label: label.clone(),
         params: params.clone(),
         trials: *trials,
-        rate_per_s: None,
-        goodput_bps: None,
-        rate_per_server_cpu: None,
-        goodput_per_server_cpu: None,
-        server_ns_per_operation: None,
-        client_ns_per_operation: None,
-        server_s_per_gb: None,
-        client_s_per_gb: None,
-        server_busy: None,
-        client_busy: None,
-        p50_ns: None,
-        p99_ns: None,
+        figures: Figures::default(),
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
         search: None,
@@ -285,11 +277,6 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         .map(|trial| &trial.line)
         .collect();
     let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
-    let of = |figure: &dyn Fn(&Line) -> Option<f64>| {
-        self::figure(valid.iter().filter_map(|line| figure(line)).collect())
-    };
-    let server = |line: &Line| line.cpu_ns.server.unwrap() as f64 / 1e9;
-    let goodput = |line: &Line| (line.goodput_bps > 0).then_some(line.goodput_bps as f64);
     let mut limits = BTreeMap::new();
     for line in &valid {
         *limits.entry(line.verdict.limit).or_insert(0) += 1;
@@ -307,18 +294,11 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         label: spec.label(),
         params: spec.params(),
         trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
-        rate_per_s: of(&|line| Some(line.rate_per_s)),
-        goodput_bps: of(&goodput),
-        rate_per_server_cpu: of(&|line| Some(line.operations.completed as f64 / server(line))),
-        goodput_per_server_cpu: of(&|line| Some(goodput(line)? * 0.6 / server(line))),
-        server_ns_per_operation: of(&|line| line.per_operation(line.cpu_ns.server?)),
-        client_ns_per_operation: of(&|line| line.per_operation(line.cpu_ns.client?)),
-        server_s_per_gb: of(&|line| line.per_gigabyte(line.cpu_ns.server?)),
-        client_s_per_gb: of(&|line| line.per_gigabyte(line.cpu_ns.client?)),
-        server_busy: of(&|line| line.verdict.evidence.server_busy),
-        client_busy: of(&|line| line.verdict.evidence.client_busy),
-        p50_ns: of(&|line| line.latency_ns.p50.map(|ns| ns as f64)),
-        p99_ns: of(&|line| line.latency_ns.p99.map(|ns| ns as f64)),
+        figures: Figures::of(|metric| {
+            let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
+            let lines = valid.iter().filter(|_| is_of_it);
+            self::figure(lines.filter_map(|line| metric.value(line)).collect())
+        }),
         limits,
         mark,
         search: None,

@@ -3,7 +3,7 @@
 use journal::{Role, Sought, TrialLine};
 use trial::{Limit, Measured};
 
-use super::{Find, Maximize, Seen};
+use super::{Find, Seen};
 
 impl Find {
     /// What a trial at this load says.
@@ -37,14 +37,10 @@ impl Find {
         if is_held && !line.valid && line.verdict.limit != Limit::Errors {
             return None;
         }
-        let figure = match self.maximize {
-            Maximize::Goodput => line.goodput_bps as f64,
-            Maximize::Rate => line.rate_per_s,
-        };
         let watched = sought.seen();
         Some(Seen {
             load: self.over.load(&sought.load)?,
-            figure,
+            figure: self.maximize.value(line).unwrap_or_default(),
             watched,
             holds: sought.holds,
             is_held,

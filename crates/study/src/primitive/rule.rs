@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 use units::Bytes;
 
+use crate::gate::RatioGate;
 use crate::reference::Published;
 use primitives::RowKey;
 
@@ -25,6 +26,8 @@ pub struct Rule {
     pub published: Vec<Published>,
     /// Numbers of cores to which rates are projected.
     pub project: Vec<u32>,
+    /// How many times as fast as the baseline all others must be.
+    pub gates: Vec<RatioGate>,
 }
 
 /// A list of a table that can be compared over.

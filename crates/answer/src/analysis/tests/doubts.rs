@@ -135,7 +135,7 @@ fn an_invalid_trial_drops_out_and_is_listed() {
     let [_, cell] = analysis.cells.as_slice() else { panic!() };
     assert_eq!(cell.trials, TrialCounts { planned: 7, done: 7, valid: 6 });
     assert_eq!(cell.mark, Some(Mark::SomeInvalid));
-    let rate = cell.rate_per_s.as_ref().unwrap();
+    let rate = cell.figures.get(Metric::Rate).unwrap();
     assert_eq!(rate.samples, [4200.0, 4200.0, 4242.0, 4284.0, 4158.0, 4200.0]);
     let answer = &analysis.answers[0];
     assert_eq!(answer.bars[1].figure.as_ref().unwrap().estimate.n, 6);
@@ -212,8 +212,9 @@ fn cpu_time_that_is_not_known_is_not_0() {
     }
     let analysis = scene.analysis();
     let cell = &analysis.cells[0];
-    assert_eq!((&cell.rate_per_server_cpu, &cell.server_ns_per_operation), (&None, &None));
-    assert!(cell.rate_per_s.is_some() && cell.client_ns_per_operation.is_some());
+    let has = |metric| cell.figures.get(metric).is_some();
+    assert!(!has(Metric::RatePerServerCpu) && !has(Metric::ServerCpuPerOperation));
+    assert!(has(Metric::Rate) && has(Metric::ClientCpuPerOperation));
     let expected = "Not measured (nginx): the server's CPU time is not known.";
     assert_eq!(analysis.answers[0].sentence, expected);
     let mut scene = Scene::handshakes();

@@ -74,7 +74,7 @@ proptest! {
                 let lines = scene.lines.iter().filter(of_cell);
                 prop_assert_eq!(lines.clone().count(), done);
                 prop_assert_eq!(lines.filter(|trial| trial.line.valid).count(), valid);
-                let samples = cell.client_busy.as_ref().map_or(0, |figure| figure.samples.len());
+                let samples = cell.figures.get(Metric::ClientBusy).map_or(0, |figure| figure.samples.len());
                 prop_assert_eq!(samples, valid);
             }
             let invalid = scene.lines.iter().filter(|trial| !trial.line.valid).count();

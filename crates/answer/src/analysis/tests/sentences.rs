@@ -281,3 +281,33 @@ fn the_same_advice_is_given_once() {
     scene.study.answers.remove(0);
     assert_eq!(scene.first().remedy, answers[0].remedy);
 }
+
+#[test]
+fn what_an_operation_costs_is_lower_or_higher() {
+    let mut scene = Scene::clients(&["toll", "wrk", "ab"]).answer(
+        Metric::ClientCpuPerOperation,
+        "load.client",
+        "toll",
+    );
+    for (cell, times) in [(0, 1), (1, 4), (2, 1)] {
+        scene.measure(cell, 8e9, &SPREAD);
+        for round in 0..7 {
+            let line = scene.trial(cell, round);
+            line.cpu_ns.client = line.cpu_ns.client.map(|ns| ns * times);
+            line.receipt.obtained.client = Some(format!("client {cell}"));
+        }
+    }
+    assert_eq!(
+        scene.first().sentence,
+        "The client CPU per operation is 105 [102, 108] µs with toll's client, 420 [407, 432] with \
+         wrk and 105 [102, 108] with ab (nginx, 1 MiB objects): against toll's client, with wrk it is \
+         4.00x [4.00, 4.00] as high; no significant difference from toll's client with ab (1.00x \
+         [1.00, 1.00])."
+    );
+    scene.study.answers[0].baseline = "wrk".to_owned();
+    assert!(scene.first().sentence.contains("it is 75.0% [75.0, 75.0] lower"));
+    // Some trials lack the figure.
+    scene.trial(0, 0).cpu_ns.client = None;
+    let caveats = scene.first().caveats.join(" ");
+    assert!(caveats.contains("the client CPU per operation is not known"), "{caveats}");
+}

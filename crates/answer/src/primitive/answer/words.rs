@@ -1,13 +1,12 @@
 //! Answers about primitives in words.
 
-use primitives::row::NoFigure;
 use primitives::{Cache, Hardware};
 use units::{Bytes, Hertz};
 
 use super::super::findings::{Cost, Row};
 use super::{Group, ratio};
 use crate::analysis::Figure;
-use crate::analysis::wording::{capitalized, list, times};
+use crate::wording::{capitalized, grouped, list, size as size_in_words, times};
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};
 
@@ -68,7 +67,7 @@ impl Speed {
     fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
         const SLOW: f64 = 0.5;
         let verb = is(row, dimension);
-        let longer = || Figure::of(ratio.samples.iter().map(|ratio| 1.0 / ratio).collect());
+        let longer = || ratio.map(|ratio| 1.0 / ratio);
         match Some(ratio).filter(|ratio| ratio.estimate.median < SLOW).and_then(|_| longer()) {
             None => Self { verb, times: times(ratio), how: "as fast" },
             Some(longer) => {
@@ -164,7 +163,7 @@ impl Group<'_> {
                 format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
             })
             .collect();
-        let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+        let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
         let verb = if self.rule.compare == Dimension::Algorithm { "takes" } else { "costs" };
         let mut text = format!("{at}{} {verb} {}", subject(self), list(&items));
         if has_ratios {
@@ -178,7 +177,7 @@ impl Group<'_> {
                 let ratios = self.ratios_at(Some(size));
                 let words: Vec<String> = ratios.iter().map(|(_, ratio)| times(ratio)).collect();
                 if !words.is_empty() {
-                    text = format!("{text}; at {} {}", in_words(size), list(&words));
+                    text = format!("{text}; at {} {}", size_in_words(size), list(&words));
                 }
             }
         }
@@ -249,7 +248,7 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
     }
     let clause = |(name, items): &(String, Vec<String>)| format!("{name} {}", list(items));
     let clauses: Vec<String> = clauses.iter().map(clause).collect();
-    let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+    let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
     Some(capitalized(&format!("{at}{}.", clauses.join("; "))))
 }
 
@@ -292,13 +291,6 @@ pub(super) fn three_digits(number: f64) -> String {
     format!("{number:.places$}")
 }
 
-/// `8 KiB`, as words have it.
-pub(super) fn in_words(size: Bytes) -> String {
-    let text = size.to_string();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    format!("{} {}", &text[..end], &text[end..])
-}
-
 /// What was published: the figures that the rule names, and those beside its rows.
 pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
     let mut clauses: Vec<String> =
@@ -312,8 +304,10 @@ pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
             .iter()
             .map(|of| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label))
             .collect();
-        let size =
-            row.key.size_bytes.map_or_else(String::new, |s| format!(" at {}", in_words(Bytes(s))));
+        let size = row
+            .key
+            .size_bytes
+            .map_or_else(String::new, |s| format!(" at {}", size_in_words(Bytes(s))));
         let many = match row.cost.as_ref().is_some_and(|cost| cost.messages_per_op > 1) {
             true => " over many messages",
             false => "",
@@ -371,22 +365,23 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
     let mut caveats = Vec::new();
     let compare = groups.first().map_or(Dimension::Algorithm, |group| group.rule.compare);
     let is_as = |a: &Row, b: &Row| compare.of(&a.key) == compare.of(&b.key);
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in rows() {
-        let Some(NoFigure { why, .. }) = &row.no_figure else { continue };
+    let reason = |row: &Row| {
+        let why = row.no_figure.as_ref()?.why.clone();
         // What a library does not support is in the table; it matters here only where nothing else
         // is left.
         if !row.is_refused() && rows().any(|other| is_as(row, other) && other.cost.is_some()) {
-            continue;
+            return None;
         }
-        let name = format!("{} with {}{}", row.key.algorithm, library(row), masked(row));
-        match reasons.iter_mut().find(|(reason, _)| reason == why) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
+        Some((why, format!("{} with {}{}", row.key.algorithm, library(row), masked(row))))
+    };
+    let mut reasons = Vec::new();
+    for reason in rows().filter_map(reason) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
         }
     }
-    caveats.extend(reasons.iter().map(|(why, names)| format!("{}: {why}.", list(names))));
+    let reasons = grouped(reasons).into_iter();
+    caveats.extend(reasons.map(|(why, names)| format!("{}: {why}.", list(&names))));
     let disturbed: Vec<&Row> =
         rows().filter(|row| row.cost.as_ref().is_some_and(|c| c.disturbed_rounds > 0)).collect();
     if !disturbed.is_empty() {

@@ -9,7 +9,8 @@ use load::Latencies;
 
 use super::*;
 use answer::analysis::{Analysis, Mark, SearchEnd};
-use study::find::{Ceiling, Find, Maximize, Over};
+use study::Metric;
+use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};
 use trial::testing::example;
 use trial::{Evidence, Limit, Verdict};
@@ -103,7 +104,7 @@ const HOLD: Nanos = Nanos(120_000_000_000);
 /// whose load is given.
 fn study() -> Study {
     let find = Find {
-        maximize: Maximize::Goodput,
+        maximize: Metric::Goodput,
         over: Over::Connections,
         from: 1,
         to: 4096,
@@ -185,7 +186,7 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
     for cell in &analysis.cells[..3] {
         assert_eq!((cell.trials.planned, cell.trials.valid), (2, 2));
         // Steps are in no figure.
-        assert_eq!(cell.goodput_bps.as_ref().unwrap().samples.len(), 2);
+        assert_eq!(cell.figures.get(Metric::Goodput).unwrap().samples.len(), 2);
         assert_eq!(
             cell.search.as_ref().unwrap().path.iter().filter(|step| step.is_held).count(),
             2
@@ -238,7 +239,7 @@ fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
     for index in 0..3 {
         let load = found(&analysis, index);
         assert!((25..50).contains(&load), "{load}");
-        let samples = &analysis.cells[index].goodput_bps.as_ref().unwrap().samples;
+        let samples = &analysis.cells[index].figures.get(Metric::Goodput).unwrap().samples;
         assert_eq!(*samples, [load as f64 * 1e6; 2]);
     }
     let broken = desk.results.entries().unwrap().trials.into_iter().filter(|line| {

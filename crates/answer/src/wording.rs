@@ -2,19 +2,19 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::{decimal, places};
+use units::{Bytes, decimal, places};
 
-use super::Figure;
+use crate::analysis::Figure;
 
 /// `1,640 [1,590, 1,690]`, in units of `unit`.
-pub(super) fn quantity(figure: &Figure, unit: f64) -> String {
-    let numbers = Numbers::of(&figure.estimate, 1.0 / unit);
+pub(crate) fn quantity(figure: impl Into<Estimate>, unit: f64) -> String {
+    let numbers = Numbers::of(&figure.into(), 1.0 / unit);
     let places = numbers.places_of_three_digits();
     numbers.write("", |number| decimal(number, places))
 }
 
 /// A share as `61% [60, 62]`, and finer where whole percents would hide the interval.
-pub(super) fn percent(share: &Figure) -> String {
+pub(crate) fn percent(share: &Figure) -> String {
     let numbers = Numbers::of(&share.estimate, 100.0);
     let is_fine = numbers.width() < 1.0 || numbers.largest() < 9.95;
     let places = i32::from(is_fine && numbers.largest() < 99.95);
@@ -37,7 +37,7 @@ pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
 }
 
 /// A share without an interval: `75%`, `93.8%`.
-pub(super) fn plain_percent(share: f64) -> String {
+pub(crate) fn plain_percent(share: f64) -> String {
     let text = units::percent(share);
     text.strip_suffix(".0%").map_or_else(|| text.clone(), |whole| format!("{whole}%"))
 }
@@ -51,8 +51,30 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// Items by their keys, in the order in which the keys come first.
+pub(crate) fn grouped<K: PartialEq, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
+/// `1 MiB`.
+pub(crate) fn size(bytes: Bytes) -> String {
+    let text = bytes.to_string();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    format!("{} {}", &text[..digits], &text[digits..])
+}
+
 /// With a capital at its beginning.
-pub(crate) fn capitalized(text: &str) -> String {
+#[must_use]
+pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
         Some(first) => first.to_uppercase().chain(characters).collect(),

@@ -1,53 +1,51 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use answer::Measure;
-use study::Metric;
-use units::{decimal, places};
+use crate::{BitsPerSecond, Nanos, PerSecond, decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quantity {
+pub enum Quantity {
     /// Operations per second.
     PerSecond,
+    /// Bits per second.
     BitsPerSecond,
     /// A share of one.
     Share,
     /// Nanoseconds.
     Nanos,
-    /// Seconds a GB (10^9 bytes).
+    /// Seconds per GB (10^9 bytes).
     SecondsPerGigabyte,
 }
 
 /// A unit with its number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Unit {
-    /// As it is written after a number; `%` without a space between.
-    pub(crate) name: &'static str,
+pub struct Unit {
+    /// As it is written after a number; `%` and `/s` without a space between.
+    pub name: &'static str,
     /// How many of the kept unit one of this is.
-    factor: f64,
+    pub factor: f64,
     decimals: i32,
 }
 
 impl Quantity {
-    /// What an answer's figure is of.
-    pub(crate) fn of(metric: Metric) -> Self {
-        match metric {
-            Metric::Rate | Metric::RatePerServerCpu => Self::PerSecond,
-            Metric::Goodput | Metric::GoodputPerServerCpu => Self::BitsPerSecond,
-            Metric::TlsTax => Self::Share,
-        }
-    }
-
-    /// What a figure that runs are compared by is of.
-    pub(crate) fn of_measure(measure: Measure) -> Self {
-        match measure {
-            Measure::Rate | Measure::RatePerServerCpu => Self::PerSecond,
-            Measure::Goodput | Measure::GoodputPerServerCpu => Self::BitsPerSecond,
-            Measure::ServerCpuPerOperation
-            | Measure::ClientCpuPerOperation
-            | Measure::P50
-            | Measure::P99 => Self::Nanos,
+    /// The value of a text with its unit.
+    ///
+    /// # Errors
+    /// The text has no such unit; the sentence says how to write it.
+    pub fn parse(self, text: &str) -> Result<f64, String> {
+        let number = |unit: &str, form: &str| {
+            let number = text.strip_suffix(unit).and_then(|number| number.trim().parse().ok());
+            let number = number.filter(|number: &f64| number.is_finite());
+            number.ok_or_else(|| format!("`{text}` is {form}"))
+        };
+        let in_words = |error: crate::ParseError| error.to_string();
+        match self {
+            Self::PerSecond => text.parse().map(|PerSecond(value)| value).map_err(in_words),
+            Self::BitsPerSecond => text.parse().map(|BitsPerSecond(value)| value).map_err(in_words),
+            Self::Share => number("%", "no share such as 95%").map(|percent| percent / 100.0),
+            Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
+            Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
         }
     }
 
@@ -64,7 +62,7 @@ impl Quantity {
 
     /// The unit in which all of `values` are to be written: the largest that leaves the largest
     /// value at 1 or more, with decimals that leave the smallest three digits.
-    pub(crate) fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {
+    pub fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {
         let sizes = values.into_iter().map(f64::abs).filter(|v| v.is_finite() && *v > 0.0);
         let (least, most) =
             sizes.fold((f64::INFINITY, 0.0), |(least, most), v| (v.min(least), v.max(most)));
@@ -91,27 +89,29 @@ fn decimals(least: f64, most: f64) -> i32 {
 
 impl Unit {
     /// The number alone: `36.92`, `1,640`.
-    pub(crate) fn number(&self, value: f64) -> String {
+    pub fn number(&self, value: f64) -> String {
         decimal(self.scaled(value), self.decimals)
     }
 
     /// The number with its unit: `36.92 Gb/s`, `1,640/s`, `81.0%`.
-    pub(crate) fn text(&self, value: f64) -> String {
+    pub fn text(&self, value: f64) -> String {
         self.with_unit(self.number(value))
     }
 
     /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
-    pub(crate) fn tick(&self, value: f64, step: f64) -> String {
+    pub fn tick(&self, value: f64, step: f64) -> String {
         let decimals = places(self.scaled(step), 1).clamp(0, 9);
         Self { decimals, ..*self }.number(value)
     }
 
     /// The value in this unit.
-    pub(crate) fn scaled(&self, value: f64) -> f64 {
+    pub fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
 
-    fn with_unit(&self, number: String) -> String {
+    /// A number of it with its unit.
+    #[must_use]
+    pub fn with_unit(&self, number: String) -> String {
         match self.name {
             "/s" | "%" => number + self.name,
             name => format!("{number} {name}"),
@@ -147,6 +147,17 @@ mod tests {
         let unit = Quantity::Share.unit_for([-0.034]);
         assert_eq!((unit.text(-0.034), unit.text(-0.0001)), ("-3.4%".into(), "0.0%".into()));
         assert_eq!(Quantity::Nanos.unit_for([0.2]).text(0.2), "0.200 ns");
+    }
+
+    #[test]
+    fn values_are_read_with_their_units() {
+        assert_eq!(Quantity::Share.parse("95%"), Ok(0.95));
+        assert_eq!(Quantity::SecondsPerGigabyte.parse("0.35s/GB"), Ok(0.35));
+        assert_eq!(Quantity::Nanos.parse("5ms"), Ok(5e6));
+        for text in ["95", "much%", "inf%"] {
+            let message = Quantity::Share.parse(text).unwrap_err();
+            assert_eq!(message, format!("`{text}` is no share such as 95%"));
+        }
     }
 
     #[test]
