@@ -66,8 +66,13 @@ impl<T> Fact<T> {
 
     /// The same fact seen otherwise.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
+        self.and_then(|value| Fact::Known(change(value)))
+    }
+
+    /// The fact that follows from this one.
+    pub fn and_then<U>(self, next: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
-            Self::Known(value) => Fact::Known(change(value)),
+            Self::Known(value) => next(value),
             Self::Unknown { not_available_here } => Fact::Unknown { not_available_here },
         }
     }

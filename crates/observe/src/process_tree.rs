@@ -14,7 +14,7 @@ use units::Nanos;
 
 use crate::cpu_clock;
 use crate::error::{ObserveError, read};
-use crate::pid_stat::{PidStat, parse_on_cpu, parse_waiting};
+use crate::pid_stat::{PidStat, parse_schedstat};
 
 /// A process and its descendants, as they were when [`find`](Self::find) looked.
 ///
@@ -201,7 +201,7 @@ struct Task {
 impl Task {
     fn parse(path: &Path, schedstat: &str) -> Result<Option<Self>, ObserveError> {
         let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-        let (on_cpu, waiting) = (parse_on_cpu(schedstat)?, parse_waiting(schedstat)?);
+        let (on_cpu, waiting) = parse_schedstat(schedstat)?;
         Ok(id.zip(waiting).map(|(id, waiting)| Self { id, on_cpu, waiting }))
     }
 }
