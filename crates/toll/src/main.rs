@@ -27,6 +27,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use cpus::CpuList;
+use serde::Serialize;
 
 /// Measures what TLS costs, says what limited each number, and what to change.
 #[derive(Parser)]
@@ -102,6 +104,19 @@ pub(crate) fn print(text: &str) {
         }
         Ok(()) | Err(_) => {}
     }
+}
+
+/// Prints a line of JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(Failure::measurement)?;
+    print(&format!("{text}\n"));
+    Ok(())
+}
+
+/// The CPUs that toll may use.
+pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
+    CpuList::allowed()
+        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
 }
 
 /// A failure that ends the program: one line for the user, and the exit code of its kind.

@@ -94,8 +94,7 @@ them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
-    let allowed = CpuList::allowed()
-        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+    let allowed = crate::allowed_cpus()?;
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -245,9 +244,7 @@ impl Arguments {
     fn tell_of(&self, line: &Line) {
         if self.json {
             // It cannot fail: the same line has just been written to the journal.
-            if let Ok(text) = serde_json::to_string(line) {
-                crate::print(&format!("{text}\n"));
-            }
+            let _ = crate::print_json(line);
         } else if let Some(why) = line.why_invalid()
             && !self.quiet
         {
@@ -281,8 +278,7 @@ impl Arguments {
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
-                let line = serde_json::json!({ "cross_check": check });
-                crate::print(&format!("{line}\n"));
+                crate::print_json(&serde_json::json!({ "cross_check": check }))?;
             }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use journal::Results;
 use journal::primitive::Outcome;
-use serde::Serialize;
 use study::primitive::{Child, Event, Meter, Part, Primitives, Reading, run};
 use study::{Ended, RunError};
 use units::Nanos;
@@ -70,8 +69,9 @@ fn in_words(part: &Part<'_>) -> String {
 /// All of it for a program, only what was refused for a person.
 fn tell_of(reading: &Reading, shown: Shown) {
     if shown.json {
-        reading.lines.iter().for_each(print_json);
-        reading.bounds.iter().for_each(print_json);
+        // It cannot fail: the same lines have just been written to the journal.
+        let _ = reading.lines.iter().try_for_each(crate::print_json);
+        let _ = reading.bounds.iter().try_for_each(crate::print_json);
     } else if !shown.quiet {
         for line in &reading.lines {
             if let Outcome::None { no_figure } = &line.outcome
@@ -84,13 +84,6 @@ fn tell_of(reading: &Reading, shown: Shown) {
                 ));
             }
         }
-    }
-}
-
-fn print_json(line: &impl Serialize) {
-    // It cannot fail: the same line has just been written to the journal.
-    if let Ok(text) = serde_json::to_string(line) {
-        crate::print(&format!("{text}\n"));
     }
 }
 
