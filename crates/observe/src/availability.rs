@@ -52,10 +52,7 @@ pub enum Fact<T> {
     /// What was read.
     Known(T),
     /// Why it was not.
-    Unknown {
-        /// The reason, one line.
-        not_available_here: String,
-    },
+    Unknown { not_available_here: String },
 }
 
 impl<T> Fact<T> {
@@ -77,7 +74,6 @@ impl<T> Fact<T> {
         }
     }
 
-    /// The value, where it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),

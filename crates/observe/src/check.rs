@@ -62,7 +62,6 @@ pub const NAMES: [&str; 21] = [
     "openssl-program",
 ];
 
-/// Judges every item.
 #[must_use]
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
     let mut items = vec![

@@ -57,7 +57,6 @@ pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
 /// How two CPUs get along.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SiblingRatio {
-    /// The CPU that was measured.
     pub first: usize,
     /// The CPU that added, or paused, meanwhile.
     pub second: usize,

@@ -104,7 +104,6 @@ fn nanos_between(start: Instant, at: Instant) -> u64 {
 /// What each core did, interval by interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuSeries {
-    /// The instant of the first snapshot.
     pub start: Instant,
     /// The instants of all snapshots in ns since `start`: n + 1 for n intervals.
     pub at_ns: Vec<u64>,

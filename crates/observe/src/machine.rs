@@ -25,13 +25,10 @@ pub(crate) use system::limits as descriptors;
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor and its CPUs.
     pub processor: Processor,
-    /// Memory and its nodes.
     pub memory: Memory,
     /// Kernel, distribution, hypervisor, limits.
     pub system: System,
-    /// The network's settings.
     pub network: Network,
     /// The version of the OpenSSL library that toll itself runs with.
     pub openssl: String,

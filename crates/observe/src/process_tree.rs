@@ -33,7 +33,6 @@ struct Process {
 /// What a process tree has used since its processes started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCpu {
-    /// Time on a CPU.
     pub on_cpu: Nanos,
     /// Where `on_cpu` comes from.
     pub source: CpuSource,

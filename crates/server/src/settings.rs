@@ -25,7 +25,6 @@ pub struct Settings {
     pub suites: Vec<&'static Suite>,
     /// The groups to offer, the preferred one first; empty for OpenSSL's defaults.
     pub groups: Vec<Group>,
-    /// The certificate and its key.
     pub certificate: CertificateSource,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.
     pub write_certificate: Option<PathBuf>,
@@ -76,7 +75,6 @@ pub enum CertificateSource {
     Files {
         /// The certificate, or the chain with the leaf first.
         certificate: PathBuf,
-        /// The private key.
         key: PathBuf,
     },
 }
@@ -95,7 +93,6 @@ impl CertificateSource {
 pub struct RecordSize(usize);
 
 impl RecordSize {
-    /// In bytes.
     #[must_use]
     pub fn get(self) -> usize {
         self.0
@@ -131,7 +128,6 @@ impl FromStr for RecordSize {
 pub struct RecordsPerWrite(usize);
 
 impl RecordsPerWrite {
-    /// The number.
     #[must_use]
     pub fn get(self) -> usize {
         self.0

@@ -16,7 +16,6 @@ const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
 /// A library that a process has mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// The file.
     pub path: PathBuf,
     /// The version in the file, such as `OpenSSL 3.0.22`, where it has one.
     pub version: Option<String>,

@@ -103,7 +103,6 @@ impl Objects {
         self.folder.path()
     }
 
-    /// The sizes, ascending, not empty.
     #[must_use]
     pub fn sizes(&self) -> &[Bytes] {
         &self.sizes

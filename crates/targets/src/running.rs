@@ -184,7 +184,6 @@ impl Running {
         &self.cpus
     }
 
-    /// The folder of its logs.
     #[must_use]
     pub fn logs(&self) -> &Path {
         &self.place.logs

@@ -106,14 +106,12 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// Prints a line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).map_err(Failure::measurement)?;
     print(&format!("{text}\n"));
     Ok(())
 }
 
-/// The CPUs that toll may use.
 pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
     CpuList::allowed()
         .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))

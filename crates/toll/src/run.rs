@@ -179,7 +179,6 @@ impl Arguments {
         run_primitives::measure(&study.primitives, results, shown, interrupted, ran)
     }
 
-    /// The trials of all cells.
     fn trials(
         &self,
         study: &Study,

@@ -9,7 +9,6 @@ use trial::{Moment, Role};
 use crate::dry_run;
 use crate::progress::{self, Progress};
 
-/// The bar of a run.
 pub(crate) struct RunProgress {
     bar: Progress,
     /// When the first trial of this run began.

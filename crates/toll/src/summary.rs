@@ -10,7 +10,6 @@ use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
 
-/// The width of the first column.
 const LABEL: usize = 14;
 
 /// A trial for a person, as wide as stdout, ending in a newline.

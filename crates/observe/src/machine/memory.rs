@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use crate::Fact;
 use crate::root::Root;
 
-/// Main memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// What the kernel has to give, in bytes.
@@ -15,7 +14,6 @@ pub struct Memory {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNode {
-    /// Its number.
     pub node: usize,
     /// Its CPUs, as a list such as `0-15,32-47`.
     pub cpus: String,

@@ -15,7 +15,6 @@ use crate::{Fact, contention, frequency};
 pub struct Processor {
     /// The architecture that toll was built for.
     pub architecture: String,
-    /// The model's name.
     pub model: Fact<String>,
     /// The vendor, as the processor names it.
     pub vendor: Fact<String>,
@@ -23,7 +22,6 @@ pub struct Processor {
     pub flags: Fact<Vec<String>>,
     /// The hypervisor under which this machine runs, `"none"`, or `"yes, which one is not known"`.
     pub hypervisor: Fact<String>,
-    /// How many CPUs are online.
     pub online_cpus: Fact<usize>,
     /// The sets of CPUs that share a core, as the kernel says; a virtual machine may not know.
     pub kernel_siblings: Fact<Vec<String>>,
@@ -42,7 +40,6 @@ pub struct Processor {
 /// Whether two CPUs share a core, measured; see [`contention`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredSiblings {
-    /// Both CPUs.
     pub cpus: [usize; 2],
     /// The throughput of the first beside the adding second one, over that beside the pausing one.
     pub throughput_ratio: f64,
@@ -62,7 +59,6 @@ pub struct CpuFrequency {
 pub struct Cache {
     /// `L1d`, `L2`, `L3`.
     pub name: String,
-    /// Its size in bytes.
     pub bytes: u64,
     /// The CPUs that share it, as the kernel says.
     pub shared_by_cpus: String,
