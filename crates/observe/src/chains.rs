@@ -8,11 +8,18 @@
 //! Four such chains side by side need four additions per cycle, which is all that many cores have;
 //! so they show whether a hyperthread sibling uses the core's adders too.
 
+use crate::ObserveError;
+
 /// Additions of one block, which is what the loops below do in one round.
 pub(crate) const BLOCK: u64 = 200;
 
 /// Whether there is code for this processor.
-pub(crate) const SUPPORTED: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+pub(crate) fn check_supported() -> Result<(), ObserveError> {
+    match cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        true => Ok(()),
+        false => Err(ObserveError::NotAvailable("toll has no addition chains for this processor")),
+    }
+}
 
 /// An addition to a register, and the end of a round.
 #[cfg(target_arch = "x86_64")]
