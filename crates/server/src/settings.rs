@@ -44,28 +44,6 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8443)),
-            listen_plain: None,
-            cpus: CpuList::allowed().unwrap_or_else(|_| CpuList::from(0)),
-            root: None,
-            versions: Vec::new(),
-            suites: Vec::new(),
-            groups: Vec::new(),
-            certificate: CertificateSource::Fresh(CertificateKey::Rsa(2048)),
-            write_certificate: None,
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: true,
-            record_size: RecordSize::default(),
-            records_per_write: RecordsPerWrite::default(),
-            timeout: Duration::from_secs(30),
-        }
-    }
-}
-
 /// Where a certificate comes from.
 #[derive(Debug, Clone)]
 pub enum CertificateSource {

@@ -1,6 +1,5 @@
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use tls::IdentityError;
 use units::Bytes;
@@ -84,13 +83,5 @@ impl TargetError {
 
     pub(crate) fn path(server: &'static str, path: &Path, without: &'static str) -> Self {
         Self::Path { server, path: path.to_owned(), without }
-    }
-
-    pub(crate) fn exited(name: &str, status: ExitStatus, logs: &[PathBuf]) -> Self {
-        Self::Died {
-            name: name.to_owned(),
-            how: status.to_string(),
-            log: crate::log::last_words(logs),
-        }
     }
 }
