@@ -48,7 +48,6 @@ pub enum Stopped {
 /// What is to be started: a server, or another program that must not outlive toll.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The path of the program.
     pub program: PathBuf,
     /// What it is told.
     pub arguments: Vec<OsString>,

@@ -22,7 +22,6 @@ pub enum Binary {
     Path(&'static str),
     /// One that is looked for.
     Installed {
-        /// The file's name.
         name: &'static str,
         /// The Debian package to install where it is missing.
         package: &'static str,

@@ -56,8 +56,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
-        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&all)?;
     } else {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));

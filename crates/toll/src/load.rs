@@ -82,8 +82,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     ::load::probe(&trial.job).map_err(Failure::request)?;
     let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&line)?;
     } else {
         crate::print(&summary::of_trial(&line));
     }
@@ -157,8 +156,7 @@ impl Arguments {
             cpus.check_allowed().map_err(|why| Failure::request(format!("--cpus: {why}")))?;
             return Ok(cpus.clone());
         }
-        let allowed = CpuList::allowed()
-            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        let allowed = crate::allowed_cpus()?;
         let cpus = server.and_then(|server| allowed.without(server)).unwrap_or(allowed);
         Ok(cpus.first(Peer::of(self.plan.client).map_or(usize::MAX, Peer::most_cpus)))
     }

@@ -43,8 +43,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
         let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
-        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&all)?;
     } else if arguments.openmetrics {
         crate::print(&findings.openmetrics());
     } else {

@@ -96,8 +96,7 @@ them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
-    let allowed = CpuList::allowed()
-        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+    let allowed = crate::allowed_cpus()?;
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -182,7 +181,6 @@ impl Arguments {
         run_primitives::measure(&study.primitives, results, shown, interrupted, ran)
     }
 
-    /// The trials of all cells.
     fn trials(
         &self,
         study: &Study,
@@ -247,9 +245,7 @@ impl Arguments {
     fn tell_of(&self, trial: &TrialLine) {
         if self.json {
             // It cannot fail: the same line has just been written to the journal.
-            if let Ok(text) = serde_json::to_string(trial) {
-                crate::print(&format!("{text}\n"));
-            }
+            let _ = crate::print_json(trial);
         } else if let Some(why) = trial.line.why_invalid()
             && !self.quiet
         {
@@ -283,8 +279,7 @@ impl Arguments {
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
-                let line = serde_json::json!({ "cross_check": check });
-                crate::print(&format!("{line}\n"));
+                crate::print_json(&serde_json::json!({ "cross_check": check }))?;
             }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());

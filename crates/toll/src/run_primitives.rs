@@ -73,9 +73,7 @@ fn show(entries: &[Entry], shown: Shown) {
     for entry in entries {
         if shown.json {
             // It cannot fail: the same line has just been written to the journal.
-            if let Ok(text) = serde_json::to_string(entry) {
-                crate::print(&format!("{text}\n"));
-            }
+            let _ = crate::print_json(entry);
         } else if !shown.quiet
             && let Entry::Row(RowLine { row, .. }) = entry
             && let Some(NoFigure { why, reason: Reason::Refused }) = row.outcome.no_figure()

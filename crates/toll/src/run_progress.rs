@@ -10,7 +10,6 @@ use trial::Moment;
 use crate::dry_run;
 use crate::progress::{self, Progress};
 
-/// The bar of a run.
 pub(crate) struct RunProgress {
     bar: Progress,
     /// When the first trial of this run began.

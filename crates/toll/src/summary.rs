@@ -10,7 +10,6 @@ use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
 
-/// The width of the first column.
 const LABEL: usize = 14;
 
 /// A trial for a person, as wide as stdout, ending in a newline.
@@ -157,8 +156,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
     let columns = |cells: [String; 4]| cells.map(|cell| format!("{cell:>10}")).concat();
     let mut header = columns(["p50", "p90", "p99", "max"].map(str::to_owned));
     if let Some(nanos) = l.coalescing_max {
-        // Writing to a string cannot fail.
-        let _ = write!(header, "   seen up to {} late: several per wake-up", Nanos(nanos));
+        header += &format!("   seen up to {} late: several per wake-up", Nanos(nanos));
     }
     let mut all = vec![("latency", header)];
     for (label, values) in rows {
@@ -227,8 +225,7 @@ fn cost(line: &Line, cpu_ns: u64) -> String {
         .per_operation(cpu_ns)
         .map_or_else(String::new, |ns| format!("{:.1} µs per operation", ns / 1e3));
     if let Some(seconds) = line.per_gigabyte(cpu_ns) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ", {seconds:.3} CPU-seconds per GB");
+        text += &format!(", {seconds:.3} CPU-seconds per GB");
     }
     text
 }

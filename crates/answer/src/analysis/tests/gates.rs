@@ -65,7 +65,7 @@ fn every_metric_can_be_gated() {
         let mut scene = Scene::handshakes();
         scene.study.answers[0].metric = metric;
         scene.study.answers[0].gates = vec!["ratio > 0.001".parse().unwrap()];
-        for line in &mut scene.lines {
+        for line in scene.lines.iter_mut().map(|trial| &mut trial.line) {
             let evidence = &mut line.verdict.evidence;
             (evidence.server_busy, evidence.client_busy) = (Some(1.0), Some(0.5));
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));

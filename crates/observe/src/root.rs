@@ -28,37 +28,32 @@ impl Root {
         self.0.join(file.trim_start_matches('/'))
     }
 
-    pub(super) fn text(&self, file: &str) -> Fact<String> {
+    pub(crate) fn text(&self, file: &str) -> Fact<String> {
         let text = std::fs::read_to_string(self.path(file));
         text.map_err(|error| format!("cannot read {file}: {error}")).into()
     }
 
     /// The content of a file of one line, without its end.
     pub(crate) fn line(&self, file: &str) -> Fact<String> {
-        match self.text(file) {
-            Fact::Known(text) => Fact::Known(text.trim().to_owned()),
-            unknown @ Fact::Unknown { .. } => unknown,
-        }
+        self.text(file).map(|text| text.trim().to_owned())
     }
 
-    pub(super) fn number(&self, file: &str) -> Fact<i64> {
+    pub(crate) fn number<T: FromStr>(&self, file: &str) -> Fact<T> {
         self.numbers(file).map(|[number]| number)
     }
 
     /// As many numbers as belong there.
-    pub(super) fn numbers<T: FromStr, const N: usize>(&self, file: &str) -> Fact<[T; N]> {
-        let text = match self.line(file) {
-            Fact::Known(text) => text,
-            Fact::Unknown { not_available_here } => return Fact::unknown(not_available_here),
-        };
-        let numbers: Option<Vec<T>> =
-            text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
-        let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
-        numbers.ok_or_else(|| format!("{file} holds `{text}`, not {N} numbers")).into()
+    pub(crate) fn numbers<T: FromStr, const N: usize>(&self, file: &str) -> Fact<[T; N]> {
+        self.line(file).and_then(|text| {
+            let numbers: Option<Vec<T>> =
+                text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
+            let numbers = numbers.and_then(|numbers| numbers.try_into().ok());
+            numbers.ok_or_else(|| format!("{file} holds `{text}`, not {N} numbers")).into()
+        })
     }
 
     /// The names in a folder, ascending; none where there is no such folder.
-    pub(super) fn names(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Vec::new() };
         let name =
             |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
@@ -68,7 +63,7 @@ impl Root {
     }
 
     /// The numbers of all entries of `folder` that are called `prefix` and a number, ascending.
-    pub(super) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
+    pub(crate) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
         let number = |name: String| name.strip_prefix(prefix)?.parse().ok();
         let mut numbers: Vec<usize> = self.names(folder).into_iter().filter_map(number).collect();
         numbers.sort_unstable();
@@ -76,40 +71,50 @@ impl Root {
     }
 
     /// The CPUs that the kernel knows.
-    pub(super) fn cpus(&self) -> Vec<usize> {
+    pub(crate) fn cpus(&self) -> Vec<usize> {
         self.numbered("/sys/devices/system/cpu", "cpu")
     }
 
     /// The flags of the first CPU.
-    pub(super) fn cpu_flags(&self) -> Fact<Vec<String>> {
-        let flags = |text: &String| {
-            let line = |line: &str| {
-                let (key, value) = line.split_once(':')?;
-                matches!(key.trim(), "flags" | "Features").then(|| value.to_owned())
-            };
-            text.lines().find_map(line)
-        };
-        match self.text("/proc/cpuinfo") {
-            Fact::Known(text) => flags(&text)
-                .map(|flags| flags.split_ascii_whitespace().map(str::to_owned).collect())
-                .ok_or("/proc/cpuinfo names no flags")
-                .into(),
-            Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
-        }
+    pub(crate) fn cpu_flags(&self) -> Fact<Vec<String>> {
+        self.cpuinfo(&["flags", "Features"])
+            .map(|flags| flags.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
-    /// What the kernel was built with: `y`, `m` or nothing for `CONFIG_<option>`, from
-    /// `/proc/config.gz` or the file in `/boot` that belongs to the running kernel.
-    pub(super) fn kernel_config(&self, option: &str) -> Fact<Option<String>> {
+    /// The value of the first of `names` that `/proc/cpuinfo` has, of the first CPU.
+    pub(crate) fn cpuinfo(&self, names: &[&str]) -> Fact<String> {
+        self.text("/proc/cpuinfo").and_then(|text| {
+            let field = |name: &&str| {
+                text.lines().find_map(|line| {
+                    let (key, value) = line.split_once(':')?;
+                    (key.trim() == *name).then(|| value.trim().to_owned())
+                })
+            };
+            let value = names.iter().find_map(field);
+            value
+                .ok_or_else(|| format!("/proc/cpuinfo has no line `{}`", names.join("` or `")))
+                .into()
+        })
+    }
+
+    /// What the kernel was built with: `y`, `m` or nothing for `CONFIG_<option>`, from the places
+    /// where distributions leave the running kernel's configuration.
+    pub(crate) fn kernel_config(&self, option: &str) -> Fact<Option<String>> {
         let release = self.line("/proc/sys/kernel/osrelease");
-        let boot = release.known().map(|release| format!("/boot/config-{release}"));
+        let release = release.known().map_or("", String::as_str);
+        let places = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
         let text = unpacked(&self.path("/proc/config.gz"))
-            .or_else(|| boot.and_then(|file| self.text(&file).known().cloned()));
+            .or_else(|| places.iter().find_map(|file| self.text(file).known().cloned()))
+            .filter(|text| text.contains("CONFIG_"));
         let Some(text) = text else {
-            return Fact::unknown("neither /proc/config.gz nor a config in /boot can be read");
+            return Fact::unknown(format_args!(
+                "the kernel's configuration is neither in /proc/config.gz nor in {}",
+                places[0]
+            ));
         };
         let set = format!("CONFIG_{option}=");
-        Fact::Known(text.lines().find_map(|line| line.strip_prefix(&set)).map(str::to_owned))
+        let value = text.lines().find_map(|line| line.strip_prefix(&set));
+        Fact::Known(value.map(|value| value.trim().to_owned()))
     }
 }
 
@@ -128,7 +133,8 @@ mod tests {
     fn errors_name_the_kernels_file() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path());
-        let Fact::Unknown { not_available_here: why } = root.number("/proc/sys/net/core/somaxconn")
+        let Fact::Unknown { not_available_here: why } =
+            root.number::<u64>("/proc/sys/net/core/somaxconn")
         else {
             panic!("there is no such file");
         };
@@ -136,7 +142,7 @@ mod tests {
         std::fs::create_dir_all(root.path("/proc/sys/net/core")).unwrap();
         std::fs::write(root.path("/proc/sys/net/core/somaxconn"), "many\n").unwrap();
         assert_eq!(
-            root.number("/proc/sys/net/core/somaxconn"),
+            root.number::<u64>("/proc/sys/net/core/somaxconn"),
             Fact::unknown("/proc/sys/net/core/somaxconn holds `many`, not 1 numbers")
         );
     }
