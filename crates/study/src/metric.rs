@@ -238,6 +238,18 @@ metrics! {
         csv: "latency_p99_ns",
         gauge: "toll_latency_p99",
     }
+    ResponseTime: "The mean latency of a whole operation." {
+        words: "response time",
+        axis: "from the beginning of an operation to its end, on average",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.latency_ns.mean.map(|ns| ns as f64),
+        beside: Metric::ResponseTime,
+        json: "mean_ns",
+        csv: "latency_mean_ns",
+        gauge: "toll_latency_mean",
+    }
 }
 
 fn bits_per_server_cpu(line: &Line) -> Option<f64> {
@@ -337,7 +349,7 @@ mod tests {
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
         assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
-        assert!(why("zzz").contains("client-busy, p50, p99"));
+        assert!(why("zzz").contains("client-busy, p50, p99, response-time"));
         assert!(why("tls-tax").contains("compares two cells"));
     }
 
@@ -351,13 +363,14 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy p50_ns p99_ns"
+             server_busy client_busy p50_ns p99_ns mean_ns"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
-             client_cpu_s_per_gb server_busy_share client_busy_share latency_p50_ns latency_p99_ns"
+             client_cpu_s_per_gb server_busy_share client_busy_share latency_p50_ns latency_p99_ns \
+             latency_mean_ns"
         );
     }
 

@@ -68,6 +68,7 @@ fn every_metric_can_be_gated() {
         for line in scene.lines.iter_mut().map(|trial| &mut trial.line) {
             let evidence = &mut line.verdict.evidence;
             (evidence.server_busy, evidence.client_busy) = (Some(1.0), Some(0.5));
+            line.latency_ns.mean = Some(1_500);
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
         }
         assert!(judged(&scene).0, "{metric}");
