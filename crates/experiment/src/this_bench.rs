@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Plan, Progress, Trust, Url};
+use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer};
 use targets::{Objects, Running, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
@@ -157,7 +157,9 @@ impl Bench for ThisBench {
             client(peer, &job, offer(cell.target.server))?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
-        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects) {
+        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects)
+            && cell.load.operation != Operation::Session
+        {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             job.objects = None;
