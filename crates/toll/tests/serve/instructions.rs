@@ -112,7 +112,12 @@ fn shake_hands(address: SocketAddr, plan: Plan, handshakes: u64) {
     };
     let job = Job::new(plan, Url::at(true, address, "/"), address);
     let outcome = Engine::start(Job { operations: Some(handshakes), ..job }).unwrap().join();
-    assert_eq!((outcome.completed, outcome.failures.total()), (handshakes, 0));
+    assert_eq!(
+        (outcome.completed, outcome.failures.total()),
+        (handshakes, 0),
+        "{:?}",
+        outcome.failures
+    );
     let [(negotiated, count)] = outcome.negotiated[..] else { panic!("{:?}", outcome.negotiated) };
     assert_eq!((negotiated.group, negotiated.resumed, count), (group, false, handshakes));
     assert!(suite.is_none_or(|suite| suite == negotiated.suite));
