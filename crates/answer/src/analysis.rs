@@ -10,6 +10,7 @@ mod cross_check;
 mod figure;
 mod library;
 mod limits;
+pub mod mark;
 mod projection;
 mod remedy;
 mod search;
@@ -70,7 +71,7 @@ pub struct Analysis {
     pub cut: Vec<String>,
     /// What algorithms cost, where the study asks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub primitives: Option<primitive::Findings>,
+    pub primitives: Option<primitive::Costs>,
 }
 
 /// How many trials there are, by what became of them.
@@ -283,7 +284,7 @@ impl Analysis {
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let primitives = primitive::Findings::of(study, entries);
+        let primitives = primitive::Costs::of(study, entries);
         Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
     }
 

@@ -1,7 +1,7 @@
 //! What the journal says of the tables of primitives.
 
 mod answer;
-mod findings;
+mod costs;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
-pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};
+pub use costs::{Beside, Cost, Costs, Discarded, LowerBound, Row};

@@ -11,17 +11,15 @@
 mod cells_csv;
 mod chart;
 mod comparison;
-mod figures;
-mod mark;
 mod openmetrics;
 mod page;
-mod quantity;
 mod search;
 mod terminal;
 mod text;
 mod when;
 
 use answer::analysis::Analysis;
+use answer::{mark, named as figures, quantity};
 use journal::TargetRecord;
 use observe::Machine;
 use trial::Line;

@@ -4,7 +4,7 @@ mod fabricated;
 
 use answer::analysis::Figure;
 use answer::primitive::{
-    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Point, Row, Series,
+    Answer, Beside, Cost, Costs, Curve, Discarded, LowerBound, Point, Row, Series,
 };
 use fabricated::{Fabricated, HOSTILE, whole};
 use journal::primitive::Place;
@@ -69,7 +69,7 @@ fn series(label: &str, is_baseline: bool, costs: [f64; 2]) -> Series {
 
 fn run() -> Fabricated {
     let mut run = whole();
-    run.analysis.primitives = Some(Findings {
+    run.analysis.primitives = Some(Costs {
         planned: 18,
         done: 17,
         answers: vec![Answer {

@@ -10,7 +10,7 @@ use primitives::{Cache, Hardware};
 use serde::Serialize;
 use units::Bytes;
 
-use super::findings::{Cost, LowerBound, Row};
+use super::costs::{Cost, LowerBound, Row};
 use crate::analysis::Figure;
 use journal::primitive::Place;
 use study::primitive::Table;

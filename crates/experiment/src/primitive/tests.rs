@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::run::Ended;
 use answer::analysis::Analysis;
-use answer::primitive::{Findings, Row};
+use answer::primitive::{Costs, Row};
 use journal::Results;
 use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
 use study::Study;
@@ -174,7 +174,7 @@ impl Desk {
         self.results.folder().join("journal.jsonl")
     }
 
-    fn found(&self, study: &Study) -> Findings {
+    fn found(&self, study: &Study) -> Costs {
         let entries = self.results.entries().unwrap();
         Analysis::of_all(study, &entries, &[], None).primitives.unwrap()
     }

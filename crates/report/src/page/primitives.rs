@@ -1,6 +1,6 @@
 //! What algorithms cost: answers, drawings, and a table of each table of the study.
 
-use answer::primitive::{Answer, Findings, Row};
+use answer::primitive::{Answer, Costs, Row};
 use serde::Serialize;
 use units::{Bytes, Hertz, PerSecond};
 
@@ -62,7 +62,7 @@ struct BoundView<'a> {
 /// More rows than these are folded.
 const MOST_OPEN: usize = 16;
 
-pub(super) fn view(found: &Findings) -> View<'_> {
+pub(super) fn view(found: &Costs) -> View<'_> {
     let answer = |answer| AnswerView { answer, drawn: drawn(answer) };
     let mut names: Vec<&str> = Vec::new();
     for row in &found.rows {
@@ -120,7 +120,7 @@ const COLUMNS: [(&str, &str, bool, Of); 13] = [
     }),
 ];
 
-fn table(name: &str, found: &Findings) -> Table {
+fn table(name: &str, found: &Costs) -> Table {
     let rows: Vec<&Row> = found.rows.iter().filter(|row| row.place.table == name).collect();
     let fields: Vec<Vec<Field>> =
         rows.iter().map(|row| COLUMNS.iter().map(|(.., of)| of(row)).collect()).collect();

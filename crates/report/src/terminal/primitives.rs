@@ -1,13 +1,13 @@
 //! What algorithms cost, on a terminal: answers, and a table by size.
 
-use answer::primitive::{Answer, Cost, Findings, Row};
+use answer::primitive::{Answer, Cost, Costs, Row};
 use units::{Bytes, Hertz, PerSecond};
 
 use super::{Column, Look, Page};
 use crate::text::on_one_line;
 
 impl Page {
-    pub(super) fn primitives(&mut self, found: &Findings) {
+    pub(super) fn primitives(&mut self, found: &Costs) {
         for answer in &found.answers {
             self.primitive_answer(answer);
         }

@@ -3,7 +3,7 @@
 use primitives::{Cache, Hardware};
 use units::{Bytes, Hertz};
 
-use super::super::findings::{Cost, Row};
+use super::super::costs::{Cost, Row};
 use super::{Group, ratio};
 use crate::analysis::Figure;
 use crate::analysis::wording::{capitalized, list, times};

@@ -16,7 +16,7 @@ use study::reference::Reference;
 
 /// What was found of a study's tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Findings {
+pub struct Costs {
     /// How many figures a whole run has: rows times rounds.
     pub planned: usize,
     /// In the journal.
@@ -115,7 +115,7 @@ pub struct Discarded {
     pub why: String,
 }
 
-impl Findings {
+impl Costs {
     /// What the journal says. `None` where the study has no tables.
     #[must_use]
     pub fn of(study: &Study, entries: &Entries) -> Option<Self> {

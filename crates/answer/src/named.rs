@@ -1,17 +1,17 @@
 //! The figures of a cell by name, and figures in words.
 
-use answer::analysis::{Analysis, CellSummary, Figure};
+use crate::analysis::{Analysis, CellSummary, Figure};
 
+use crate::label::trials;
 use crate::quantity::{Quantity, Unit};
-use crate::text::trials;
 
 /// Whether the figure has an interval: one trial has none.
-pub(crate) fn has_interval(figure: &Figure) -> bool {
+pub fn has_interval(figure: &Figure) -> bool {
     figure.estimate.interval.coverage > 0.0
 }
 
 /// `[7.05, 7.31]`; empty where there is no interval.
-pub(crate) fn interval(figure: &Figure, unit: &Unit) -> String {
+pub fn interval(figure: &Figure, unit: &Unit) -> String {
     let interval = figure.estimate.interval;
     match has_interval(figure) {
         true => format!("[{}, {}]", unit.number(interval.low), unit.number(interval.high)),
@@ -20,7 +20,7 @@ pub(crate) fn interval(figure: &Figure, unit: &Unit) -> String {
 }
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
-pub(crate) fn coverages(analysis: &Analysis) -> Vec<String> {
+pub fn coverages(analysis: &Analysis) -> Vec<String> {
     let figures = analysis.cells.iter().filter_map(|cell| cell.rate_per_s.as_ref());
     let mut coverages: Vec<(usize, f64)> =
         figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
@@ -38,32 +38,32 @@ pub(crate) fn coverages(analysis: &Analysis) -> Vec<String> {
 }
 
 /// Two words with a space between, or the first alone.
-pub(crate) fn joined(first: &str, second: &str) -> String {
+pub fn joined(first: &str, second: &str) -> String {
     let space = if second.is_empty() { "" } else { " " };
     format!("{first}{space}{second}")
 }
 
 /// One figure of a cell.
-pub(crate) struct Named {
+pub struct Named {
     /// In snake_case with the unit.
-    pub(crate) name: &'static str,
-    pub(crate) words: &'static str,
+    pub name: &'static str,
+    pub words: &'static str,
     quantity: Quantity,
     /// Where it stands.
-    pub(crate) of: fn(&CellSummary) -> Option<&Figure>,
+    pub of: fn(&CellSummary) -> Option<&Figure>,
     /// The figure that is to be compared with it, and so is written in the same unit.
     beside: fn(&CellSummary) -> Option<&Figure>,
 }
 
 impl Named {
     /// The unit in which it is written for these cells.
-    pub(crate) fn unit<'a>(&self, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+    pub fn unit<'a>(&self, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
         let figures = cells.into_iter().flat_map(|cell| [(self.of)(cell), (self.beside)(cell)]);
         self.quantity.unit_for(figures.flatten().map(|figure| figure.estimate.median))
     }
 }
 
-pub(crate) const RATE: Named = Named {
+pub const RATE: Named = Named {
     name: "rate_per_s",
     words: "rate",
     quantity: Quantity::PerSecond,
@@ -71,7 +71,7 @@ pub(crate) const RATE: Named = Named {
     beside: |cell| cell.rate_per_server_cpu.as_ref(),
 };
 
-pub(crate) const GOODPUT: Named = Named {
+pub const GOODPUT: Named = Named {
     name: "goodput_bps",
     words: "goodput",
     quantity: Quantity::BitsPerSecond,
@@ -79,7 +79,7 @@ pub(crate) const GOODPUT: Named = Named {
     beside: |cell| cell.goodput_per_server_cpu.as_ref(),
 };
 
-pub(crate) const RATE_OF_ONE_CORE: Named = Named {
+pub const RATE_OF_ONE_CORE: Named = Named {
     name: "operations_per_server_cpu_s",
     words: "rate of one core",
     quantity: Quantity::PerSecond,
@@ -87,7 +87,7 @@ pub(crate) const RATE_OF_ONE_CORE: Named = Named {
     beside: |cell| cell.rate_per_s.as_ref(),
 };
 
-pub(crate) const GOODPUT_OF_ONE_CORE: Named = Named {
+pub const GOODPUT_OF_ONE_CORE: Named = Named {
     name: "bits_per_server_cpu_s",
     words: "goodput of one core",
     quantity: Quantity::BitsPerSecond,
@@ -95,7 +95,7 @@ pub(crate) const GOODPUT_OF_ONE_CORE: Named = Named {
     beside: |cell| cell.goodput_bps.as_ref(),
 };
 
-pub(crate) const SERVER_PER_OPERATION: Named = Named {
+pub const SERVER_PER_OPERATION: Named = Named {
     name: "server_cpu_ns_per_operation",
     words: "server CPU per operation",
     quantity: Quantity::Nanos,
@@ -103,7 +103,7 @@ pub(crate) const SERVER_PER_OPERATION: Named = Named {
     beside: |cell| cell.client_ns_per_operation.as_ref(),
 };
 
-pub(crate) const CLIENT_PER_OPERATION: Named = Named {
+pub const CLIENT_PER_OPERATION: Named = Named {
     name: "client_cpu_ns_per_operation",
     words: "client CPU per operation",
     quantity: Quantity::Nanos,
@@ -111,7 +111,7 @@ pub(crate) const CLIENT_PER_OPERATION: Named = Named {
     beside: |cell| cell.server_ns_per_operation.as_ref(),
 };
 
-pub(crate) const SERVER_PER_GIGABYTE: Named = Named {
+pub const SERVER_PER_GIGABYTE: Named = Named {
     name: "server_cpu_s_per_gb",
     words: "server CPU per GB",
     quantity: Quantity::SecondsPerGigabyte,
@@ -119,7 +119,7 @@ pub(crate) const SERVER_PER_GIGABYTE: Named = Named {
     beside: |cell| cell.client_s_per_gb.as_ref(),
 };
 
-pub(crate) const CLIENT_PER_GIGABYTE: Named = Named {
+pub const CLIENT_PER_GIGABYTE: Named = Named {
     name: "client_cpu_s_per_gb",
     words: "client CPU per GB",
     quantity: Quantity::SecondsPerGigabyte,
@@ -127,7 +127,7 @@ pub(crate) const CLIENT_PER_GIGABYTE: Named = Named {
     beside: |cell| cell.server_s_per_gb.as_ref(),
 };
 
-pub(crate) const SERVER_BUSY: Named = Named {
+pub const SERVER_BUSY: Named = Named {
     name: "server_busy_share",
     words: "server busy",
     quantity: Quantity::Share,
@@ -135,7 +135,7 @@ pub(crate) const SERVER_BUSY: Named = Named {
     beside: |cell| cell.client_busy.as_ref(),
 };
 
-pub(crate) const CLIENT_BUSY: Named = Named {
+pub const CLIENT_BUSY: Named = Named {
     name: "client_busy_share",
     words: "client busy",
     quantity: Quantity::Share,
@@ -143,7 +143,7 @@ pub(crate) const CLIENT_BUSY: Named = Named {
     beside: |cell| cell.server_busy.as_ref(),
 };
 
-pub(crate) const P50: Named = Named {
+pub const P50: Named = Named {
     name: "latency_p50_ns",
     words: "latency p50",
     quantity: Quantity::Nanos,
@@ -151,7 +151,7 @@ pub(crate) const P50: Named = Named {
     beside: |cell| cell.p99_ns.as_ref(),
 };
 
-pub(crate) const P99: Named = Named {
+pub const P99: Named = Named {
     name: "latency_p99_ns",
     words: "latency p99",
     quantity: Quantity::Nanos,
@@ -160,7 +160,7 @@ pub(crate) const P99: Named = Named {
 };
 
 /// All figures of a cell, in the order of the CSV's columns.
-pub(crate) const FIGURES: [Named; 12] = [
+pub const FIGURES: [Named; 12] = [
     RATE,
     GOODPUT,
     RATE_OF_ONE_CORE,

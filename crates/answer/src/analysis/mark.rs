@@ -1,9 +1,9 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
-use answer::analysis::Mark;
+use super::Mark;
 
 /// All marks, in the order of their weight.
-pub(crate) const ALL: [Mark; 7] = [
+pub const ALL: [Mark; 7] = [
     Mark::Infeasible,
     Mark::NotMeasured,
     Mark::ClientBound,
@@ -14,7 +14,7 @@ pub(crate) const ALL: [Mark; 7] = [
 ];
 
 /// The mark in two words.
-pub(crate) fn name(mark: Mark) -> &'static str {
+pub fn name(mark: Mark) -> &'static str {
     match mark {
         Mark::Infeasible => "infeasible",
         Mark::NotMeasured => "not measured",
@@ -27,7 +27,7 @@ pub(crate) fn name(mark: Mark) -> &'static str {
 }
 
 /// The mark in one character, for the terminal's tables.
-pub(crate) fn symbol(mark: Mark) -> &'static str {
+pub fn symbol(mark: Mark) -> &'static str {
     match mark {
         Mark::Infeasible => "/",
         Mark::NotMeasured => "x",
@@ -40,7 +40,7 @@ pub(crate) fn symbol(mark: Mark) -> &'static str {
 }
 
 /// What the mark means, in a sentence without its full stop.
-pub(crate) fn meaning(mark: Mark) -> &'static str {
+pub fn meaning(mark: Mark) -> &'static str {
     match mark {
         Mark::Infeasible => "no load meets the study's limit",
         Mark::NotMeasured => "no trial is valid, so there is no figure",
@@ -62,6 +62,6 @@ pub(crate) fn meaning(mark: Mark) -> &'static str {
 }
 
 /// Whether the figure is less than what the server could do.
-pub(crate) fn is_not_a_maximum(mark: Mark) -> bool {
+pub fn is_not_a_maximum(mark: Mark) -> bool {
     matches!(mark, Mark::ClientBound | Mark::NotServerBound)
 }

@@ -1,13 +1,13 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use answer::Measure;
+use crate::Measure;
 use study::Metric;
 use units::{decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quantity {
+pub enum Quantity {
     /// Operations per second.
     PerSecond,
     BitsPerSecond,
@@ -21,9 +21,9 @@ pub(crate) enum Quantity {
 
 /// A unit with its number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// As it is written after a number; `%` without a space between.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// How many of the kept unit one of this is.
     factor: f64,
     decimals: i32,
@@ -31,7 +31,7 @@ pub(crate) struct Unit {
 
 impl Quantity {
     /// What an answer's figure is of.
-    pub(crate) fn of(metric: Metric) -> Self {
+    pub fn of(metric: Metric) -> Self {
         match metric {
             Metric::Rate | Metric::RatePerServerCpu => Self::PerSecond,
             Metric::Goodput | Metric::GoodputPerServerCpu => Self::BitsPerSecond,
@@ -40,7 +40,7 @@ impl Quantity {
     }
 
     /// What a figure that runs are compared by is of.
-    pub(crate) fn of_measure(measure: Measure) -> Self {
+    pub fn of_measure(measure: Measure) -> Self {
         match measure {
             Measure::Rate | Measure::RatePerServerCpu => Self::PerSecond,
             Measure::Goodput | Measure::GoodputPerServerCpu => Self::BitsPerSecond,
@@ -64,7 +64,7 @@ impl Quantity {
 
     /// The unit in which all of `values` are to be written: the largest that leaves the largest
     /// value at 1 or more, with decimals that leave the smallest three digits.
-    pub(crate) fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {
+    pub fn unit_for(self, values: impl IntoIterator<Item = f64>) -> Unit {
         let sizes = values.into_iter().map(f64::abs).filter(|v| v.is_finite() && *v > 0.0);
         let (least, most) =
             sizes.fold((f64::INFINITY, 0.0), |(least, most), v| (v.min(least), v.max(most)));
@@ -91,23 +91,23 @@ fn decimals(least: f64, most: f64) -> i32 {
 
 impl Unit {
     /// The number alone: `36.92`, `1,640`.
-    pub(crate) fn number(&self, value: f64) -> String {
+    pub fn number(&self, value: f64) -> String {
         decimal(self.scaled(value), self.decimals)
     }
 
     /// The number with its unit: `36.92 Gb/s`, `1,640/s`, `81.0%`.
-    pub(crate) fn text(&self, value: f64) -> String {
+    pub fn text(&self, value: f64) -> String {
         self.with_unit(self.number(value))
     }
 
     /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
-    pub(crate) fn tick(&self, value: f64, step: f64) -> String {
+    pub fn tick(&self, value: f64, step: f64) -> String {
         let decimals = places(self.scaled(step), 1).clamp(0, 9);
         Self { decimals, ..*self }.number(value)
     }
 
     /// The value in this unit.
-    pub(crate) fn scaled(&self, value: f64) -> f64 {
+    pub fn scaled(&self, value: f64) -> f64 {
         value / self.factor
     }
 
