@@ -2,10 +2,12 @@
 //!
 //! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
 //! - [`primitive::Costs`] is what it says of the tables of primitives.
+//! - [`findings::Findings`] is what a report shows of either.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
 pub mod compare;
+pub mod findings;
 pub mod gate;
 mod label;
 mod measure;
@@ -13,6 +15,6 @@ pub mod named;
 pub mod primitive;
 pub mod quantity;
 
-pub use analysis::mark;
-pub use label::{label, trials, without_what_is_common};
+pub use analysis::Mark;
+pub use label::{label, trials};
 pub use measure::Measure;

@@ -2,6 +2,7 @@
 
 mod answer;
 mod costs;
+mod findings;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
 pub use costs::{Beside, Cost, Costs, Discarded, LowerBound, Row};

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 
 use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
+use answer::named::FIGURES;
 use serde::Serialize;
-
-use crate::figures::FIGURES;
 
 /// The cells of `analysis` as CSV with a header.
 ///

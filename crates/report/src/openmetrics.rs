@@ -5,13 +5,13 @@
 
 use std::fmt::Write;
 
-use answer::analysis::CellSummary;
-
-use crate::Run;
-use crate::figures::{
+use answer::analysis::{Analysis, CellSummary};
+use answer::named::{
     CLIENT_BUSY, CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named,
     P50, P99, RATE, RATE_OF_ONE_CORE, SERVER_BUSY, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION,
 };
+
+use crate::Run;
 
 /// A family of figures.
 struct Family {
@@ -122,19 +122,19 @@ const FAMILIES: [Family; 12] = [
 /// `interval_low` and `interval_high`, where it has one. Swept keys are labels, `load.suite` as
 /// `param_load_suite`.
 #[must_use]
-pub fn openmetrics(run: &Run<'_>) -> String {
+pub fn openmetrics(run: &Run<'_>, analysis: &Analysis) -> String {
     let mut text = Text::default();
     machine(&mut text, run);
     targets(&mut text, run);
     if let Some(last) = run.lines.iter().map(|line| line.started_unix_ms).max() {
         let help = "When the last trial's window began, in seconds since 1970-01-01 UTC.";
         text.family("toll_last_trial_timestamp", "seconds", "gauge", help);
-        let study = labels([("study", run.analysis.study.as_str())]);
+        let study = labels([("study", run.study)]);
         text.sample("toll_last_trial_timestamp_seconds", &study, last as f64 / 1e3);
     }
-    counts(&mut text, run);
+    counts(&mut text, analysis);
     for family in &FAMILIES {
-        figures(&mut text, run, family);
+        figures(&mut text, analysis, family);
     }
     text.0 + "# EOF\n"
 }
@@ -175,8 +175,8 @@ fn targets(text: &mut Text, run: &Run<'_>) {
     }
 }
 
-fn counts(text: &mut Text, run: &Run<'_>) {
-    let cells = &run.analysis.cells;
+fn counts(text: &mut Text, analysis: &Analysis) {
+    let cells = &analysis.cells;
     if cells.is_empty() {
         return;
     }
@@ -185,7 +185,7 @@ fn counts(text: &mut Text, run: &Run<'_>) {
         let counts = cell.trials;
         let all = [("planned", counts.planned), ("done", counts.done), ("valid", counts.valid)];
         for (state, count) in all {
-            let labels = of_cell(run, cell) + &format!(",state=\"{state}\"");
+            let labels = of_cell(analysis, cell) + &format!(",state=\"{state}\"");
             text.sample("toll_trials", &labels, count as f64);
         }
     }
@@ -194,16 +194,16 @@ fn counts(text: &mut Text, run: &Run<'_>) {
     }
     for cell in cells {
         for (limit, count) in &cell.limits {
-            let labels = of_cell(run, cell) + &format!(",limit=\"{limit}\"");
+            let labels = of_cell(analysis, cell) + &format!(",limit=\"{limit}\"");
             text.sample("toll_limited_trials", &labels, *count as f64);
         }
     }
 }
 
-fn figures(text: &mut Text, run: &Run<'_>, family: &Family) {
+fn figures(text: &mut Text, analysis: &Analysis, family: &Family) {
     let Family { name, unit, help, figure, factor } = family;
     let with_figure =
-        run.analysis.cells.iter().filter_map(|cell| Some((cell, (figure.of)(cell)?.estimate)));
+        analysis.cells.iter().filter_map(|cell| Some((cell, (figure.of)(cell)?.estimate)));
     for (i, (cell, estimate)) in with_figure.enumerate() {
         if i == 0 {
             text.family(name, unit, "gauge", help);
@@ -212,15 +212,15 @@ fn figures(text: &mut Text, run: &Run<'_>, family: &Family) {
         let ends = [("interval_low", interval.low), ("interval_high", interval.high)];
         let ends = ends.into_iter().filter(|_| interval.coverage > 0.0);
         for (which, value) in [("median", estimate.median)].into_iter().chain(ends) {
-            let labels = of_cell(run, cell) + &format!(",estimate=\"{which}\"");
+            let labels = of_cell(analysis, cell) + &format!(",estimate=\"{which}\"");
             text.sample(&full(name, unit), &labels, value * factor);
         }
     }
 }
 
-fn of_cell(run: &Run<'_>, cell: &CellSummary) -> String {
+fn of_cell(analysis: &Analysis, cell: &CellSummary) -> String {
     let fixed = [
-        ("study".to_owned(), run.analysis.study.as_str()),
+        ("study".to_owned(), analysis.study.as_str()),
         ("case".to_owned(), &cell.case),
         ("cell".to_owned(), &cell.cell),
     ];

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-pub(crate) use answer::{trials, without_what_is_common};
-
 /// The text with every character that would act instead of being seen written as `\u{1b}`: control
 /// characters (a terminal obeys them) and those that reverse the direction of writing (a reader is
 /// deceived by them). Line ends and tabs stay.

@@ -5,7 +5,7 @@ mod fabricated;
 use fabricated::{Fabricated, HOSTILE};
 
 fn page(run: &Fabricated) -> String {
-    report::html(&run.run()).unwrap()
+    run.html()
 }
 
 /// How often `needle` is in `text`.
@@ -146,9 +146,9 @@ fn what_another_client_found_has_its_place_only_where_it_was_asked() {
     let title = "Checked with other clients";
     let checked = page(&run);
     assert_eq!((count(&checked, title), count(&checked, "wrk cannot check")), (1, 1));
-    let words = report::terminal(&run.run(), 100, report::Style::Plain);
+    let words = run.terminal(100, report::Style::Plain);
     assert_eq!((count(&words, title), count(&words, "wrk cannot check")), (1, 1));
     run.analysis.cross_checks.clear();
     assert_eq!(count(&page(&run), title), 0);
-    assert_eq!(count(&report::terminal(&run.run(), 100, report::Style::Plain), title), 0);
+    assert_eq!(count(&run.terminal(100, report::Style::Plain), title), 0);
 }

@@ -9,7 +9,7 @@ use answer::primitive::{
 use fabricated::{Fabricated, HOSTILE, whole};
 use journal::primitive::Place;
 use primitives::{Cache, CycleSource, Hardware};
-use report::{Style, html, terminal};
+use report::Style;
 use stats::Estimate;
 
 fn figure(samples: &[f64]) -> Figure {
@@ -106,7 +106,7 @@ fn run() -> Fabricated {
 
 #[test]
 fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
-    let page = html(&run().run()).unwrap();
+    let page = run().html();
     for part in [
         "What does another library bring?",
         "It is twice as fast.",
@@ -125,7 +125,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("<script>alert"), "texts are no markup");
-    assert!(!html(&whole().run()).unwrap().contains("What algorithms cost"));
+    assert!(!whole().html().contains("What algorithms cost"));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_study_of_tables_alone_mentions_no_trials() {
     run.analysis.cells.clear();
     run.analysis.answers.clear();
     run.lines.clear();
-    let page = html(&run.run()).unwrap();
+    let page = run.html();
     for heading in ["Every trial", "id=\"cells\"", "There is no answer"] {
         assert!(!page.contains(heading), "{heading}");
     }
@@ -142,7 +142,7 @@ fn a_study_of_tables_alone_mentions_no_trials() {
 
 #[test]
 fn the_terminal_has_them_too() {
-    let text = terminal(&run().run(), 200, Style::Plain);
+    let text = run().terminal(200, Style::Plain);
     for part in
         ["It is twice as fast.", "refused", "0.300!", "3.25x", "Xeon Scalable 0.65", "no such"]
     {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
+use answer::primitive::Costs;
 use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
@@ -15,6 +16,7 @@ use crate::{Failure, screen};
 /// All that a report is made of.
 pub(crate) struct Findings {
     pub(crate) analysis: Analysis,
+    findings: Vec<answer::findings::Findings>,
     lines: Vec<Line>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
@@ -33,7 +35,10 @@ impl Findings {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
         let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
-        Ok(Self { analysis, lines: entries.trials, machine, targets })
+        let cells = (!study.cells.is_empty()).then(|| analysis.findings(&entries.trials));
+        let primitives = analysis.primitives.as_ref().map(Costs::findings);
+        let findings = cells.into_iter().chain(primitives).collect();
+        Ok(Self { analysis, findings, lines: entries.trials, machine, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -52,19 +57,20 @@ impl Findings {
 
     /// Whether every cell has all its trials, all of them valid, and every table all its rounds.
     pub(crate) fn is_whole(&self) -> bool {
-        let has_all_trials =
-            self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned);
-        has_all_trials && self.analysis.primitives.as_ref().is_none_or(|found| found.is_whole())
+        self.findings.iter().all(|found| found.is_whole)
     }
 
     /// The figures for Prometheus.
     pub(crate) fn openmetrics(&self) -> String {
-        report::openmetrics(&self.run())
+        report::openmetrics(&self.run(), &self.analysis)
     }
 
     fn run(&self) -> Run<'_> {
         Run {
-            analysis: &self.analysis,
+            study: &self.analysis.study,
+            question: &self.analysis.question,
+            cut: &self.analysis.cut,
+            findings: &self.findings,
             lines: &self.lines,
             machine: self.machine.as_ref(),
             targets: &self.targets,

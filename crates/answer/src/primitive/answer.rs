@@ -261,7 +261,7 @@ fn point(row: &Row) -> Option<Point> {
         median: cost.cycles.estimate.median,
         low: cost.low,
         high: cost.high,
-        is_disturbed: cost.disturbed_rounds > 0,
+        is_disturbed: cost.is_disturbed(),
         published: published.map(|of| (of.label.clone(), of.cycles_per_byte)).collect(),
     })
 }

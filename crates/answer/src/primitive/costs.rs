@@ -281,6 +281,12 @@ impl Row {
 }
 
 impl Cost {
+    /// Whether too few samples of some round were quiet, so that the figure is too high.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        self.disturbed_rounds > 0
+    }
+
     fn of(lines: &[&Line]) -> Option<Self> {
         let figures: Vec<_> = lines
             .iter()

@@ -1,5 +1,7 @@
 //! Every trial with its receipt and its verdict, by cell.
 
+use answer::quantity::{Quantity, Unit};
+use answer::trials;
 use serde::Serialize;
 use trial::{Line, Role};
 use units::{Hertz, Nanos};
@@ -7,12 +9,12 @@ use units::{Hertz, Nanos};
 use super::record::{Entry, receipt, shares_and_counts};
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
-use crate::quantity::{Quantity, Unit};
-use crate::text::trials;
 
 /// The trials of one cell.
 #[derive(Serialize)]
 pub(super) struct Group {
+    /// `None` where they belong to no cell of the study.
+    cell: Option<String>,
     title: String,
     count: String,
     /// Trials that are not valid.
@@ -46,20 +48,19 @@ struct Trial {
 /// study.
 pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
     let cell_of = |line: &Line| line.place.as_ref().map(|place| place.cell.clone());
-    let cells = &run.analysis.cells;
-    let mut groups: Vec<Group> = cells
-        .iter()
-        .map(|cell| {
-            let of_cell = |line: &&Line| cell_of(line).as_ref() == Some(&cell.cell);
-            let title = format!("{}: {}", cell.case, cell.label);
-            group(title, &run.lines.iter().filter(of_cell).collect::<Vec<_>>())
+    let cells = || run.findings.iter().flat_map(|found| &found.evidence);
+    let mut groups: Vec<Group> = cells()
+        .map(|(cell, title)| {
+            let of_cell = |line: &&Line| cell_of(line).as_ref() == Some(cell);
+            let lines: Vec<&Line> = run.lines.iter().filter(of_cell).collect();
+            group(Some(cell.clone()), title.clone(), &lines)
         })
         .collect();
-    let is_known = |name: &String| cells.iter().any(|cell| cell.cell == *name);
+    let is_known = |name: &String| cells().any(|(cell, _)| cell == name);
     let others: Vec<&Line> =
         run.lines.iter().filter(|line| !cell_of(line).as_ref().is_some_and(is_known)).collect();
     if !others.is_empty() {
-        groups.push(group("Not of a cell of this study".to_owned(), &others));
+        groups.push(group(None, "Not of a cell of this study".to_owned(), &others));
     }
     groups
 }
@@ -95,7 +96,7 @@ const FIGURES: [Figures; 5] = [
     },
 ];
 
-fn group(title: String, lines: &[&Line]) -> Group {
+fn group(cell: Option<String>, title: String, lines: &[&Line]) -> Group {
     let figures: Vec<(&Figures, Unit)> = FIGURES
         .iter()
         .filter(|figures| lines.iter().any(|line| (figures.of)(line).is_some()))
@@ -105,6 +106,7 @@ fn group(title: String, lines: &[&Line]) -> Group {
         })
         .collect();
     Group {
+        cell,
         title,
         count: trials(lines.len()),
         invalid: lines.iter().filter(|line| !line.valid).count(),

@@ -10,9 +10,11 @@ mod machine;
 use std::collections::BTreeMap;
 
 use answer::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
+use answer::findings::Findings;
+use answer::primitive::Costs;
 use journal::TargetRecord;
 use observe::Machine;
-use report::Run;
+use report::{Run, Style};
 use stats::Estimate;
 use trial::{Limit, Line, Warning, WarningKind};
 
@@ -35,13 +37,36 @@ pub struct Fabricated {
 }
 
 impl Fabricated {
-    pub fn run(&self) -> Run<'_> {
+    /// What a report shows of it.
+    pub fn findings(&self) -> Vec<Findings> {
+        let cells = (!self.analysis.cells.is_empty()).then(|| self.analysis.findings(&self.lines));
+        cells.into_iter().chain(self.analysis.primitives.as_ref().map(Costs::findings)).collect()
+    }
+
+    pub fn run<'a>(&'a self, findings: &'a [Findings]) -> Run<'a> {
         Run {
-            analysis: &self.analysis,
+            study: &self.analysis.study,
+            question: &self.analysis.question,
+            cut: &self.analysis.cut,
+            findings,
             lines: &self.lines,
             machine: self.machine.as_ref(),
             targets: &self.targets,
         }
+    }
+
+    /// The report as a page.
+    pub fn html(&self) -> String {
+        report::html(&self.run(&self.findings())).unwrap()
+    }
+
+    /// The report on a terminal.
+    pub fn terminal(&self, width: usize, style: Style) -> String {
+        report::terminal(&self.run(&self.findings()), width, style)
+    }
+
+    pub fn openmetrics(&self) -> String {
+        report::openmetrics(&self.run(&self.findings()), &self.analysis)
     }
 
     /// The cell whose label is so.

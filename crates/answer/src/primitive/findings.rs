@@ -1,0 +1,150 @@
+//! What algorithms cost, as a report shows it.
+
+mod overview;
+mod rows;
+
+use units::Bytes;
+
+use super::{Answer, Costs, Curve, LowerBound, Point, Row, Series};
+use crate::findings::{self, Axis, Cell, Chart, Column, Dot, Findings, Item, Line};
+use crate::findings::{Listing, Remark, Section, Table};
+
+impl Costs {
+    /// What a report shows of it.
+    #[must_use]
+    pub fn findings(&self) -> Findings {
+        let mut names: Vec<&str> = self.rows.iter().map(|row| row.place.table.as_str()).collect();
+        names.dedup();
+        let each = |table: fn(&str, &[&Row]) -> Table| -> Vec<Table> {
+            let rows = |name: &str| -> Vec<&Row> {
+                self.rows.iter().filter(|row| row.place.table == name).collect()
+            };
+            names.iter().map(|name| table(name, &rows(name))).collect()
+        };
+        let measured = self.rows.iter().filter(|row| row.cost.is_some()).count();
+        let cycles = self.cycles_source.map(|s| format!("Core cycles are {}.", s.in_words()));
+        let method = format!(
+            "A cost is the median over the rounds of each round's median of quiet samples; small \
+             print gives the quartiles. Ratios are computed per round, with the range of the \
+             rounds in brackets. Every result was checked against a second library before and \
+             after it was timed. {}",
+            cycles.as_deref().unwrap_or_default()
+        );
+        let bounds = (!self.bounds.is_empty()).then(|| bounds(&self.bounds));
+        Findings {
+            title: "What algorithms cost",
+            answers: self.answers.iter().map(answer).collect(),
+            overview: each(overview::table),
+            tables: vec![Section {
+                title: "Costs",
+                about: "Every algorithm, library and size. Click a header to sort.",
+                tables: each(rows::table).into_iter().chain(bounds).collect(),
+            }],
+            notes: cycles.into_iter().collect(),
+            method: vec![("What a cost is", method)],
+            rejected: Listing {
+                title: "Discarded lines of the journal, not used in any figure",
+                about: "",
+                items: self.discarded.iter().map(Item::from).collect(),
+            },
+            measured: format!(
+                "the costs of {measured} combinations of algorithm, library and size"
+            ),
+            lacking: (self.done < self.planned).then(|| {
+                let planned = units::thousands(self.planned as u64);
+                format!("{} of {planned} figures of primitives were measured", self.done)
+            }),
+            is_empty: self.done == 0,
+            is_whole: self.is_whole(),
+            started_unix_ms: self.started_unix_ms,
+            ..Findings::default()
+        }
+    }
+}
+
+impl From<&super::Discarded> for Item {
+    fn from(line: &super::Discarded) -> Self {
+        Self { label: line.of.clone(), text: line.why.clone(), is_warning: true }
+    }
+}
+
+fn answer(answer: &Answer) -> findings::Answer {
+    let published = (!answer.published.is_empty())
+        .then(|| Remark::new("Published", format!("{}.", answer.published.join("; "))));
+    let projected = answer.projected.iter();
+    let projected = projected.map(|text| Remark::new("Projected, not measured", text));
+    let caveats = answer.caveats.iter().map(Remark::caveat);
+    findings::Answer {
+        question: answer.question.clone(),
+        sentences: answer.sentences.clone(),
+        remarks: caveats.chain(published).chain(projected).collect(),
+        charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
+    }
+}
+
+fn curve(curve: &Curve) -> findings::Curve {
+    let bound = curve.bound.as_ref();
+    findings::Curve {
+        title: curve.title.clone(),
+        subtitle: "core cycles per byte by the size of a message, both by their logarithms; bars \
+                   are quartiles"
+            .to_owned(),
+        axis: Axis::Factors,
+        lines: curve.series.iter().map(line).collect(),
+        bound: bound.map(|(of, cost)| (format!("bound of {of}: {cost:.3} cycles/byte"), *cost)),
+    }
+}
+
+fn line(series: &Series) -> Line {
+    let dot = |point: &Point| {
+        let Point { size_bytes, median, low, high, is_disturbed, .. } = point;
+        let disturbed = if *is_disturbed { ", disturbed: too high" } else { "" };
+        let size = Bytes(*size_bytes).to_string();
+        Dot {
+            x: *size_bytes as f64,
+            y: *median,
+            y_label: format!("{median:.3}"),
+            range: Some((*low, *high)),
+            title: format!(
+                "{}, {size}: {median:.3} cycles/byte, quartiles {low:.3} to {high:.3}{disturbed}",
+                series.label
+            ),
+            x_label: size,
+            is_doubtful: *is_disturbed,
+            is_large: false,
+            published: point
+                .published
+                .iter()
+                .map(|(of, cost)| (format!("published: {of}, {cost} cycles/byte"), *cost))
+                .collect(),
+        }
+    };
+    Line {
+        label: series.label.clone(),
+        is_baseline: series.is_baseline,
+        is_joined: true,
+        dots: series.points.iter().map(dot).collect(),
+    }
+}
+
+fn bounds(bounds: &[LowerBound]) -> Table {
+    let cost = |bound: &LowerBound| {
+        let estimate = &bound.cycles_per_byte.estimate;
+        let (low, high) = (estimate.interval.low, estimate.interval.high);
+        let median = (format!("{:.3}", estimate.median), estimate.median);
+        Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
+    };
+    let text = |name: &str, of: fn(&LowerBound) -> &String| {
+        Column::words(name, bounds.iter().map(|bound| of(bound).clone()))
+    };
+    Table {
+        title: "What the instructions allow".to_owned(),
+        count: format!("{} bounds", bounds.len()),
+        columns: vec![
+            text("bound of", |bound| &bound.of),
+            Column::numbers("cycles/byte", "range of the rounds", bounds.iter().map(cost)),
+            text("how", |bound| &bound.arithmetic),
+        ],
+        ..Table::default()
+    }
+}
