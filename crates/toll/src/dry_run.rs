@@ -45,7 +45,7 @@ pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> Stri
         line("\nCommands that would be started, each for the whole run:".to_owned());
     }
     let folder = out.join(format!("TIME-{}", study.name));
-    for command in experiment::commands(study, "OBJECTS", &folder.display().to_string()) {
+    for command in experiment::cells::commands(study, "OBJECTS", &folder.display().to_string()) {
         line(format!("  {command}"));
     }
     if !study.primitives.tables.is_empty() {

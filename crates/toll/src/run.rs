@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
-use experiment::{Ended, Event, RunError, ThisBench};
+use experiment::cells::{Event, ThisBench};
+use experiment::{Ended, RunError};
 use file::{LeftOut, StudyFile};
 use journal::Results;
 use observe::Machine;
@@ -234,7 +235,7 @@ impl Arguments {
                 }
             }
         };
-        experiment::run(study, results, &mut bench, interrupted, &mut tell)
+        experiment::cells::run(study, results, &mut bench, interrupted, &mut tell)
     }
 
     fn say(&self, text: &str) {

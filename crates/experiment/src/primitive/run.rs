@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::run::{Ended, RunError};
+use crate::{Ended, RunError};
 use journal::Entries;
 use journal::Results;
 use journal::primitive::{BoundLine, Line};

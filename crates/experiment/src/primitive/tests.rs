@@ -11,7 +11,7 @@ use primitives::{Algorithm, CycleSource, Hardware};
 use tempfile::TempDir;
 
 use super::*;
-use crate::run::Ended;
+use crate::Ended;
 use answer::analysis::Analysis;
 use answer::primitive::{Costs, Row};
 use journal::Results;

@@ -8,7 +8,7 @@ use load::Latencies;
 mod search;
 
 use super::*;
-use crate::order::interleaved;
+use crate::cells::order::interleaved;
 use crate::testing::folder_in_memory;
 use study::testing::{cell, server};
 use study::{AnswerRule, Only};

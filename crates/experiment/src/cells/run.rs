@@ -9,7 +9,7 @@ mod servers;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::order::trial_seed;
+use super::order::trial_seed;
 use agenda::{Agenda, Task};
 use journal::TargetRecord;
 use journal::{Journal, JournalError};

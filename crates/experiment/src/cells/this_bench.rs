@@ -12,9 +12,9 @@ use targets::{Objects, Running, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
 use units::Bytes;
 
-use crate::elsewhere::Elsewhere;
-use crate::run::{Ask, Bench, StartError, by_target};
-use crate::warm_up::warm_up;
+use super::elsewhere::Elsewhere;
+use super::run::{Ask, Bench, StartError, by_target};
+use super::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer};
 use trial::{Hooks, Measured, Moment, Neighbours, NotSteady, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
