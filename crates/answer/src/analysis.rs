@@ -32,8 +32,6 @@ use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::primitive;
-use journal::Entries;
 use journal::TargetRecord;
 use study::Published;
 use study::{Metric, Study};
@@ -70,9 +68,6 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
-    /// What algorithms cost, where the study asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub primitives: Option<primitive::Costs>,
 }
 
 /// How many trials there are, by what became of them.
@@ -273,29 +268,7 @@ impl Analysis {
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
             cut: study.cut.clone(),
-            primitives: None,
         }
-    }
-
-    /// All that a run found, the tables of primitives too.
-    #[must_use]
-    pub fn of_all(
-        study: &Study,
-        entries: &Entries,
-        targets: &[TargetRecord],
-        machine: Option<&Machine>,
-    ) -> Self {
-        let primitives = primitive::Costs::of(study, entries);
-        Self { primitives, ..Self::of(study, &entries.trials, targets, machine) }
-    }
-
-    /// Whether nothing was measured: no trial, not even one that searches, and no primitive.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let searched =
-            |cell: &CellSummary| cell.search.as_ref().is_some_and(|search| !search.path.is_empty());
-        let has_primitives = self.primitives.as_ref().is_some_and(|found| found.done > 0);
-        self.trials.done == 0 && !self.cells.iter().any(searched) && !has_primitives
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Findings {
     pub is_empty: bool,
     /// Whether all that was planned was measured, and can be used.
     pub is_whole: bool,
+    /// All of it for a program, under the name that it has in `toll report --json`.
+    pub data: Option<(&'static str, serde_json::Value)>,
     /// When its first part began, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: Option<u64>,
 }

@@ -69,7 +69,7 @@ fn series(label: &str, is_baseline: bool, costs: [f64; 2]) -> Series {
 
 fn run() -> Fabricated {
     let mut run = whole();
-    run.analysis.primitives = Some(Costs {
+    run.costs = Some(Costs {
         planned: 18,
         done: 17,
         answers: vec![Answer {

@@ -1,28 +1,34 @@
 //! What a result folder says: read from its journal, written as `cells.csv` and `report.html`,
 //! printed for a person.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
-use answer::primitive::Costs;
+use answer::findings::Findings;
+use experiment::Recorded;
 use journal::{Results, TargetRecord};
 use observe::Machine;
 use report::Run;
+use serde::Serialize;
 use study::Study;
 use trial::Line;
 
 use crate::{Failure, screen};
 
 /// All that a report is made of.
-pub(crate) struct Findings {
+pub(crate) struct Found {
+    pub(crate) study: Study,
+    /// What the cells say, for gates, comparisons and programs.
     pub(crate) analysis: Analysis,
-    findings: Vec<answer::findings::Findings>,
+    /// What each experiment found.
+    findings: Vec<Findings>,
     lines: Vec<Line>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
 
-impl Findings {
+impl Found {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
         let study = study(results)?;
@@ -34,11 +40,11 @@ impl Findings {
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
-        let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
-        let cells = (!study.cells.is_empty()).then(|| analysis.findings(&entries.trials));
-        let primitives = analysis.primitives.as_ref().map(Costs::findings);
-        let findings = cells.into_iter().chain(primitives).collect();
-        Ok(Self { analysis, findings, lines: entries.trials, machine, targets })
+        let machine_ref = machine.as_ref();
+        let recorded = Recorded { entries: &entries, targets: &targets, machine: machine_ref };
+        let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
+        let analysis = Analysis::of(&study, &entries.trials, &targets, machine_ref);
+        Ok(Self { study, analysis, findings, lines: entries.trials, machine, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -55,7 +61,25 @@ impl Findings {
         report::terminal(&self.run(), screen::width(), screen::style())
     }
 
-    /// Whether every cell has all its trials, all of them valid, and every table all its rounds.
+    /// All of it for a program.
+    pub(crate) fn data(&self) -> impl Serialize {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            #[serde(flatten)]
+            cells: &'a Analysis,
+            #[serde(flatten)]
+            others: BTreeMap<&'a str, &'a serde_json::Value>,
+        }
+        let others = self.findings.iter().filter_map(|found| found.data.as_ref());
+        Data { cells: &self.analysis, others: others.map(|(name, of)| (*name, of)).collect() }
+    }
+
+    /// Whether nothing was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.findings.iter().all(|found| found.is_empty)
+    }
+
+    /// Whether every part that was planned is there and can be used.
     pub(crate) fn is_whole(&self) -> bool {
         self.findings.iter().all(|found| found.is_whole)
     }
@@ -67,9 +91,9 @@ impl Findings {
 
     fn run(&self) -> Run<'_> {
         Run {
-            study: &self.analysis.study,
-            question: &self.analysis.question,
-            cut: &self.analysis.cut,
+            study: &self.study.name,
+            question: &self.study.question,
+            cut: &self.study.cut,
             findings: &self.findings,
             lines: &self.lines,
             machine: self.machine.as_ref(),

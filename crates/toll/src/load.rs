@@ -8,7 +8,7 @@ use peers::{Client, Offer, Peer};
 use trial::{Hooks, Line, Moment, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 use crate::{Failure, interrupt, summary};
 
 /// Load a server, and say what it did, what that cost, and what limited it.
@@ -177,7 +177,7 @@ impl Arguments {
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                format!("of {}  {}", Nanos(window.as_nanos() as u64), progress::in_words(&moment))
+                format!("of {}  {moment}", Nanos(window.as_nanos() as u64))
             });
         };
         let mut hooks = Hooks {

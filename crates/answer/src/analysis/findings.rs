@@ -48,6 +48,7 @@ impl Analysis {
             ),
             is_empty: counts.done == 0 && !self.cells.iter().any(is_searched),
             is_whole: self.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
+            data: None,
             started_unix_ms: lines.first().map(|line| line.started_unix_ms),
         }
     }

@@ -116,13 +116,10 @@ pub struct Discarded {
 }
 
 impl Costs {
-    /// What the journal says. `None` where the study has no tables.
+    /// What the journal says.
     #[must_use]
-    pub fn of(study: &Study, entries: &Entries) -> Option<Self> {
+    pub fn of(study: &Study, entries: &Entries) -> Self {
         let tables = &study.primitives.tables;
-        if tables.is_empty() {
-            return None;
-        }
         let mut discarded = Vec::new();
         let lines = sound(tables, &entries.primitives, &mut discarded);
         let bounds = bounds(tables, &entries.bounds, &mut discarded);
@@ -143,7 +140,7 @@ impl Costs {
             lines.iter().map(|line| (&line.place, line.round)).collect();
         counted.sort_by_key(|(place, round)| (key(place), *round));
         counted.dedup();
-        Some(Self {
+        Self {
             planned: tables.iter().map(|table| places(table).len() * table.rounds as usize).sum(),
             done: counted.len(),
             answers,
@@ -152,7 +149,7 @@ impl Costs {
             cycles_source: lines.iter().map(|line| line.cycles_source).max_by_key(|s| *s as u8),
             started_unix_ms: lines.iter().map(|line| line.started_unix_ms).min(),
             rows,
-        })
+        }
     }
 
     /// Whether every row has all its rounds, and none was refused.

@@ -56,6 +56,7 @@ impl Costs {
             }),
             is_empty: self.done == 0,
             is_whole: self.is_whole(),
+            data: serde_json::to_value(self).ok().map(|all| ("primitives", all)),
             started_unix_ms: self.started_unix_ms,
             ..Findings::default()
         }

@@ -10,9 +10,10 @@ mod servers;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::order::trial_seed;
+use crate::{Ended, RunError};
 use agenda::{Agenda, Task};
+use journal::Journal;
 use journal::TargetRecord;
-use journal::{Journal, JournalError};
 use journal::{Results, ResultsError};
 use servers::Servers;
 pub(crate) use servers::by_target;
@@ -120,55 +121,6 @@ pub enum Event<'a> {
     Finished(&'a Line),
 }
 
-/// How a run ended that could begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// All trials of the study are in the journal.
-    Complete,
-    /// It was interrupted; the trial under way then is not in the journal.
-    Interrupted,
-}
-
-/// Why a run could not begin, or go on. Each trial that was done is in the journal.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A server could not be started.
-    #[error("{0}")]
-    Start(String),
-    /// Every server of the study is missing.
-    #[error("no server of this study is installed: {0}")]
-    NothingToMeasure(String),
-    /// A server cannot be loaded as the study wants.
-    #[error("{cell}: {why}")]
-    Probe { cell: String, why: String },
-    /// A server is another one than that of the trials which are in the journal.
-    #[error("{was} was measured before, but {is} runs now; start a new run")]
-    ServerChanged {
-        /// In the journal.
-        was: String,
-        /// Now.
-        is: String,
-    },
-    /// This machine is another one than that of the trials which are in the journal.
-    #[error("this is not the machine that was measured before: {0}; start a new run")]
-    MachineChanged(String),
-    /// A trial could not begin.
-    #[error("{cell}: {why}")]
-    Trial { cell: String, why: String },
-    /// A part of the tables of primitives could not be measured.
-    #[error("primitives, {part}: {why}")]
-    Primitives { part: String, why: String },
-    /// The server is no longer the one that was started; its last trial is not valid.
-    #[error("{0}")]
-    TargetLost(String),
-    /// The journal could not be read or written.
-    #[error("{0}")]
-    Journal(#[from] JournalError),
-    /// Another file of the results could not be read or written.
-    #[error("{0}")]
-    Results(#[from] ResultsError),
-}
-
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
 /// stopped when this returns, however it returns.
 ///
@@ -192,7 +144,7 @@ pub fn run<B: Bench>(
         if let Some(target) = servers.of_cell(index) {
             bench
                 .probe(target, cell)
-                .map_err(|why| RunError::Probe { cell: cell.name.clone(), why })?;
+                .map_err(|why| RunError::Part { part: cell.name.clone(), why })?;
         }
     }
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
@@ -296,7 +248,7 @@ impl Run<'_, '_> {
                 (self.report)(Event::Impossible { cell, load: find.over.value(load), why: &why });
                 Ok(Became::Impossible(load))
             }
-            _ => Err(RunError::Trial { cell: cell.name.clone(), why }),
+            _ => Err(RunError::Part { part: cell.name.clone(), why }),
         }
     }
 }

@@ -56,10 +56,8 @@ pub enum Event<'a> {
     },
     /// A part is being measured.
     Progress {
-        /// Which one.
-        part: &'a Part<'a>,
-        /// How many are still to be measured after it.
-        behind: usize,
+        /// This part, and those that are to be measured after it.
+        lacking: &'a [Part<'a>],
         /// Since it began.
         elapsed: Duration,
     },
@@ -80,23 +78,27 @@ pub fn run(
 ) -> Result<Ended, RunError> {
     let entries = results.entries()?;
     let parts = primitives.parts();
-    let lacking: Vec<&Part<'_>> = parts.iter().filter(|part| !is_in(part, &entries)).collect();
+    let all = parts.len();
+    let lacking: Vec<Part<'_>> = parts.into_iter().filter(|part| !is_in(part, &entries)).collect();
     if lacking.is_empty() {
         return Ok(Ended::Complete);
     }
-    report(Event::Begins { done: parts.len() - lacking.len(), all: parts.len() });
+    report(Event::Begins { done: all - lacking.len(), all });
     let mut journal = results.journal()?.0;
     let orders = entries.primitives.iter().map(|line| line.order);
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
-        let behind = lacking.len() - place - 1;
-        let mut progress = |elapsed| report(Event::Progress { part, behind, elapsed });
+        let mut progress =
+            |elapsed| report(Event::Progress { lacking: &lacking[place..], elapsed });
         let measured = match interrupt.load(Relaxed) {
             true => None,
-            false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
-                RunError::Primitives { part: part.in_words(), why: why.to_string() }
-            })?,
+            false => {
+                meter.measure(part, interrupt, &mut progress).map_err(|why| RunError::Part {
+                    part: format!("primitives, {}", part.in_words()),
+                    why: why.to_string(),
+                })?
+            }
         };
         let Some(mut reading) = measured else { return Ok(Ended::Interrupted) };
         reading.lines.iter_mut().for_each(|line| line.order = order);

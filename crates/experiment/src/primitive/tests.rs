@@ -12,7 +12,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::Ended;
-use answer::analysis::Analysis;
 use answer::primitive::{Costs, Row};
 use journal::Results;
 use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
@@ -176,7 +175,7 @@ impl Desk {
 
     fn found(&self, study: &Study) -> Costs {
         let entries = self.results.entries().unwrap();
-        Analysis::of_all(study, &entries, &[], None).primitives.unwrap()
+        Costs::of(study, &entries)
     }
 
     /// Changes the journal's text from outside.

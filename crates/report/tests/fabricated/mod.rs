@@ -31,6 +31,8 @@ pub const ROUNDS: usize = 7;
 /// All that a [`Run`] borrows.
 pub struct Fabricated {
     pub analysis: Analysis,
+    /// What algorithms cost.
+    pub costs: Option<Costs>,
     pub lines: Vec<Line>,
     pub machine: Option<Machine>,
     pub targets: Vec<TargetRecord>,
@@ -40,7 +42,7 @@ impl Fabricated {
     /// What a report shows of it.
     pub fn findings(&self) -> Vec<Findings> {
         let cells = (!self.analysis.cells.is_empty()).then(|| self.analysis.findings(&self.lines));
-        cells.into_iter().chain(self.analysis.primitives.as_ref().map(Costs::findings)).collect()
+        cells.into_iter().chain(self.costs.as_ref().map(Costs::findings)).collect()
     }
 
     pub fn run<'a>(&'a self, findings: &'a [Findings]) -> Run<'a> {
@@ -182,14 +184,13 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
-        primitives: None,
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
             order: INVALID as u32,
             why: format!("suite: asked TLS_AES_128_GCM_SHA256, got {HOSTILE} in 3 handshakes"),
         }],
     };
-    Fabricated { analysis, lines, machine: Some(machine()), targets: targets() }
+    Fabricated { analysis, costs: None, lines, machine: Some(machine()), targets: targets() }
 }
 
 /// The place of the trial that is invalid: of the second cell, in the third round.

@@ -2,7 +2,8 @@
 
 use targets::{IfMissing, Target};
 
-use super::{Bench, Event, RunError, StartError};
+use super::{Bench, Event, StartError};
+use crate::RunError;
 use journal::{Results, TargetRecord};
 use study::{Only, Study};
 
