@@ -157,3 +157,33 @@ fn json(line: &impl serde::Serialize) -> String {
     // It cannot fail: the same line has just been written to the journal.
     serde_json::to_string(line).unwrap_or_default() + "\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELLS: &str = "[target]\nserver = \"embedded\"\ncpus = \"0\"\n[load]\ncpus = \"1\"\n\
+                         duration = \"1s\"\n[[case]]\nname = \"bulk\"\n";
+    const TABLES: &str = "[[primitives]]\nname = \"hashes\"\nalgorithms = [\"SHA-256\"]\n\
+                          libraries = [\"openssl\"]\nsizes = [\"1KiB\"]\nrounds = 1\ncpus = \"1\"\n";
+
+    #[test]
+    fn a_study_has_the_experiments_that_it_asks_for_servers_first() {
+        for (parts, expected) in [
+            (vec![CELLS], vec!["trials in all"]),
+            (vec![TABLES], vec!["primitives in "]),
+            (vec![CELLS, TABLES], vec!["trials in all", "primitives in "]),
+        ] {
+            let text = format!("schema = 1\nquestion = \"?\"\ntrials = 7\n{}", parts.concat());
+            let study = file::parse("test.toml", &text, &"0-1".parse().unwrap()).unwrap();
+            let experiments = of(&study);
+            assert_eq!(experiments.len(), expected.len());
+            for (experiment, words) in experiments.iter().zip(expected) {
+                assert!(experiment.forecast().contains(words), "{}", experiment.forecast());
+                let plan = experiment.plan(Path::new("results"));
+                assert!(plan.summary.contains(words) && !plan.commands.is_empty(), "{plan:?}");
+                assert!(experiment.cpus().iter().any(|cpus| cpus.to_string() == "1"));
+            }
+        }
+    }
+}

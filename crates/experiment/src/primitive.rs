@@ -10,21 +10,19 @@ mod tests;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use answer::findings::Findings;
 use answer::primitive::Costs;
 use cpus::CpuList;
 use journal::Results;
-use journal::primitive::{Line, Outcome};
 use study::Study;
 use study::primitive::Part;
 use units::Nanos;
 
 pub use child::Child;
-pub use run::{Event, Failed, Meter, Reading, run};
+pub use run::{Failed, Meter, Reading, run};
 
-use crate::{Ended, Experiment, Plan, Recorded, RunError};
+use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
 
 /// The tables of a study.
 struct Tables<'a>(&'a Study);
@@ -67,9 +65,9 @@ impl Experiment for Tables<'_> {
         &self,
         results: &Results,
         interrupt: &AtomicBool,
-        report: &mut dyn FnMut(crate::Event<'_>),
+        report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
-        run(&self.0.primitives, results, &mut child()?, interrupt, &mut |event| tell(event, report))
+        run(&self.0.primitives, results, &mut child()?, interrupt, report)
     }
 
     fn findings(&self, recorded: &Recorded<'_>) -> Findings {
@@ -79,45 +77,4 @@ impl Experiment for Tables<'_> {
 
 fn child() -> Result<Child, RunError> {
     Child::new().map_err(|error| RunError::Start(error.to_string()))
-}
-
-/// Says what happens in words.
-fn tell(event: Event<'_>, report: &mut dyn FnMut(crate::Event<'_>)) {
-    use crate::Event::{Finished, Progress, Says};
-    match event {
-        Event::Begins { done, all } => {
-            report(Says(format!("Primitives: {} of {all} parts to measure.", all - done)));
-        }
-        Event::Progress { lacking, elapsed } => {
-            let [part, ..] = lacking else { return };
-            let all: u64 = lacking.iter().map(|part| part.forecast().0).sum();
-            let parts = if lacking.len() == 1 { "part" } else { "parts" };
-            report(Progress {
-                left: Duration::from_nanos(all).saturating_sub(elapsed),
-                words: &|| {
-                    let seconds = elapsed.as_secs();
-                    let doing =
-                        format!("{}, round {}: {seconds}s", part.in_words(), part.round + 1);
-                    (format!("{} {parts}", lacking.len()), doing)
-                },
-            });
-        }
-        Event::Finished(reading) => {
-            let lines = reading.lines.iter().map(crate::json);
-            report(Finished {
-                lines: lines.chain(reading.bounds.iter().map(crate::json)).collect(),
-                wrong: reading.lines.iter().filter_map(refused).collect(),
-            });
-        }
-    }
-}
-
-/// That a library gives wrong results, where it does.
-fn refused(line: &Line) -> Option<String> {
-    match &line.outcome {
-        Outcome::None { no_figure } if no_figure.starts_with("no figure") => {
-            Some(format!("Refused: {}, {}: {no_figure}.", line.place.algorithm, line.library_title))
-        }
-        _ => None,
-    }
 }

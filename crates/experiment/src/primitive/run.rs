@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::{Ended, RunError};
+use crate::{Ended, Event, RunError};
 use journal::Entries;
 use journal::Results;
-use journal::primitive::{BoundLine, Line};
+use journal::primitive::{BoundLine, Line, Outcome};
 use study::primitive::Primitives;
 use study::primitive::{Part, What};
 
@@ -45,26 +45,6 @@ pub struct Reading {
 #[error("{0}")]
 pub struct Failed(pub String);
 
-/// What happens in a run, for the progress display.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// How many parts are in the journal already, and how many there are.
-    Begins {
-        /// Of an earlier run.
-        done: usize,
-        all: usize,
-    },
-    /// A part is being measured.
-    Progress {
-        /// This part, and those that are to be measured after it.
-        lacking: &'a [Part<'a>],
-        /// Since it began.
-        elapsed: Duration,
-    },
-    /// A part has ended; its lines are on disk.
-    Finished(&'a Reading),
-}
-
 /// Measures the parts that the journal of `results` lacks; all of them in a new folder.
 ///
 /// # Errors
@@ -83,14 +63,13 @@ pub fn run(
     if lacking.is_empty() {
         return Ok(Ended::Complete);
     }
-    report(Event::Begins { done: all - lacking.len(), all });
+    report(Event::Says(format!("Primitives: {} of {all} parts to measure.", lacking.len())));
     let mut journal = results.journal()?.0;
     let orders = entries.primitives.iter().map(|line| line.order);
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
-        let mut progress =
-            |elapsed| report(Event::Progress { lacking: &lacking[place..], elapsed });
+        let mut progress = |elapsed| tell_progress(&lacking[place..], elapsed, report);
         let measured = match interrupt.load(Relaxed) {
             true => None,
             false => {
@@ -105,9 +84,38 @@ pub fn run(
         reading.bounds.iter_mut().for_each(|line| line.order = order);
         journal.append_all(&reading.lines)?;
         journal.append_all(&reading.bounds)?;
-        report(Event::Finished(&reading));
+        let lines = reading.lines.iter().map(crate::json);
+        report(Event::Finished {
+            lines: lines.chain(reading.bounds.iter().map(crate::json)).collect(),
+            wrong: reading.lines.iter().filter_map(refused).collect(),
+        });
     }
     Ok(Ended::Complete)
+}
+
+/// Says how far the first of these parts is, which are all that are left.
+fn tell_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut(Event<'_>)) {
+    let [part, ..] = lacking else { return };
+    let all: u64 = lacking.iter().map(|part| part.forecast().0).sum();
+    let parts = if lacking.len() == 1 { "part" } else { "parts" };
+    report(Event::Progress {
+        left: Duration::from_nanos(all).saturating_sub(elapsed),
+        words: &|| {
+            let seconds = elapsed.as_secs();
+            let doing = format!("{}, round {}: {seconds}s", part.in_words(), part.round + 1);
+            (format!("{} {parts}", lacking.len()), doing)
+        },
+    });
+}
+
+/// That a library gives wrong results, where it does.
+fn refused(line: &Line) -> Option<String> {
+    match &line.outcome {
+        Outcome::None { no_figure } if no_figure.starts_with("no figure") => {
+            Some(format!("Refused: {}, {}: {no_figure}.", line.place.algorithm, line.library_title))
+        }
+        _ => None,
+    }
 }
 
 /// Whether the journal has all of a part.

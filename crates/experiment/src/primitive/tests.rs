@@ -11,7 +11,7 @@ use primitives::{Algorithm, CycleSource, Hardware};
 use tempfile::TempDir;
 
 use super::*;
-use crate::Ended;
+use crate::{Ended, Event};
 use answer::primitive::{Costs, Row};
 use journal::Results;
 use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
