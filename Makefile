@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build lint bench-client fuzz miri
+.PHONY: quick test build petstore lint bench-client fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -10,6 +10,7 @@ quick: build
 test:
 	./scripts/needs build
 	./scripts/needs test
+	$(MAKE) petstore
 	PATH="$(CURDIR)/target/nextest/bin:$$PATH" cargo nextest run --workspace --locked
 	cargo test --workspace --locked --doc --quiet
 
@@ -17,16 +18,26 @@ build:
 	./scripts/needs build
 	cargo build --release --locked --package toll
 
+# Builds the web application that server = "tomcat" runs, where its sources are newer than it.
+petstore: target/petstore/petstore.jar
+
+target/petstore/petstore.jar: apps/petstore/pom.xml $(shell find apps/petstore/src -type f)
+	./scripts/needs petstore
+	mvn --batch-mode --quiet --file apps/petstore package
+	touch $@
+
 lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 # Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about ten
-# minutes; make bench-client ROUNDS=1 for a first look.
-bench-client:
-	./scripts/needs build
+# minutes, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client ROUNDS=2
+# SECONDS=1 for a first look.
+bench-client: build
 	./scripts/needs test
-	cargo run --release --locked --package experiment --example bench_client -- $(or $(ROUNDS),5) $(or $(SECONDS),3)
+	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml
+	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),5) \
+		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

@@ -9,6 +9,7 @@ mod comparison;
 mod cross_check;
 mod figure;
 mod findings;
+mod gates;
 mod library;
 mod limits;
 mod mark;
@@ -18,7 +19,6 @@ mod search;
 mod sentence;
 mod summary;
 mod trials;
-pub(crate) mod wording;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -28,15 +28,16 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use cross_check::{Agreement, CrossCheck};
+pub use figure::Figures;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
-use journal::TargetRecord;
+use crate::gate::GateOutcome;
+use journal::{TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
-use trial::Line;
 use trial::Warning;
 
 pub use projection::{AtCores, Projection};
@@ -68,6 +69,9 @@ pub struct Analysis {
     pub invalid: Vec<Invalid>,
     /// What was cut from the study as it was written, a clause each.
     pub cut: Vec<String>,
+    /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
+    #[serde(skip)]
+    pub gates: Vec<GateOutcome>,
 }
 
 /// How many trials there are, by what became of them.
@@ -168,30 +172,9 @@ pub struct CellSummary {
     pub params: BTreeMap<String, String>,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
-    /// Operations per second.
-    pub rate_per_s: Option<Figure>,
-    /// Proven body bits per second; `None` where there are no bodies.
-    pub goodput_bps: Option<Figure>,
-    /// Operations per CPU-second of the server.
-    pub rate_per_server_cpu: Option<Figure>,
-    /// Proven body bits per CPU-second of the server.
-    pub goodput_per_server_cpu: Option<Figure>,
-    /// The server's CPU time per operation in nanoseconds.
-    pub server_ns_per_operation: Option<Figure>,
-    /// The client's CPU time per operation in nanoseconds.
-    pub client_ns_per_operation: Option<Figure>,
-    /// The server's CPU-seconds per GB (10^9 bytes) of bodies.
-    pub server_s_per_gb: Option<Figure>,
-    /// The client's CPU-seconds per GB of bodies.
-    pub client_s_per_gb: Option<Figure>,
-    /// The share of its CPUs that the server used.
-    pub server_busy: Option<Figure>,
-    /// How busy the busiest load thread was, as a share.
-    pub client_busy: Option<Figure>,
-    /// Median over trials of the whole operation's latency at the median, in nanoseconds.
-    pub p50_ns: Option<Figure>,
-    /// The same at the 99th percentile.
-    pub p99_ns: Option<Figure>,
+    /// Its figures, each metric a field with its unit in the name.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// What limited the valid trials, and how many of them.
     pub limits: BTreeMap<Limit, usize>,
     /// What is to be marked.
@@ -247,13 +230,13 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[Line],
+        lines: &[TrialLine],
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
         let trials = trials::by_cell(study, lines, targets);
-        let mut in_order: Vec<&Line> = trials.iter().flat_map(|of| of.lines.clone()).collect();
-        in_order.sort_by_key(|line| trials::order(line));
+        let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
+        in_order.sort_by_key(|trial| trial.place.order);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -266,8 +249,9 @@ impl Analysis {
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
-            invalid: in_order.iter().filter_map(|line| invalid(line)).collect(),
+            invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.clone(),
+            gates: gates::all(&study.answers, &trials),
         }
     }
 }
@@ -277,9 +261,9 @@ fn sum(a: TrialCounts, b: TrialCounts) -> TrialCounts {
 }
 
 /// Each kind of warning once, most frequent first; of equally frequent ones the first seen.
-fn warnings(lines: &[&Line]) -> Vec<Repeated> {
+fn warnings(trials: &[&TrialLine]) -> Vec<Repeated> {
     let mut repeated: Vec<Repeated> = Vec::new();
-    for line in lines {
+    for TrialLine { line, .. } in trials {
         for (place, warning) in line.warnings.iter().enumerate() {
             if line.warnings[..place].iter().any(|before| before.kind == warning.kind) {
                 continue;
@@ -294,7 +278,6 @@ fn warnings(lines: &[&Line]) -> Vec<Repeated> {
     repeated
 }
 
-fn invalid(line: &Line) -> Option<Invalid> {
-    let place = line.place.as_ref()?;
+fn invalid(TrialLine { place, line }: &TrialLine) -> Option<Invalid> {
     Some(Invalid { cell: place.cell.clone(), order: place.order, why: line.why_invalid()? })
 }

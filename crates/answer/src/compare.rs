@@ -14,13 +14,13 @@ pub(crate) mod tests;
 use observe::Machine;
 use serde::Serialize;
 
-use crate::Measure;
 use crate::analysis::{Analysis, Invalid};
 use journal::TargetRecord;
+use study::Metric;
 use study::Study;
 
 pub use difference::Difference;
-pub use pair::{Pair, Verdict};
+pub use pair::Pair;
 
 /// One of two runs.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// The figure.
-    pub metric: Measure,
+    pub metric: Metric,
     /// The answer.
     pub sentence: String,
     /// The cells that both runs have, in A's order.
@@ -73,17 +73,16 @@ pub struct Only {
 }
 
 impl Comparison {
-    /// Compares in `measures`; in the [usual one](Measure::usual) of each cell where there are none.
+    /// Compares in `measures`; in the [usual one](Metric::usual) of each cell where there are none.
     #[must_use]
-    pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Measure]) -> Self {
+    pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
         let usual =
-            |measure: &Measure| matches.iter().any(|both| Measure::usual(both.cell_a) == *measure);
+            |measure: &Metric| matches.iter().any(|both| Metric::usual(both.cell_a) == *measure);
         let metrics: Vec<Compared> = match measures {
-            [] => Measure::ALL
-                .into_iter()
+            [] => Metric::of_cells()
                 .filter(usual)
-                .map(|measure| Compared::of(measure, &matches, |c| Measure::usual(c) == measure))
+                .map(|measure| Compared::of(measure, &matches, |c| Metric::usual(c) == measure))
                 .collect(),
             measures => measures
                 .iter()
@@ -113,7 +112,7 @@ impl Comparison {
 
 impl Compared {
     fn of(
-        metric: Measure,
+        metric: Metric,
         matches: &[pair::Match<'_>],
         is_wanted: impl Fn(&study::Cell) -> bool,
     ) -> Self {

@@ -6,6 +6,7 @@ mod table;
 use serde::Serialize;
 
 use crate::analysis::{Mark, Repeated};
+use crate::gate::GateOutcome;
 
 pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, Series};
 pub use table::{Cell, Column, Key, Table};
@@ -17,6 +18,8 @@ pub struct Findings {
     pub title: &'static str,
     /// In the order of the study.
     pub answers: Vec<Answer>,
+    /// What became of the gates of the answers.
+    pub gates: Vec<GateOutcome>,
     /// Those that belong to no answer.
     pub charts: Vec<Chart>,
     /// What else was concluded, such as whether other programs agree.

@@ -1,9 +1,10 @@
 //! Gates: figures that a run must reach, for CI.
 //!
-//! A gate is judged by medians. It holds where every cell that it is about meets it; a cell that has no
+//! A gate of the command line is judged by medians. It holds where every cell that it is about meets it; a cell that has no
 //! figure does not meet it, whatever the reason, so that nothing passes by not being measured. Where an
 //! interval includes the limit it is said, and the median counts all the same: a gate that
-//! wanted the whole interval beyond its limit would fail by chance in many runs.
+//! wanted the whole interval beyond its limit would fail by chance in many runs. The gate of an answer
+//! is a claim of its study: it holds where the whole interval of every ratio does.
 
 mod expression;
 #[cfg(test)]
@@ -12,14 +13,15 @@ mod tests;
 use serde::Serialize;
 use stats::Estimate;
 
-use crate::Measure;
-use crate::analysis::wording::{list, ratio_in_words};
 use crate::analysis::{Analysis, Mark};
 use crate::compare::Comparison;
+use crate::wording::{list, quantity, ratio_in_words};
+use study::Metric;
 use study::Study;
 
 pub use expression::Gate;
-use expression::{Comparator, Judged};
+use expression::{Counts, Judged};
+use study::gate::Comparator;
 
 /// A gate that cannot be judged, whatever is measured: the request is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +43,7 @@ pub enum GateError {
         "gate {gate}: none of its cells has {metric}, because handshakes have no bodies; gate \
          another metric"
     )]
-    NoSuchFigure { gate: String, metric: Measure },
+    NoSuchFigure { gate: String, metric: Metric },
 }
 
 /// What became of a gate.
@@ -101,7 +103,7 @@ impl Gate {
         let cells = both
             .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))
             .map(|(_, summary)| {
-                let figure = metric.figure(summary).map(|figure| figure.estimate);
+                let figure = summary.figures.get(metric).map(|figure| figure.estimate);
                 self.gated(&summary.cell, &summary.label, figure, summary.mark)
             });
         Ok(self.outcome(cells.collect()))
@@ -152,18 +154,22 @@ impl Gate {
         self.scope.as_ref().is_none_or(|scope| scope == case || scope == cell)
     }
 
-    fn gated(
+    pub(crate) fn gated(
         &self,
         cell: &str,
         label: &str,
         figure: Option<Estimate>,
         mark: Option<Mark>,
     ) -> GatedCell {
-        let met = figure.is_some_and(|figure| self.comparator.holds(figure.median, self.limit));
+        let holds = |value| self.comparator.holds(value, self.limit);
+        let met = figure.is_some_and(|Estimate { median, interval, n }| match self.counts {
+            Counts::Median => holds(median),
+            Counts::Interval => n > 1 && holds(interval.low) && holds(interval.high),
+        });
         GatedCell { cell: cell.to_owned(), label: label.to_owned(), met, figure, mark }
     }
 
-    fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
+    pub(crate) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
         let met = !cells.is_empty() && cells.iter().all(|cell| cell.met);
         let sentence = self.sentence(&cells);
         GateOutcome { gate: self.to_string(), met, sentence, cells }
@@ -188,11 +194,22 @@ impl Gate {
             n => format!("NOT met by {n} of {} {cell_or_cells}: {}", cells.len(), list(&failed)),
         };
         let unsure = cells.iter().filter(|cell| self.reaches_across(cell)).count();
+        let counts = match self.counts {
+            Counts::Median => "the median counts",
+            Counts::Interval => "the whole interval counts",
+        };
         let unsure = match unsure {
             0 => String::new(),
-            n => format!(" In {n} the interval includes the limit; the median counts."),
+            n => format!(" In {n} the interval includes the limit; {counts}."),
         };
-        format!("Gate {self} {result}.{unsure}")
+        let is_single = |cell: &GatedCell| cell.figure.is_some_and(|figure| figure.n == 1);
+        let single = match self.counts {
+            Counts::Interval if cells.iter().any(is_single) => {
+                " A single pair of trials has no interval, and meets no gate."
+            }
+            _ => "",
+        };
+        format!("Gate {self} {result}.{unsure}{single}")
     }
 
     fn in_words(&self, cell: &GatedCell) -> String {
@@ -203,13 +220,10 @@ impl Gate {
         };
         let words = match self.judged {
             Judged::Ratio => ratio_in_words(figure),
-            Judged::Figure(metric) if figure.n > 1 => format!(
-                "{} [{}, {}]",
-                metric.show(figure.median),
-                metric.show(figure.interval.low),
-                metric.show(figure.interval.high)
-            ),
-            Judged::Figure(metric) => metric.show(figure.median),
+            Judged::Figure(metric) => {
+                let unit = metric.row().quantity.unit_for([figure.median]);
+                unit.with_unit(quantity(*figure, unit.factor))
+            }
         };
         words + client
     }

@@ -5,10 +5,10 @@
 //! suites share theirs. What is usual today goes without saying: TLS 1.3, and in TLS 1.2 an ECDHE
 //! key exchange that RSA signs.
 
+use crate::wording::size;
 use cpus::CpuList;
 use load::Mix;
 use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
-use units::Bytes;
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -72,6 +72,10 @@ fn words(key: &str, value: &str) -> Option<String> {
         "environment" => value.to_owned(),
         "tickets" if value == "true" => "session tickets".to_owned(),
         "tickets" if value == "false" => "no session tickets".to_owned(),
+        "crypto" if value == "jdk" => "Java's own cryptography".to_owned(),
+        "crypto" if value == "nss" => "NSS".to_owned(),
+        "aes" if value == "on" => "AES instructions".to_owned(),
+        "aes" if value == "off" => "no AES instructions".to_owned(),
         "client" if value == "toll" => "toll's client".to_owned(),
         "client" => value.to_owned(),
         "key-exchange" => format!("{value} key exchange"),
@@ -101,12 +105,6 @@ fn objects(mix: &Mix) -> Option<String> {
         .map(|(bytes, share)| format!("{} ({share}%)", size(bytes)))
         .collect();
     Some(format!("objects of {}", words.join(" and ")))
-}
-
-fn size(bytes: Bytes) -> String {
-    let text = bytes.to_string();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    format!("{} {}", &text[..digits], &text[digits..])
 }
 
 fn certificate_key(key: CertificateKey) -> String {
@@ -218,6 +216,8 @@ mod tests {
             ("load.encrypt-then-mac", "false", "MAC-then-encrypt"),
             ("load.key-exchange", "fresh", "fresh key exchange"),
             ("target.tickets", "false", "no session tickets"),
+            ("target.crypto", "nss", "NSS"),
+            ("target.aes", "off", "no AES instructions"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
             ("target.environment", "none", "an environment without additions"),

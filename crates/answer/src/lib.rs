@@ -7,14 +7,13 @@
 
 pub mod analysis;
 pub mod compare;
+pub mod comparison;
 pub mod findings;
 pub mod gate;
 mod label;
-mod measure;
-pub mod named;
 pub mod primitive;
-pub mod quantity;
+pub mod wording;
 
 pub use analysis::Mark;
+pub use comparison::Verdict;
 pub use label::{label, trials};
-pub use measure::Measure;

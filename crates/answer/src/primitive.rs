@@ -3,6 +3,7 @@
 mod answer;
 mod costs;
 mod findings;
+mod gates;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
 pub use costs::{Beside, Cost, Costs, Discarded, LowerBound, Row};

@@ -12,10 +12,9 @@ mod words;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use answer::analysis::Analysis;
 use answer::findings::Findings;
 use cpus::CpuList;
-use journal::Results;
+use journal::{Entry, Results};
 use study::Study;
 
 pub use run::{Ask, Bench, Event, StartError, run};
@@ -75,8 +74,7 @@ impl Experiment for Cells<'_> {
     }
 
     fn findings(&self, recorded: &Recorded<'_>) -> Findings {
-        let lines = &recorded.entries.trials;
-        Analysis::of(self.0, lines, recorded.targets, recorded.machine).findings(lines)
+        recorded.analysis.findings(&recorded.entries.trials)
     }
 }
 
@@ -105,15 +103,13 @@ fn tell(event: Event<'_>, report: &mut dyn FnMut(crate::Event<'_>)) {
         Event::Impossible { cell, load, why } => {
             report(Says(format!("Note: {} cannot go to {load}: {why}.", cell.name)));
         }
-        Event::Finished(line) => {
-            let cell = line.place.as_ref().map_or("", |place| place.cell.as_str());
-            let wrong = line.why_invalid();
+        Event::Finished(trial) => {
+            let wrong = trial.line.why_invalid();
+            let cell = &trial.place.cell;
+            let wrong = wrong.map(|why| format!("Not valid: a trial of {cell}: {why}."));
             report(Finished {
-                lines: crate::json(line),
-                wrong: wrong
-                    .map(|why| format!("Not valid: a trial of {cell}: {why}."))
-                    .into_iter()
-                    .collect(),
+                entries: &[Entry::Trial(Box::new(trial.clone()))],
+                wrong: wrong.into_iter().collect(),
             });
         }
     }

@@ -14,10 +14,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use answer::analysis::Analysis;
 use answer::findings::Findings;
 use cpus::CpuList;
-use journal::{Entries, JournalError, Results, ResultsError, TargetRecord};
-use observe::Machine;
+use journal::{Entries, Entry, JournalError, Results, ResultsError};
 use study::Study;
 
 /// One kind of measurement, with what a study asks of it.
@@ -84,9 +84,8 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded<'a> {
     pub entries: &'a Entries,
-    pub targets: &'a [TargetRecord],
-    /// `None` where it is not known.
-    pub machine: Option<&'a Machine>,
+    /// What the trials say, which gates and comparisons of runs need too.
+    pub analysis: &'a Analysis,
 }
 
 /// What happens in a run, for a person who waits or a program that reads along.
@@ -102,8 +101,8 @@ pub enum Event<'a> {
     },
     /// A part has ended; its lines are on disk.
     Finished {
-        /// The lines, as in the journal.
-        lines: String,
+        /// As they are in the journal.
+        entries: &'a [Entry],
         /// What is wrong with it, a sentence each.
         wrong: Vec<String>,
     },
@@ -150,12 +149,6 @@ pub enum RunError {
     /// Another file of the results could not be read or written.
     #[error("{0}")]
     Results(#[from] ResultsError),
-}
-
-/// A line as it is in the journal.
-fn json(line: &impl serde::Serialize) -> String {
-    // It cannot fail: the same line has just been written to the journal.
-    serde_json::to_string(line).unwrap_or_default() + "\n"
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! [`run()`] measures the tables in rounds, each part by a [`Meter`]; [`Child`] is the real one.
 
 mod child;
-mod output;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -9,10 +9,12 @@ use super::case::{Case, Sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use ::keys::did_you_mean;
+use study::metric::Kind;
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Metric};
+use study::{AnswerRule, Metric, RatioGate};
 
-const KEYS: [&str; 7] = ["case", "metric", "compare", "baseline", "along", "published", "project"];
+const KEYS: [&str; 8] =
+    ["case", "metric", "compare", "baseline", "along", "published", "project", "gate"];
 
 /// More cores than any machine has.
 const MOST_CORES: u64 = 65_536;
@@ -40,7 +42,13 @@ pub(super) fn read(
     let (case, is_of_handshakes) = case(get("case")?, cases)?;
     let field = get("metric")?;
     let metric = metric(field)?;
-    if metric.is_of_bodies() && is_of_handshakes {
+    if metric.row().kind == Kind::State {
+        return Err(field.wrong(
+            "is neither good nor bad, so it makes no answer; gate it with --gate, or take another \
+             metric",
+        ));
+    }
+    if metric.row().is_of_bodies && is_of_handshakes {
         return Err(field.wrong(&format!(
             "is about bodies, but case {} makes handshakes only; take rate or rate-per-server-cpu",
             case.name
@@ -58,7 +66,11 @@ pub(super) fn read(
             .map(|field| published(field, metric, reference))
             .transpose()?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
+        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     };
+    if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
+        return Err(field.flaw("is of a ratio, which a tax is not; gate goodput-per-server-cpu"));
+    }
     if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
         return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
     }
@@ -121,7 +133,7 @@ fn published(
         field.wrong(&format!("is no figure of the study's reference{hint}"))
     })?;
     let fits = match published.unit {
-        PublishedUnit::Ratio => metric != Metric::TlsTax,
+        PublishedUnit::Ratio => metric.is_higher_better(),
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::CyclesPerByte => false,
@@ -137,10 +149,16 @@ fn published(
 }
 
 fn project(field: Field<'_>, metric: Metric) -> Result<Vec<u32>, Flaw> {
-    if !matches!(metric, Metric::Goodput | Metric::Rate) {
+    if metric.row().kind != Kind::Throughput {
         return Err(field.flaw("is of what all cores do; take the metric goodput or rate"));
     }
     project_counts(field)
+}
+
+/// One gate, or a list of them.
+pub(super) fn gates(field: Field<'_>) -> Result<Vec<RatioGate>, Flaw> {
+    let fields = field.elements().unwrap_or_else(|| vec![field]);
+    fields.into_iter().map(RatioGate::deserialize).collect()
 }
 
 /// Numbers of cores.

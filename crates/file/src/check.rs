@@ -11,7 +11,7 @@ use tls::{CertificateKey, KeyExchange, Version};
 
 use super::draft::{Draft, Merged};
 use super::error::Flaw;
-use study::{mixed_objects, offer};
+use study::{mixed_objects, offer, path};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
 pub(super) fn check(
@@ -120,8 +120,7 @@ fn can_resume(target: &Target, plan: &Plan) -> bool {
 /// The load at a server that is not there yet.
 fn job(target: &Target, plan: &Plan) -> Job {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-    let path = target.object.only().unwrap_or("/");
-    let url = Url::at(!plan.is_plain(), address, path);
+    let url = Url::at(!plan.is_plain(), address, path(target, plan));
     let objects = mixed_objects(target, plan);
     let plan = Plan { cpus: plan.cpus.first(plan.connections), ..plan.clone() };
     Job { objects, ..Job::new(plan, url, address) }

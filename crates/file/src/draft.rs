@@ -58,6 +58,13 @@ impl<'a> Merged<'a> {
         Self(BTreeMap::from([(name, Said { field, level: Level::File })]))
     }
 
+    /// All keys of a table that stands alone; `what` has the keys `known`.
+    pub(super) fn table(fields: &Fields<'a>, what: &str, known: &[&str]) -> Result<Self, Flaw> {
+        fields.check_known(what, known)?;
+        let said = |field: Field<'a>| (field.key, Said { field, level: Level::File });
+        Ok(Self(fields.iter().map(said).collect()))
+    }
+
     /// Puts a value in the place of those of farther levels.
     pub(super) fn put(&mut self, name: &'a str, field: Field<'a>, level: Level) {
         self.0.insert(name, Said { field, level });
@@ -91,7 +98,7 @@ impl<'a> Merged<'a> {
         self.0.get(name).map_or(Level::File, |said| said.level)
     }
 
-    fn line(&self, name: &str) -> Option<usize> {
+    pub(super) fn line(&self, name: &str) -> Option<usize> {
         self.field(name).map(Field::line)
     }
 

@@ -317,6 +317,15 @@ impl<'de> Deserializer<'de> for Field<'de> {
         visitor.visit_u64(self.integer(1, u32::MAX.into())?)
     }
 
+    /// A value that stands there without a list is a list of one.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
+        let values = self.elements().unwrap_or_else(|| vec![self]);
+        match values.is_empty() {
+            true => Err(self.flaw("is an empty list; write a value, or leave it out")),
+            false => visitor.visit_seq(SeqDeserializer::new(values.into_iter())),
+        }
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
         visitor.visit_some(self)
     }
@@ -339,7 +348,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char bytes byte_buf unit unit_struct tuple
         tuple_struct map struct identifier ignored_any
     }
 }

@@ -10,7 +10,9 @@ use units::Nanos;
 
 use super::draft::{Draft, Level};
 use super::error::Flaw;
-use study::find::{Ceiling, Find, Maximize, Over, Watched};
+use study::Metric;
+use study::find::{Ceiling, Find, Over, Watched};
+use study::metric::Kind;
 
 pub(super) const NAME: &str = "find";
 
@@ -19,7 +21,7 @@ pub(super) const NAME: &str = "find";
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Search {
-    maximize: Option<Maximize>,
+    maximize: Option<Metric>,
     over: Key,
     from: Option<Load>,
     to: Option<Load>,
@@ -124,7 +126,13 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
             false => draft.load.wrong(wrong),
         })?;
     }
-    if (maximize, plan.operation) == (Maximize::Goodput, Operation::Handshakes) {
+    if maximize.row().kind != Kind::Throughput {
+        return Err(draft.find.flaw(
+            "maximize",
+            format!("find.maximize = {maximize} is no throughput; write goodput or rate"),
+        ));
+    }
+    if maximize.row().is_of_bodies && plan.operation == Operation::Handshakes {
         return Err(draft.find.flaw(
             "maximize",
             "find.maximize = goodput is about bodies, but handshakes have none; write rate",
@@ -218,8 +226,12 @@ fn check_ceiling(ceiling: Ceiling, plan: &Plan) -> Result<(), String> {
         ));
     }
     match (ceiling.watched, plan.operation, plan.arrival) {
-        (Watched::ConnectP99 | Watched::ConnectMax, Operation::Requests, _) => Err(
-            "requests are made on kept connections, which are opened before the window; write \
+        (
+            Watched::ConnectP99 | Watched::ConnectMax,
+            Operation::Requests | Operation::Session,
+            _,
+        ) => Err(
+            "requests and pages are asked for on kept connections, which are opened before the window; write \
              operation = \"one-request-per-connection\", or a limit on the first byte"
                 .to_owned(),
         ),

@@ -136,6 +136,11 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
         let (of_case, left_out) = case.cells(allowed)?;
         let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
         by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
+        if let Some(scale) = &scale
+            && !scale.has(case, &cases, &mut cut)?
+        {
+            continue;
+        }
         cells.extend(of_case);
         cut.extend(left_out);
     }

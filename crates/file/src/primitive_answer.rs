@@ -1,19 +1,20 @@
 //! An `[[answer]]` about primitives: the costs of a table over one of its lists.
 
+use serde::Deserialize;
 use toml::de::DeTable;
 use units::Bytes;
 
-use super::answer::project_counts;
+use super::answer::{gates, project_counts};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
-use super::primitives::{named, size};
+use super::primitives::{Size, named};
 use ::keys::did_you_mean;
 use primitives::library;
 use study::primitive::{Dimension, Rule, Table};
 use study::reference::{Published, PublishedUnit, Reference};
 
-pub(super) const KEYS: [&str; 7] =
-    ["primitives", "question", "compare", "baseline", "at", "published", "project"];
+pub(super) const KEYS: [&str; 8] =
+    ["primitives", "question", "compare", "baseline", "at", "published", "project", "gate"];
 
 /// Whether an answer is about primitives.
 pub(super) fn is_one(source: Source<'_>, table: &DeTable<'_>) -> bool {
@@ -52,15 +53,12 @@ pub(super) fn read(
             None => Vec::new(),
         },
         project: fields.get("project").map_or(Ok(Vec::new()), project_counts)?,
+        gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     })
 }
 
 fn compared(field: Field<'_>, table: &Table) -> Result<Dimension, Flaw> {
-    let text = field.text()?;
-    let dimension: Dimension = text.parse().map_err(|()| {
-        let names = Dimension::ALL.into_iter().map(Dimension::name);
-        field.wrong(&format!("cannot be compared{}", did_you_mean(text, "there are:", names)))
-    })?;
+    let dimension = Dimension::deserialize(field)?;
     match dimension.values(table).len() {
         0 | 1 => Err(field.wrong(&format!(
             "has one value in primitives {}, so there is nothing to compare; write another there",
@@ -96,7 +94,7 @@ fn at(field: Option<Field<'_>>, table: &Table, sizes: &[Bytes]) -> Result<Vec<By
     for value in
         field.map_or(Ok(Vec::new()), |field| Ok(field.elements().unwrap_or_else(|| vec![field])))?
     {
-        let size = size(value)?;
+        let Size(size) = Size::deserialize(value)?;
         if !table.sizes.contains(&size) {
             let names: Vec<String> = table.sizes.iter().map(ToString::to_string).collect();
             return Err(value.wrong(&format!(

@@ -1,15 +1,15 @@
 //! `[[primitives]]`: tables of algorithms, libraries and sizes, measured without a server.
 
-use std::fmt::Display;
 use std::str::FromStr;
 
 use cpus::CpuList;
-use primitives::{Algorithm, Cache, Hardware, Unit, library};
+use primitives::{Algorithm, Cache, Hardware, Unit, UnknownAlgorithm, library};
 use serde::Deserialize;
-use toml::de::{DeTable, DeValue};
+use serde_with::DeserializeFromStr;
+use toml::de::DeTable;
 use units::Bytes;
 
-use super::draft::Draft;
+use super::draft::{Draft, Merged};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use ::keys::did_you_mean;
@@ -19,33 +19,108 @@ use study::primitive::Table;
 /// The name of the tables in study files.
 pub(super) const NAME: &str = "primitives";
 
-pub(super) const KEYS: [&str; 10] = [
-    "name",
-    "algorithms",
-    "libraries",
-    "sizes",
-    "cache",
-    "hardware",
-    "threads",
-    "cpus",
-    "rounds",
-    "samples",
-];
+/// What a table says; a scale says some of it of all tables.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    name: Option<String>,
+    algorithms: Vec<Selected>,
+    libraries: Vec<LibraryName>,
+    sizes: Option<Vec<Size>>,
+    cache: Vec<Cache>,
+    hardware: Vec<Hardware>,
+    threads: Option<u32>,
+    cpus: Option<CpuList>,
+    rounds: u32,
+    samples: u16,
+}
 
-/// What a scale can say of all tables.
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            name: None,
+            algorithms: Vec::new(),
+            libraries: vec![LibraryName("openssl".to_owned())],
+            sizes: None,
+            cache: vec![Cache::Warm],
+            hardware: vec![Hardware::All],
+            threads: None,
+            cpus: None,
+            rounds: 3,
+            samples: 10,
+        }
+    }
+}
+
+/// The algorithms that a word means.
+#[derive(DeserializeFromStr)]
+struct Selected(Vec<Algorithm>);
+
+/// Its canonical name, or an absolute path.
+#[derive(PartialEq, DeserializeFromStr)]
+struct LibraryName(String);
+
+/// Of a message.
+#[derive(PartialEq, DeserializeFromStr)]
+pub(super) struct Size(pub(super) Bytes);
+
+/// What a scale can say.
 const SCALED: [&str; 3] = ["sizes", "rounds", "samples"];
-
-const LIBRARY: &str = "openssl";
+/// The keys that are numbers, with the largest.
+const NUMBERS: [(&str, u64); 3] = [("threads", 1_024), ("rounds", 1_000), ("samples", 10_000)];
 const SIZES: [u64; 6] = [16, 256, 1 << 10, 8 << 10, 16 << 10, 64 << 10];
-const ROUNDS: u32 = 3;
-const MOST_ROUNDS: u64 = 1_000;
-const SAMPLES: u16 = 10;
-const MOST_SAMPLES: u64 = 10_000;
 /// More would not fit the buffers of many messages at once.
-const LARGEST: u64 = 16 << 20;
-const MOST_THREADS: u64 = 1_024;
+const LARGEST: Bytes = Bytes(16 << 20);
 /// A study with more has a list too many.
 const MOST_ROWS: usize = 10_000;
+
+impl FromStr for Selected {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(word: &str) -> Result<Self, UnknownAlgorithm> {
+        Algorithm::select(word).map(Self)
+    }
+}
+
+impl FromStr for LibraryName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name.contains('/') && !name.starts_with('/') {
+            return Err(format!(
+                "`{name}` is no absolute path; write one, or the name of a library"
+            ));
+        }
+        library::canonical(name).map(Self).map_err(|why| why.to_string())
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<Bytes>().map_err(|why| why.to_string())? {
+            Bytes(0) => Err(format!("`{text}` has no cost per byte; write 1B or more")),
+            size if size.0 > LARGEST.0 => Err(format!("`{text}` is more than {LARGEST}")),
+            size => Ok(Self(size)),
+        }
+    }
+}
+
+impl Written {
+    fn read(said: &Merged<'_>) -> Result<Self, Flaw> {
+        for (field, most) in NUMBERS.iter().filter_map(|(key, most)| Some((said.field(key)?, most)))
+        {
+            field.integer(1, *most)?;
+        }
+        said.read()
+    }
+}
+
+/// The keys of a table.
+pub(super) fn names() -> &'static [&'static str] {
+    ::keys::names::<Written>()
+}
 
 /// Reads all tables; `shared` has the CPUs of servers, which are theirs too where they say none.
 pub(super) fn tables(
@@ -89,115 +164,84 @@ fn read(
     shared: &Draft<'_>,
     allowed: &CpuList,
 ) -> Result<Table, Flaw> {
-    let fields = Fields::all(source, table, "");
-    fields.check_known("a table of primitives", &KEYS)?;
-    let name = match fields.get("name") {
-        Some(field) => super::case::name(field, "a table")?,
-        None => {
-            return Err(Flaw::at(line, "a table of primitives has no name; write name = \"...\""));
-        }
+    let said = Merged::table(&Fields::all(source, table, ""), "a table of primitives", names())?;
+    let Some(name) = said.field("name") else {
+        return Err(Flaw::at(line, "a table of primitives has no name; write name = \"...\""));
     };
-    settings(&fields, shared, allowed)
+    let name = super::case::name(name, "a table")?;
+    settings(&said, shared, allowed)
         .map(|table| Table { name: name.clone(), ..table })
         .map_err(|flaw| flaw.within(&format!("primitives {name}"), line))
 }
 
 /// All but the name.
-fn settings(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
-    let Some(field) = fields.get("algorithms") else {
+fn settings(said: &Merged<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Table, Flaw> {
+    if !said.has("algorithms") {
         return Err(Flaw::lacking("names no algorithms; write algorithms = [\"AES-128-GCM\"]"));
+    }
+    let written = Written::read(said)?;
+    let cpus = cpus(said, &written, shared, allowed)?;
+    // Each once, in the order of toll's tables, whatever the words.
+    let is_chosen = |algorithm: &Algorithm| {
+        written.algorithms.iter().any(|selected| selected.0.contains(algorithm))
     };
-    let algorithms = algorithms(field)?;
-    let libraries = match fields.get("libraries") {
-        Some(field) => list(field, library)?,
-        None => vec![LIBRARY.to_owned()],
-    };
-    let caches = fields.get("cache").map_or(Ok(vec![Cache::Warm]), |field| list(field, parsed))?;
-    let hardware =
-        fields.get("hardware").map_or(Ok(vec![Hardware::All]), |field| list(field, parsed))?;
+    let algorithms: Vec<Algorithm> = Algorithm::all().filter(is_chosen).collect();
     let has_bytes = algorithms.iter().any(|algorithm| algorithm.unit() == Unit::Byte);
-    let sizes = match fields.get("sizes") {
-        Some(field) => sizes(field)?,
+    let sizes = match written.sizes {
+        Some(_) if !has_bytes => {
+            return Err(said.flaw(
+                "sizes",
+                "sizes is of messages, and none of these algorithms goes over one; leave it out",
+            ));
+        }
+        Some(sizes) => sorted(unique(said.field("sizes"), sizes)?),
         None if has_bytes => SIZES.map(Bytes).to_vec(),
         None => Vec::new(),
     };
-    if let Some(field) = fields.get("sizes").filter(|_| !has_bytes) {
-        return Err(
-            field.flaw("is of messages, and none of these algorithms goes over one; leave it out")
-        );
-    }
+    let libraries = unique(said.field("libraries"), written.libraries)?;
     Ok(Table {
         name: String::new(),
         algorithms,
-        libraries,
+        libraries: libraries.into_iter().map(|library| library.0).collect(),
         sizes,
-        caches,
-        hardware,
-        cpus: cpus(fields, shared, allowed)?,
-        rounds: fields.get("rounds").map_or(Ok(ROUNDS), rounds)?,
-        samples: fields.get("samples").map_or(Ok(SAMPLES), samples)?,
+        caches: unique(said.field("cache"), written.cache)?,
+        hardware: unique(said.field("hardware"), written.hardware)?,
+        cpus,
+        rounds: written.rounds,
+        samples: written.samples,
     })
 }
 
-fn rounds(field: Field<'_>) -> Result<u32, Flaw> {
-    let rounds = field.integer(1, MOST_ROUNDS)?;
-    Ok(u32::try_from(rounds).unwrap_or(u32::MAX))
+fn sorted(sizes: Vec<Size>) -> Vec<Bytes> {
+    let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.0).collect();
+    sizes.sort_unstable_by_key(|size| size.0);
+    sizes
 }
 
-fn samples(field: Field<'_>) -> Result<u16, Flaw> {
-    let samples = field.integer(1, MOST_SAMPLES)?;
-    Ok(u16::try_from(samples).unwrap_or(u16::MAX))
-}
-
-/// Each algorithm once, in the order of toll's tables, whatever the words.
-fn algorithms(field: Field<'_>) -> Result<Vec<Algorithm>, Flaw> {
-    let mut chosen = Vec::new();
-    for value in texts(field)? {
-        let selected = Algorithm::select(value.text()?).map_err(|why| wrong(value, &why))?;
-        chosen.extend(selected);
+/// The values of a list, none of which may be there twice.
+fn unique<T: PartialEq>(field: Option<Field<'_>>, values: Vec<T>) -> Result<Vec<T>, Flaw> {
+    let Some(elements) = field.and_then(Field::elements) else { return Ok(values) };
+    if let Some(field) = field.filter(|_| values.len() > MOST_ROWS) {
+        return Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")));
     }
-    Ok(Algorithm::all().filter(|algorithm| chosen.contains(algorithm)).collect())
-}
-
-fn library(field: Field<'_>) -> Result<String, Flaw> {
-    let name = field.text()?;
-    if name.contains('/') && !name.starts_with('/') {
-        return Err(field.wrong("is no absolute path; write one, or the name of a library"));
-    }
-    library::canonical(name).map_err(|why| wrong(field, &why))
-}
-
-fn parsed<T: FromStr<Err: Display>>(field: Field<'_>) -> Result<T, Flaw> {
-    field.text()?.parse().map_err(|why| wrong(field, &why))
-}
-
-fn sizes(field: Field<'_>) -> Result<Vec<Bytes>, Flaw> {
-    let mut sizes = list(field, size)?;
-    sizes.sort_unstable_by_key(|size: &Bytes| size.0);
-    Ok(sizes)
-}
-
-pub(super) fn size(field: Field<'_>) -> Result<Bytes, Flaw> {
-    if matches!(field.value, DeValue::Integer(_) | DeValue::Float(_)) {
-        let written = field.written();
-        return Err(field.wrong(&format!("has no unit; write a size such as \"{written}KiB\"")));
-    }
-    let size: Bytes = field.text()?.parse().map_err(|why| wrong(field, &why))?;
-    match size.0 {
-        0 => Err(field.wrong("has no cost per byte; write 1B or more")),
-        1..=LARGEST => Ok(size),
-        _ => Err(field.wrong(&format!("is more than {}", Bytes(LARGEST)))),
+    match (1..values.len()).find(|&at| values[..at].contains(&values[at])) {
+        Some(at) => Err(elements[at].wrong("stands there twice; leave one out")),
+        None => Ok(values),
     }
 }
 
 /// The CPUs that are written, or as many threads as are asked for on those of the servers.
-fn cpus(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<CpuList, Flaw> {
-    let threads = fields.get("threads").map(|field| field.integer(1, MOST_THREADS)).transpose()?;
-    let threads = threads.map(|threads| usize::try_from(threads).unwrap_or(usize::MAX));
+fn cpus(
+    said: &Merged<'_>,
+    written: &Written,
+    shared: &Draft<'_>,
+    allowed: &CpuList,
+) -> Result<CpuList, Flaw> {
+    let threads = written.threads.map(|threads| threads as usize);
     let of_servers = shared.target.field("cpus");
     let of_servers = of_servers.map(|field| Ok((CpuOrder::deserialize(field)?, field.line())));
-    let (pool, line) = match (fields.get("cpus"), of_servers.transpose()?) {
-        (Some(field), _) => (parsed::<CpuList>(field)?, Some(field.line())),
+    let (pool, line) = match (&written.cpus, of_servers.transpose()?) {
+        (Some(cpus), _) => (cpus.clone(), said.line("cpus")),
         (None, Some((order, line))) if threads.unwrap_or(1) <= order.len() => {
             (order.first(threads.unwrap_or(1)).unwrap_or_else(|| order.list()), Some(line))
         }
@@ -214,10 +258,10 @@ fn cpus(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Cp
         );
         return Err(at(line, what));
     }
-    let has_own = fields.get("cpus").is_some();
-    let wanted = threads.unwrap_or(if has_own { pool.len() } else { 1 });
+    let own = written.cpus.as_ref().map_or(1, CpuList::len);
+    let wanted = threads.unwrap_or(own);
     if wanted > pool.len() {
-        let line = fields.get("threads").map(|field| field.line()).or(line);
+        let line = said.line("threads").or(line);
         return Err(at(
             line,
             format!("threads = {wanted} need as many CPUs, and there are {}: {pool}", pool.len()),
@@ -226,41 +270,7 @@ fn cpus(fields: &Fields<'_>, shared: &Draft<'_>, allowed: &CpuList) -> Result<Cp
     Ok(pool.first(wanted))
 }
 
-/// The values of a list, or the one that stands there without one; none of them twice.
-fn list<T: PartialEq>(
-    field: Field<'_>,
-    read: impl Fn(Field<'_>) -> Result<T, Flaw>,
-) -> Result<Vec<T>, Flaw> {
-    let mut values = Vec::new();
-    for written in texts(field)? {
-        let value = read(written)?;
-        if values.contains(&value) {
-            return Err(written.wrong("stands there twice; leave one out"));
-        }
-        values.push(value);
-    }
-    Ok(values)
-}
-
-/// The fields of a list that is not empty, or the one field that is no list.
-fn texts(field: Field<'_>) -> Result<Vec<Field<'_>>, Flaw> {
-    match field.elements() {
-        Some(all) if all.len() > MOST_ROWS => {
-            Err(field.flaw(&format!("has more than {MOST_ROWS} values; write fewer")))
-        }
-        Some(all) if all.is_empty() => {
-            Err(field.flaw("is an empty list; write a value, or leave it out"))
-        }
-        Some(all) => Ok(all),
-        None => Ok(vec![field]),
-    }
-}
-
-fn wrong(field: Field<'_>, why: &impl Display) -> Flaw {
-    Flaw::at(field.line(), format!("{}: {why}", field.name()))
-}
-
-/// What a scale says of all tables. What was changed is note.
+/// Applies what a scale says of all tables. What was changed is note.
 pub(super) fn scale(
     source: Source<'_>,
     field: Field<'_>,
@@ -268,31 +278,27 @@ pub(super) fn scale(
     note: &mut impl FnMut(String),
 ) -> Result<(), Flaw> {
     let fields = Fields::all(source, field.table()?, "primitives.");
-    fields.check_known("the primitives of a scale", &SCALED)?;
+    let said = Merged::table(&fields, "the primitives of a scale", &SCALED)?;
+    let Written { sizes, rounds, samples, .. } = Written::read(&said)?;
     if tables.is_empty() {
         return Err(
             field.flaw("is of tables that this study does not have; leave it out of the scale")
         );
     }
+    let sizes = sizes.map(|sizes| unique(said.field("sizes"), sizes)).transpose()?;
+    let sizes = sizes.map(sorted);
     for table in tables {
-        if let Some(field) = fields.get("rounds") {
-            let rounds = rounds(field)?;
+        if said.has("rounds") {
             note(format!("primitives.rounds = {rounds} instead of {}", table.rounds));
             table.rounds = rounds;
         }
-        if let Some(field) = fields.get("samples") {
-            let samples = samples(field)?;
+        if said.has("samples") {
             note(format!("primitives.samples = {samples} instead of {}", table.samples));
             table.samples = samples;
         }
-        if let Some(field) = fields.get("sizes").filter(|_| !table.sizes.is_empty()) {
-            let sizes = sizes(field)?;
-            note(format!(
-                "primitives.sizes = {} instead of {}",
-                words(&sizes),
-                words(&table.sizes)
-            ));
-            table.sizes = sizes;
+        if let Some(sizes) = sizes.as_ref().filter(|_| !table.sizes.is_empty()) {
+            note(format!("primitives.sizes = {} instead of {}", words(sizes), words(&table.sizes)));
+            table.sizes.clone_from(sizes);
         }
     }
     Ok(())

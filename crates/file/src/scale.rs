@@ -20,7 +20,8 @@ pub(super) struct Scale<'a> {
     fields: Fields<'a>,
 }
 
-const KEYS: [&str; 6] = ["trials", "target", "load", find::NAME, "sweep", primitives::NAME];
+const CASES: &str = "cases";
+const KEYS: [&str; 7] = ["trials", CASES, "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
@@ -52,6 +53,30 @@ impl<'a> Scale<'a> {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Whether the case is one of this scale. Which are not is added to `cut`.
+    pub(super) fn has(
+        &self,
+        case: &Case<'_>,
+        all: &[Case<'_>],
+        cut: &mut Vec<String>,
+    ) -> Result<bool, Flaw> {
+        let Some(field) = self.fields.get(CASES) else { return Ok(true) };
+        let mut has = false;
+        for field in field.values()? {
+            let name = field.text()?;
+            if !all.iter().any(|case| case.name == name) {
+                let names = all.iter().map(|case| case.name.as_str());
+                let hint = did_you_mean(name, "its cases are", names);
+                return Err(field.wrong(&format!("is no case of this study{hint}")));
+            }
+            has |= name == case.name;
+        }
+        if !has {
+            cut.push(format!("scale {}: without case {}", self.name, case.name));
+        }
+        Ok(has)
     }
 
     /// Changes the tables of primitives. What was changed is added to `cut`.

@@ -2,40 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use trial::{Line, Place, Role};
-
+use crate::entry::{Entry, Place, Role, TrialLine};
 use crate::left_out::LeftOutLines;
-use crate::primitive;
+use crate::primitive::{BoundLine, RowLine};
 
-/// All lines of a journal, by what they are of.
+/// All lines of a journal, by what they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entries {
-    pub trials: Vec<Line>,
+    pub trials: Vec<TrialLine>,
     /// Rows of the tables of primitives.
-    pub primitives: Vec<primitive::Line>,
-    /// What the instructions of the processor allow.
-    pub bounds: Vec<primitive::BoundLine>,
+    pub primitives: Vec<RowLine>,
+    pub bounds: Vec<BoundLine>,
     /// Lines that are in none of these.
     pub left_out: LeftOutLines,
 }
 
 impl Entries {
-    /// Adds a line, or says why it is none.
-    pub(crate) fn add(&mut self, value: Value) -> Result<(), String> {
-        match value.get("role").and_then(Value::as_str) {
-            Some("primitive") => self.primitives.push(typed(value)?),
-            Some("bound") => self.bounds.push(typed(value)?),
-            _ => {
-                let line: Line = typed(value)?;
-                if let Some(why) = line.contradiction() {
-                    return Err(why.to_owned());
-                }
-                self.trials.push(line.with_rates());
-            }
+    pub(crate) fn add(&mut self, entry: Entry) {
+        match entry {
+            Entry::Row(line) => self.primitives.push(line),
+            Entry::Bound(line) => self.bounds.push(line),
+            Entry::Trial(line) => self.trials.push(*line),
         }
-        Ok(())
     }
 
     /// Leaves out the trials of cells other than these, those that cannot have been measured on a
@@ -49,11 +37,8 @@ impl Entries {
         let cells: BTreeSet<&str> = cells.into_iter().collect();
         let mut orders = BTreeSet::new();
         let mut valid = BTreeSet::new();
-        for line in std::mem::take(&mut self.trials) {
-            let Some(place) = &line.place else {
-                self.left_out.add_damaged("a trial of no cell".to_owned());
-                continue;
-            };
+        for entry in std::mem::take(&mut self.trials) {
+            let TrialLine { place, line } = &entry;
             let which = format!("trial {} of {}", place.order, place.cell);
             if let Some(excess) = cpus.and_then(|cpus| line.excess_cpu_time(cpus)) {
                 self.left_out.add_damaged(format!("{which} ({excess})"));
@@ -66,7 +51,7 @@ impl Entries {
                 if line.valid {
                     valid.insert(trial(place));
                 }
-                self.trials.push(line);
+                self.trials.push(entry);
             }
         }
         self
@@ -79,38 +64,24 @@ fn trial(place: &Place) -> (String, bool, u32, Option<String>) {
     (place.cell.clone(), is_search, place.round, place.find.as_ref().map(|find| find.load.clone()))
 }
 
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| in_words(&error))
-}
-
-/// Without serde's "at line 1 column 7": the line is named already.
-pub(crate) fn in_words(error: &serde_json::Error) -> String {
-    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trial::testing::example;
-    use trial::{CpuTimes, Line};
+    use crate::testing::example;
+    use trial::CpuTimes;
 
     /// What is left of trials 0 to 4 after a change to each, with the sentences.
-    fn left(change: impl Fn(u32, &mut Line)) -> (Vec<u32>, Vec<String>) {
+    fn left(change: impl Fn(u32, &mut TrialLine)) -> (Vec<u32>, Vec<String>) {
         let trials = (0..5).map(|order| {
             let mut line = example();
-            let place = line.place.as_mut().unwrap();
-            (place.order, place.round) = (order, order);
+            (line.place.order, line.place.round) = (order, order);
             change(order, &mut line);
             line
         });
         let entries = Entries { trials: trials.collect(), ..Entries::default() };
         let entries = entries.of_cells(["bulk-0003"], Some(2));
-        let orders = entries.trials.iter().map(|line| line.place.as_ref().unwrap().order);
+        let orders = entries.trials.iter().map(|line| line.place.order);
         (orders.collect(), entries.left_out.sentences().collect())
-    }
-
-    fn place(line: &mut Line) -> &mut Place {
-        line.place.as_mut().unwrap()
     }
 
     #[test]
@@ -118,12 +89,12 @@ mod tests {
         let all = (vec![0, 1, 2, 3, 4], vec![]);
         assert_eq!(left(|_, _| {}), all);
         // Two CPUs for 600 ms, and a tick of each.
-        assert_eq!(left(|_, line| line.cpu_ns.server = Some(1_220_000_000)), all);
+        assert_eq!(left(|_, line| line.line.cpu_ns.server = Some(1_220_000_000)), all);
         // Not valid at first, and made again.
         assert_eq!(
             left(|order, line| {
-                place(line).round = order / 2;
-                line.valid = order % 2 == 1 || order == 4;
+                line.place.round = order / 2;
+                line.line.valid = order % 2 == 1 || order == 4;
             }),
             all
         );
@@ -138,7 +109,7 @@ mod tests {
         ] {
             let (orders, sentences) = left(|order, line| {
                 if order == 3 {
-                    change(&mut line.cpu_ns);
+                    change(&mut line.line.cpu_ns);
                 }
             });
             assert_eq!(orders, [0, 1, 2, 4]);
@@ -154,9 +125,9 @@ mod tests {
     #[test]
     fn a_cell_that_the_study_lacks_and_a_second_line_are_told_apart() {
         let (orders, sentences) = left(|order, line| match order {
-            0 | 1 => place(line).cell = "bulk-0009".to_owned(),
-            3 => place(line).order = 2,
-            4 => place(line).round = 2,
+            0 | 1 => line.place.cell = "bulk-0009".to_owned(),
+            3 => line.place.order = 2,
+            4 => line.place.round = 2,
             _ => {}
         });
         assert_eq!(orders, [2]);

@@ -9,11 +9,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::entries::{Entries, in_words};
-use trial::{Line, SCHEMA};
+use crate::entries::Entries;
+use crate::entry::{Entry, in_words};
+use trial::SCHEMA;
 
 /// A journal that is being written.
 #[derive(Debug)]
@@ -65,25 +65,14 @@ impl Journal {
         Ok((Self { file, path: path.to_owned() }, entries))
     }
 
-    /// Appends a trial and waits until it is on disk.
+    /// Appends entries that belong together and waits until all are on disk.
     ///
     /// # Errors
     /// The system's.
-    pub fn append(&mut self, line: &Line) -> Result<(), JournalError> {
-        self.append_all(std::slice::from_ref(line))
-    }
-
-    /// Appends lines that belong together and waits until all are on disk; nothing of none.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn append_all<T: Serialize>(&mut self, lines: &[T]) -> Result<(), JournalError> {
-        if lines.is_empty() {
-            return Ok(());
-        }
+    pub fn append(&mut self, entries: &[Entry]) -> Result<(), JournalError> {
         let mut text = String::new();
-        for line in lines {
-            text += &serde_json::to_string(line)
+        for entry in entries {
+            text += &serde_json::to_string(entry)
                 .map_err(|e| JournalError::file(&self.path, io::Error::other(e)))?;
             text.push('\n');
         }
@@ -93,19 +82,11 @@ impl Journal {
             .map_err(|source| JournalError::file(&self.path, source))
     }
 
-    /// Reads all trials of a journal; a torn last line is left out.
-    ///
-    /// # Errors
-    /// The system's; a line of another schema.
-    pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
-        Self::entries(path).map(|entries| entries.trials)
-    }
-
     /// Reads all lines of a journal; a torn last line is left out.
     ///
     /// # Errors
     /// The system's; a line of another schema.
-    pub fn entries(path: &Path) -> Result<Entries, JournalError> {
+    pub fn read(path: &Path) -> Result<Entries, JournalError> {
         let bytes = std::fs::read(path).map_err(|source| JournalError::file(path, source))?;
         parse_lines(path, whole_lines(&bytes))
     }
@@ -126,8 +107,9 @@ fn parse_lines(path: &Path, whole: &[u8]) -> Result<Entries, JournalError> {
             let path = path.display().to_string();
             return Err(JournalError::Schema { path, number, schema });
         }
-        if let Err(why) = value.and_then(|value| entries.add(value)) {
-            entries.left_out.add_damaged(format!("line {number} ({why})"));
+        match value.and_then(Entry::read) {
+            Ok(entry) => entries.add(entry),
+            Err(why) => entries.left_out.add_damaged(format!("line {number} ({why})")),
         }
     }
     Ok(entries)
@@ -147,9 +129,10 @@ impl JournalError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trial::testing::example;
+    use crate::TrialLine;
+    use crate::testing::example;
 
-    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<Line>) {
+    fn journal_of(trials: u32) -> (tempfile::TempDir, PathBuf, Vec<TrialLine>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let (mut journal, before) = Journal::open(&path).unwrap();
@@ -157,8 +140,8 @@ mod tests {
         let mut lines = Vec::new();
         for order in 0..trials {
             let mut line = example();
-            line.place.as_mut().unwrap().order = order;
-            journal.append(&line).unwrap();
+            line.place.order = order;
+            journal.append(&[Entry::Trial(Box::new(line.clone()))]).unwrap();
             lines.push(line);
         }
         (folder, path, lines)
@@ -167,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let (_folder, path, lines) = journal_of(3);
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 
     #[test]
@@ -177,7 +160,7 @@ mod tests {
         let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         for end in first..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
-            assert_eq!(Journal::read(&path).unwrap(), lines[..1], "torn at {end}");
+            assert_eq!(Journal::read(&path).unwrap().trials, lines[..1], "torn at {end}");
         }
     }
 
@@ -194,7 +177,7 @@ mod tests {
             assert!(texts[1].contains(what), "{what}");
             texts[1] = texts[1].replacen(what, damaged, 1);
             std::fs::write(&path, texts.concat() + "torn").unwrap();
-            let entries = Journal::entries(&path).unwrap();
+            let entries = Journal::read(&path).unwrap();
             lines.remove(1);
             assert_eq!(entries.trials, lines);
             let named: Vec<_> = entries.left_out.sentences().collect();
@@ -216,7 +199,7 @@ mod tests {
         );
         assert_ne!(changed, text);
         std::fs::write(&path, changed).unwrap();
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 
     #[test]
@@ -236,8 +219,8 @@ mod tests {
         let (mut journal, before) = Journal::open(&path).unwrap();
         assert_eq!(before.trials, lines[..1]);
         let again = lines.pop().unwrap();
-        journal.append(&again).unwrap();
+        journal.append(&[Entry::Trial(Box::new(again.clone()))]).unwrap();
         lines.push(again);
-        assert_eq!(Journal::read(&path).unwrap(), lines);
+        assert_eq!(Journal::read(&path).unwrap().trials, lines);
     }
 }

@@ -4,14 +4,20 @@
 //! is measured. Everything after it can be made again from what is kept here.
 
 mod entries;
+mod entry;
 mod journal;
 mod left_out;
 pub mod primitive;
 mod results;
+mod sought;
 mod target_record;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use entries::Entries;
+pub use entry::{Entry, Place, Role, TrialLine};
 pub use journal::{Journal, JournalError};
 pub use left_out::LeftOutLines;
 pub use results::{Lock, Results, ResultsError};
+pub use sought::Sought;
 pub use target_record::TargetRecord;

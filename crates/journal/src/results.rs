@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 use crate::TargetRecord;
 use crate::entries::Entries;
 use crate::journal::{Journal, JournalError, sync_folder_of};
-use trial::Line;
 
 const STUDY: &str = "study.toml";
 const CELLS: &str = "cells.json";
@@ -162,22 +161,13 @@ impl Results {
         Journal::open(&self.folder.join(JOURNAL))
     }
 
-    /// The trials of the journal; none where there is no journal yet.
-    ///
-    /// # Errors
-    /// The system's; a line of another schema.
-    pub fn lines(&self) -> Result<Vec<Line>, JournalError> {
-        let path = self.folder.join(JOURNAL);
-        if path.exists() { Journal::read(&path) } else { Ok(Vec::new()) }
-    }
-
     /// All lines of the journal; none where there is no journal yet.
     ///
     /// # Errors
     /// The system's; a line of another schema.
     pub fn entries(&self) -> Result<Entries, JournalError> {
         let path = self.folder.join(JOURNAL);
-        if path.exists() { Journal::entries(&path) } else { Ok(Entries::default()) }
+        if path.exists() { Journal::read(&path) } else { Ok(Entries::default()) }
     }
 
     /// Writes the text of the study file, and the study as it was read: its cells, with all that the
@@ -232,16 +222,20 @@ impl Results {
         Ok(self.read_json(TARGETS)?.unwrap_or_default())
     }
 
-    /// Writes the latencies of the trial at place `order`; their file, by its path in the folder.
+    /// The file for the latencies of the trial at place `order`, by its path in the folder.
+    #[must_use]
+    pub fn latency_file(order: u32) -> String {
+        format!("{LATENCY}/{order}.hlog")
+    }
+
+    /// Writes the latencies of the trial at place `order`.
     ///
     /// # Errors
     /// The system's.
-    pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<String, ResultsError> {
+    pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<(), ResultsError> {
         let folder = self.folder.join(LATENCY);
         std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
-        let name = format!("{LATENCY}/{order}.hlog");
-        self.write(&name, log)?;
-        Ok(name)
+        self.write(&Self::latency_file(order), log)
     }
 
     /// Writes a file that is made from the others, such as `report.html`.
@@ -366,7 +360,10 @@ mod tests {
     fn what_is_not_there_yet_is_none_and_what_is_damaged_is_named() {
         let (_parent, results) = results();
         assert!(results.machine().unwrap().is_none());
-        assert_eq!((results.targets().unwrap(), results.lines().unwrap()), (vec![], vec![]));
+        assert_eq!(
+            (results.targets().unwrap(), results.entries().unwrap()),
+            (vec![], Entries::default())
+        );
         std::fs::write(results.folder().join("targets.json"), "[{").unwrap();
         let message = results.targets().unwrap_err().to_string();
         assert!(message.contains("targets.json: EOF while parsing"), "{message}");

@@ -1,7 +1,7 @@
 //! What to do about a failure. The advice names only flags that can help: it knows which are set.
 
 use crate::failure::ErrorKind;
-use crate::{Job, Plan, Receive, Trust};
+use crate::{Job, Operation, Plan, Receive, Trust};
 
 /// What to do where one operation was tried and failed. `seen` is what was seen, in words.
 pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
@@ -28,7 +28,12 @@ pub(crate) fn on_failure(kind: ErrorKind, seen: &str, job: &Job) -> String {
             }
         },
         ErrorKind::Reset | ErrorKind::EarlyClose => "does this port speak what the URL says?",
-        ErrorKind::Status => on_status(seen),
+        ErrorKind::Status | ErrorKind::Content | ErrorKind::Redirect
+            if job.plan.operation == Operation::Session =>
+        {
+            "does this server have the pages of the session file? curl -i shows what it answers"
+        }
+        ErrorKind::Status | ErrorKind::Redirect => on_status(seen),
         ErrorKind::ShortBody | ErrorKind::LongBody | ErrorKind::Content => {
             "what the server sends is not what it promises, or not the generated object that a path \
              below /bytes/ stands for"

@@ -14,6 +14,7 @@ use crate::handshake::Client;
 use crate::receive::{Expectation, Lengths, Reception};
 use crate::recorder::Recorder;
 use crate::requests::Requests;
+use crate::session::User;
 use crate::socket::{Socket, Use};
 use crate::window::Window;
 use crate::{Job, Operation, Plan};
@@ -56,6 +57,8 @@ pub(crate) struct Context<'a> {
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
     pub(crate) requests: Requests,
+    /// The users of a session, by their slots; empty for other operations.
+    pub(crate) users: Vec<User<'a>>,
     /// What is known of the lengths of the server's records.
     pub(crate) lengths: Lengths,
     /// The low-water mark for bodies longer than it.
@@ -99,6 +102,7 @@ impl<'a> Context<'a> {
             recorder,
             scratch,
             requests: Requests::new(job, thread),
+            users: Vec::new(),
             lengths: Lengths::default(),
             mark: (ALL_MARKS / plan.connections).clamp(LEAST_MARK, MOST_MARK) as u32,
             is_winding_up: false,
@@ -123,7 +127,7 @@ impl<'a> Context<'a> {
     /// What this load's connections are for.
     pub(crate) fn usage(&self) -> Use {
         match self.plan.operation {
-            Operation::Requests => Use::Kept,
+            Operation::Requests | Operation::Session => Use::Kept,
             Operation::Handshakes | Operation::OneRequestPerConnection => Use::Once,
         }
     }

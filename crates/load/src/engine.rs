@@ -21,6 +21,7 @@ use crate::plan::{LONGEST, Plan};
 use crate::recorder::Recorder;
 use crate::running::{Load, Progress};
 use crate::schedule::{Part, Ramp};
+use crate::session::Site;
 use crate::window::Window;
 use crate::worker::{self, Counters, Share};
 
@@ -119,8 +120,10 @@ impl Engine {
         let thread_count = tables.threads;
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
+        let site = Site::of(&job)?.map(Arc::new);
+        let names = || site.iter().flat_map(|site| site.names());
         let needs = (0..thread_count)
-            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival))))
+            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival).with_pages(names()))))
             .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();
@@ -150,6 +153,7 @@ impl Engine {
             let (start, is_started) = mpsc::channel();
             let handle = {
                 let (job, window, counters) = (job.clone(), window.clone(), counters.clone());
+                let site = site.clone();
                 std::thread::Builder::new().name(format!("load-{cpu}")).spawn(move || {
                     let pinned =
                         cpus::pin_current_thread(&CpuList::from(cpu)).and_then(|()| tables.enter());
@@ -161,7 +165,8 @@ impl Engine {
                         return Ok(recorder);
                     }
                     let counters = &counters;
-                    let share = Share { job: &job, window: &window, base, part, counters };
+                    let site = site.as_deref();
+                    let share = Share { job: &job, site, window: &window, base, part, counters };
                     worker::run(&share, client.as_deref(), recorder)
                 })
             };

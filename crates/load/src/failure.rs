@@ -31,10 +31,13 @@ pub enum ErrorKind {
     ShortBody,
     /// More bytes came than the response promised, than the object has, or than was requested.
     LongBody,
-    /// No HTTP response, or one with a status other than 200.
+    /// No HTTP response, or one with a status other than 200 (a page: than its session says).
     Status,
-    /// The body was not the object's.
+    /// The body was not the object's, or a page was not what its session says.
     Content,
+    /// A page of a session had another number of redirects than it should, or one that leads to
+    /// another server.
+    Redirect,
     /// No progress within the time limit.
     Stall,
     /// A record that failed authentication, or whose place in the response was not proven.
@@ -43,7 +46,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Refused,
         Self::Unreachable,
         Self::Ports,
@@ -60,6 +63,7 @@ impl ErrorKind {
         Self::LongBody,
         Self::Status,
         Self::Content,
+        Self::Redirect,
         Self::Stall,
         Self::UnverifiableRecord,
     ];
@@ -84,6 +88,7 @@ impl ErrorKind {
             Self::LongBody => "long-body",
             Self::Status => "status",
             Self::Content => "content",
+            Self::Redirect => "redirect",
             Self::Stall => "stall",
             Self::UnverifiableRecord => "unverifiable-record",
         }

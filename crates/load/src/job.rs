@@ -49,6 +49,8 @@ pub(crate) enum Stop {
     After { warmup: Nanos, duration: Nanos },
     /// After this many operations, completed or failed; all of them count.
     Operations(u64),
+    /// When this many users have made all their walks; all operations count.
+    Users(usize),
 }
 
 /// A load that cannot be carried out; one line that says what and what to do.
@@ -97,7 +99,15 @@ impl Job {
                 _ => keys::flag(plan, key),
             }));
         }
+        if plan.operation == Operation::Session && url.path() != "/" {
+            return error(format!(
+                "{url} names a page, and --operation session too; leave the URL's path out"
+            ));
+        }
         let Some(objects) = &self.objects else { return Ok(()) };
+        if plan.operation == Operation::Session {
+            return error(format!("a session asks for its pages; leave --object {objects} out"));
+        }
         if plan.operation == Operation::Handshakes {
             return error(format!("handshakes ask for nothing; leave --object {objects} out"));
         }
@@ -129,9 +139,12 @@ impl Job {
     }
 
     pub(crate) fn stop(&self) -> Stop {
-        match self.operations {
-            Some(count) => Stop::Operations(count),
-            None => Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration },
+        match (self.operations, self.plan.walks) {
+            (Some(count), _) => Stop::Operations(count),
+            (None, Some(_)) => Stop::Users(self.plan.connections),
+            (None, None) => {
+                Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration }
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ mod recorder;
 mod requests;
 mod running;
 mod schedule;
+mod session;
 mod share;
 mod socket;
 mod user_time;
@@ -44,7 +45,9 @@ pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Mix, Portion, Url};
-pub use outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, PeerClient, Verified};
+pub use outcome::{
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Verified, WalkCounts,
+};
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
 pub use share::{OneIn, Percent};

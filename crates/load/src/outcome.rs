@@ -42,6 +42,10 @@ pub struct Outcome {
     pub negotiated: Vec<(Negotiated, u64)>,
     /// What was verified, and how.
     pub verified: Verified,
+    /// The pages of a session, in their order; empty for other operations.
+    pub pages: Vec<PageOutcome>,
+    /// The walks of a session that ended within the window.
+    pub walks: WalkCounts,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
@@ -131,6 +135,42 @@ pub struct Verified {
     /// Handshakes that did not authenticate the server, warm-up included. They are not in
     /// `signatures`.
     pub unauthentic: u64,
+}
+
+/// What became of one page of a session within the window.
+#[derive(Debug, Clone)]
+pub struct PageOutcome {
+    /// Its name in the session file.
+    pub name: String,
+    /// How often it was what it should be.
+    pub completed: u64,
+    /// How often not. Each failure ended its user's walk.
+    pub failures: Failures,
+    /// From the start of a page to its end, redirects included, of those completed.
+    pub latency: Histogram<u64>,
+}
+
+/// Walks that ended within the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WalkCounts {
+    /// With their last page.
+    pub completed: u64,
+    /// With a page that failed.
+    pub failed: u64,
+}
+
+impl PageOutcome {
+    pub(crate) fn new(name: &str) -> Self {
+        let (name, failures) = (name.to_owned(), Failures::default());
+        Self { name, completed: 0, failures, latency: histogram() }
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.completed += other.completed;
+        self.failures.merge(other.failures);
+        // Cannot fail: both have the same bounds.
+        let _ = self.latency.add(other.latency);
+    }
 }
 
 impl Default for Latencies {

@@ -11,8 +11,9 @@ use keys::{Conflict, Force, WrongValue};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, Suite, Version};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
+use crate::session::Session;
 use crate::{Arrival, OneIn, Percent, Trust};
 
 /// What the clients of a load do. What is `None` is left open.
@@ -31,10 +32,24 @@ pub struct Plan {
     #[arg(long, value_name = "PROGRAM", default_value_t = Client::Toll, hide_possible_values = true)]
     pub client: Client,
 
-    /// What to do: handshakes (without a request), one-request-per-connection, or requests (on
-    /// kept connections)
+    /// What to do: handshakes (without a request), one-request-per-connection, requests (on kept
+    /// connections), or session (each connection is a user who walks the pages of --session)
     #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true)]
     pub operation: Operation,
+
+    /// With --operation session: the pages that users walk, petstore or the path of a session file
+    #[arg(long, value_name = "FILE")]
+    pub session: Option<PathBuf>,
+
+    /// What {page} stands for in a session file, in bytes: how large its pages are to be
+    /// [default: 16KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub page: Option<Bytes>,
+
+    /// How many times each user walks the pages; all of them count, and the load ends with the last
+    /// one [default: until the load's end]
+    #[arg(long, value_name = "N")]
+    pub walks: Option<NonZeroU32>,
 
     /// Connections that are open at once; with an open loop, the most that are used
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS)]
@@ -71,7 +86,7 @@ pub struct Plan {
     pub resumption: Percent,
 
     /// How to receive bodies over TLS: walk (drop the records between the first and the last in
-    /// the kernel) or decrypt [default: walk]
+    /// the kernel) or decrypt [default: walk; with --operation session decrypt]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub receive: Option<Receive>,
 
@@ -91,7 +106,7 @@ pub struct Plan {
     pub ramp: Nanos,
 
     /// How long to load before the measured window begins; must be 0s with --client
-    /// [default: 1s; with --client 0s]
+    /// [default: 1s; with --client or --walks 0s]
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<Nanos>,
 
@@ -118,6 +133,7 @@ pub struct Plan {
 }
 
 const CONNECTIONS: usize = 64;
+const PAGE: Bytes = Bytes(16 << 10);
 const VERIFY: OneIn = OneIn(NonZeroU32::new(64).unwrap());
 const WARMUP: Nanos = Nanos(1_000_000_000);
 const DURATION: Nanos = Nanos(10_000_000_000);
@@ -154,6 +170,8 @@ pub enum Operation {
     OneRequestPerConnection,
     /// A request and its whole response on a kept connection.
     Requests,
+    /// A page of a session, with its redirects. It counts when it is what the session file says.
+    Session,
 }
 
 /// How bodies are received over TLS.
@@ -214,6 +232,9 @@ impl Default for Plan {
             cpus: CpuList::from(0),
             client: Client::Toll,
             operation: Operation::Requests,
+            session: None,
+            page: None,
+            walks: None,
             connections: CONNECTIONS,
             tls: None,
             suite: None,
@@ -285,8 +306,9 @@ impl Plan {
     /// How bodies are received.
     #[must_use]
     pub fn receive(&self) -> Receive {
-        self.receive.unwrap_or(match self.client {
-            Client::Toll => Receive::Walk,
+        self.receive.unwrap_or(match (self.client, self.operation) {
+            (Client::Toll, Operation::Session) => Receive::Decrypt,
+            (Client::Toll, _) => Receive::Walk,
             _ => Receive::Decrypt,
         })
     }
@@ -298,11 +320,17 @@ impl Plan {
         self.verify.unwrap_or(VERIFY)
     }
 
+    /// How large a session's pages are to be.
+    #[must_use]
+    pub fn page(&self) -> Bytes {
+        self.page.unwrap_or(PAGE)
+    }
+
     /// How long to load before the window.
     #[must_use]
     pub fn warmup(&self) -> Nanos {
-        self.warmup.unwrap_or(match self.client {
-            Client::Toll => WARMUP,
+        self.warmup.unwrap_or(match (self.client, self.walks) {
+            (Client::Toll, None) => WARMUP,
             _ => Nanos(0),
         })
     }
@@ -359,6 +387,12 @@ impl Plan {
         if self.connections == 0 {
             return wrong("connections", "0 connections load nothing; give at least 1");
         }
+        if self.operation == Operation::Session {
+            const WHY: &str = "operation session needs session, which says what the pages are; \
+                               give petstore or a session file";
+            let Some(file) = &self.session else { return wrong("session", WHY) };
+            Session::read(file).map_err(|why| WrongValue { key: "session", why })?;
+        }
         if self.connections > MOST_CONNECTIONS {
             let connections = self.connections;
             let why =
@@ -392,6 +426,7 @@ impl Plan {
             });
         }
         self.conflicts_of_client(&mut found);
+        self.conflicts_of_operation(&mut found);
         if self.is_plain() {
             self.conflicts_of_plain_http(&mut found);
         } else {
@@ -429,6 +464,38 @@ impl Plan {
                 let why = why.to_owned();
                 found.push(Conflict { cause: "client", why, key, force: Force::Useless });
             }
+        }
+    }
+
+    /// A session reads its pages and asks for the next one after it has; nothing else has pages.
+    fn conflicts_of_operation(&self, found: &mut Vec<Conflict>) {
+        let mut add = |cause, why: &str, key, force| {
+            found.push(Conflict { cause, why: why.to_owned(), key, force });
+        };
+        if self.operation != Operation::Session {
+            let keys = [
+                ("session", self.session.is_some()),
+                ("page", self.page.is_some()),
+                ("walks", self.walks.is_some()),
+            ];
+            for (key, _) in keys.into_iter().filter(|(_, is_said)| *is_said) {
+                add("operation", "walks no pages", key, Force::Useless);
+            }
+            return;
+        }
+        if self.receive == Some(Receive::Walk) {
+            add("operation", "reads every page", "receive", Force::Opposite);
+        }
+        if self.client != Client::Toll {
+            const WHY: &str = "needs toll's own client, which others are not";
+            add("operation", WHY, "client", Force::Contradiction);
+        }
+        if self.arrival.is_scheduled() {
+            const WHY: &str = "asks for a page when its user has read the last one (closed)";
+            add("operation", WHY, "arrival", Force::Contradiction);
+        }
+        if self.walks.is_some() && self.warmup() != Nanos(0) {
+            add("walks", "counts all pages", "warmup", Force::Useless);
         }
     }
 
@@ -546,6 +613,37 @@ pub(crate) mod tests {
             conflicts[0].sentence(|key| keys::flag(&walk, key)),
             "--client wrk closes in its own way, which contradicts --close rst; leave one out"
         );
+    }
+
+    #[test]
+    fn sessions_have_pages_and_nothing_else_has() {
+        let petstore = Some(PathBuf::from("petstore"));
+        let plain = Plan { operation: Operation::Session, ..Plan::default() };
+        assert_eq!(plain.check().unwrap_err().key, "session");
+        let session = Plan { session: petstore.clone(), ..plain };
+        assert!(session.check().is_ok());
+        assert_eq!((session.conflicts(), session.receive()), (vec![], Receive::Decrypt));
+        let missing = Plan { session: Some("/no/such/file".into()), ..session.clone() };
+        assert_eq!(missing.check().unwrap_err().key, "session");
+        let keys = |plan: Plan| -> Vec<_> {
+            plan.conflicts().into_iter().map(|conflict| (conflict.cause, conflict.key)).collect()
+        };
+        let walks = NonZeroU32::new(20);
+        for (plan, conflict) in [
+            (Plan { session: petstore, ..Plan::default() }, ("operation", "session")),
+            (Plan { page: Some(Bytes(1)), ..Plan::default() }, ("operation", "page")),
+            (Plan { walks, ..Plan::default() }, ("operation", "walks")),
+            (Plan { receive: Some(Receive::Walk), ..session.clone() }, ("operation", "receive")),
+            (Plan { client: Client::Wrk, ..session.clone() }, ("operation", "client")),
+            (
+                Plan { arrival: "uniform 5/s".parse().unwrap(), ..session.clone() },
+                ("operation", "arrival"),
+            ),
+            (Plan { walks, warmup: Some(Nanos(1)), ..session.clone() }, ("walks", "warmup")),
+        ] {
+            assert_eq!(keys(plan), [conflict]);
+        }
+        assert_eq!(Plan { walks, ..session }.warmup(), Nanos(0));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use units::Nanos;
 
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
-use crate::outcome::{ArrivalCounts, ByteCounts, Latencies, Outcome, Verified};
+use crate::outcome::{
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Verified, WalkCounts,
+};
 use crate::receive::Completed;
 use crate::user_time::UserTime;
 use crate::window::Window;
@@ -18,7 +20,7 @@ pub(crate) struct Times {
     /// When it began.
     pub(crate) start: u64,
     pub(crate) first_byte: Option<u64>,
-    /// Which of the plan's objects it asks for.
+    /// Which of the plan's objects, or of its session's pages, it asks for.
     pub(crate) object: usize,
 }
 
@@ -43,12 +45,20 @@ pub(crate) struct Recorder {
     under_way: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
+    /// Of a session.
+    pages: Vec<PageOutcome>,
+    walks: WalkCounts,
     lost: Vec<String>,
 }
 
 impl Recorder {
     pub(crate) fn new(arrival: Arrival) -> Self {
         Self { arrival, ..Self::default() }
+    }
+
+    /// The same for a session with pages of these names.
+    pub(crate) fn with_pages<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
+        Self { pages: names.map(PageOutcome::new).collect(), ..self }
     }
 
     /// Counts an operation that begins.
@@ -120,6 +130,10 @@ impl Recorder {
         if self.arrival.is_scheduled() {
             record(&mut self.latencies.service, now, times.start);
         }
+        if let Some(page) = self.pages.get_mut(times.object) {
+            page.completed += 1;
+            record(&mut page.latency, now, times.intended);
+        }
         if let Some(received) = received {
             add_object(&mut self.objects, times.object, 1);
             let is_whole = received.opened == received.body;
@@ -143,6 +157,9 @@ impl Recorder {
         self.verified.unauthentic += u64::from(failure.kind == ErrorKind::Authentication);
         if window.admits_operation(now) {
             self.verified.wrong += u64::from(failure.is_in_whole);
+            if let Some(page) = times.and_then(|times| self.pages.get_mut(times.object)) {
+                page.failures.add(failure.clone());
+            }
             self.failures.add(failure);
             let taken = times.map_or(0, |times| now.saturating_sub(times.intended));
             self.user_time.failures += u128::from(taken);
@@ -152,6 +169,14 @@ impl Recorder {
         {
             self.in_flight += 1;
             self.age(now, times);
+        }
+    }
+
+    /// Counts a walk that ended now, with its last page or with one that failed.
+    pub(crate) fn walked(&mut self, window: &Window, now: u64, is_complete: bool) {
+        if window.contains(now) {
+            self.walks.completed += u64::from(is_complete);
+            self.walks.failed += u64::from(!is_complete);
         }
     }
 
@@ -231,6 +256,12 @@ impl Recorder {
         for (negotiated, count) in other.negotiated {
             add_negotiated(&mut self.negotiated, negotiated, count);
         }
+        match self.pages.is_empty() {
+            true => self.pages = other.pages,
+            false => self.pages.iter_mut().zip(other.pages).for_each(|(page, of)| page.merge(of)),
+        }
+        self.walks.completed += other.walks.completed;
+        self.walks.failed += other.walks.failed;
         self.lost.extend(other.lost);
         self.verified.signatures += other.verified.signatures;
         self.verified.walked += other.verified.walked;
@@ -260,6 +291,8 @@ impl Recorder {
             under_way: self.under_way,
             negotiated: self.negotiated,
             verified: self.verified,
+            pages: self.pages,
+            walks: self.walks,
             lost: self.lost,
             peer: None,
         }

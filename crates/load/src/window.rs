@@ -1,6 +1,6 @@
 //! The window within which a load is measured. It reads no clock: `now` is an argument.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use units::Nanos;
 
@@ -14,26 +14,36 @@ pub(crate) struct Window {
     end: AtomicU64,
     /// When no more operations begin: later than the window's end where the load ramps down.
     over: AtomicU64,
-    /// Operations still to be counted, where the load stops after a number of them.
-    operations_left: Option<AtomicU64>,
+    ends: Ends,
+}
+
+/// What ends the window.
+#[derive(Debug)]
+enum Ends {
+    Time,
+    /// The last of these operations that are still to be counted.
+    Operations(AtomicU64),
+    /// The last of these users who are still walking.
+    Users(AtomicUsize),
 }
 
 impl Window {
     /// `ramp` is how long the load grows before the warm-up and shrinks after the window.
     pub(crate) fn new(stop: Stop, ramp: Nanos) -> Self {
-        let (start, end, operations) = match stop {
+        let (start, end, ends) = match stop {
             Stop::After { warmup, duration } => {
                 let start = ramp.0.saturating_add(warmup.0);
-                (start, start.saturating_add(duration.0), None)
+                (start, start.saturating_add(duration.0), Ends::Time)
             }
-            Stop::Operations(count) => (0, u64::MAX, Some(AtomicU64::new(count))),
+            Stop::Operations(count) => (0, u64::MAX, Ends::Operations(AtomicU64::new(count))),
+            Stop::Users(count) => (0, u64::MAX, Ends::Users(AtomicUsize::new(count))),
         };
         Self {
             start,
             planned_end: end,
             end: AtomicU64::new(end),
             over: AtomicU64::new(end.saturating_add(ramp.0)),
-            operations_left: operations,
+            ends,
         }
     }
 
@@ -45,9 +55,9 @@ impl Window {
         self.end.load(Relaxed)
     }
 
-    /// When the window is planned to end; `None` where a number of operations ends it.
+    /// When the window is planned to end; `None` where that is no time.
     pub(crate) fn planned_end(&self) -> Option<u64> {
-        self.operations_left.is_none().then_some(self.planned_end)
+        matches!(self.ends, Ends::Time).then_some(self.planned_end)
     }
 
     /// When the load is over.
@@ -88,14 +98,27 @@ impl Window {
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.operations_left.is_none() && self.end() < self.planned_end
+        match &self.ends {
+            Ends::Time => self.end() < self.planned_end,
+            Ends::Operations(_) => false,
+            Ends::Users(left) => left.load(Relaxed) > 0,
+        }
+    }
+
+    /// A user has made its last walk at `now`; the last user ends the load.
+    pub(crate) fn user_is_done(&self, now: u64) {
+        if let Ends::Users(left) = &self.ends
+            && left.fetch_sub(1, Relaxed) == 1
+        {
+            self.close(now + 1);
+        }
     }
 
     /// Whether an operation that ends now counts. Where the load stops after a number of
     /// operations, the last one ends the window, and another that ends at the same time on another
     /// thread no longer counts.
     pub(crate) fn admits_operation(&self, now: u64) -> bool {
-        let Some(left) = &self.operations_left else { return self.contains(now) };
+        let Ends::Operations(left) = &self.ends else { return self.contains(now) };
         if !self.contains(now) {
             return false;
         }
@@ -144,6 +167,17 @@ mod tests {
         window.close(180);
         assert_eq!(window.length(), Nanos(50));
         assert!(window.is_interrupted() && !window.contains(150) && window.contains(149));
+    }
+
+    #[test]
+    fn the_last_user_ends_the_window() {
+        let window = Window::new(Stop::Users(2), Nanos(0));
+        window.user_is_done(10);
+        assert!(window.admits_operation(15) && window.is_interrupted());
+        window.user_is_done(20);
+        assert!(window.admits_operation(20) && !window.admits_operation(21));
+        assert!(window.is_over(21) && !window.is_interrupted());
+        assert_eq!(window.planned_end(), None);
     }
 
     #[test]

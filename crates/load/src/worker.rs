@@ -12,6 +12,7 @@ use crate::handshake::Client;
 use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
+use crate::session::{Site, User};
 use crate::window::Window;
 use crate::{Arrival, Job, Operation};
 
@@ -46,6 +47,8 @@ pub(crate) struct Counters {
 /// What a thread is given.
 pub(crate) struct Share<'a> {
     pub(crate) job: &'a Job,
+    /// What users walk, in a session.
+    pub(crate) site: Option<&'a Site>,
     pub(crate) window: &'a Window,
     pub(crate) base: Instant,
     /// This thread's part of the load.
@@ -59,9 +62,13 @@ pub(crate) fn run(
     client: Option<&dyn Client>,
     recorder: Recorder,
 ) -> io::Result<Recorder> {
-    let Share { job, window, base, part, counters } = *share;
+    let Share { job, site, window, base, part, counters } = *share;
     let mut scratch = vec![0; 2 * READ_AHEAD];
-    let context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
+    let mut context = Context::new(job, window, client, recorder, part.thread, base, &mut scratch)?;
+    let users = site.into_iter().flat_map(|site| {
+        (0..part.slots).map(move |slot| User::new(site, 1 + part.number(slot), job.plan.walks))
+    });
+    context.users = users.collect();
     // The default timer slack makes starts late and pauses longer by up to 50 µs. If the kernel
     // refuses, it stays so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -83,6 +90,8 @@ struct Worker<'a> {
     /// Slots that back off, with the time until when; back-offs are equal, so the queue is in
     /// order.
     resting: VecDeque<(u64, usize)>,
+    /// How many users have made all their walks.
+    done: usize,
     next_tick: u64,
     /// The slot whose time limits are checked next.
     next_check: usize,
@@ -112,6 +121,7 @@ impl<'a> Worker<'a> {
             joining: Joining { next: 0, slots: part.slots, is_ahead, under_way: 0 },
             leaving: 0,
             resting: VecDeque::new(),
+            done: 0,
             next_tick: TICK,
             next_check: 0,
         }
@@ -231,6 +241,10 @@ impl<'a> Worker<'a> {
                     self.context.now()
                 }
                 After::Free => self.context.now(),
+                After::Done => {
+                    self.done += 1;
+                    return self.context.window.user_is_done(self.context.now());
+                }
             };
             if self.context.window.is_over(now) {
                 return;
@@ -246,7 +260,7 @@ impl<'a> Worker<'a> {
     /// At least how many operations a closed loop without think time has under way; some of the
     /// slots that back off may have left already.
     fn under_way(&self) -> usize {
-        self.joining.next.saturating_sub(self.leaving + self.resting.len())
+        self.joining.next.saturating_sub(self.leaving + self.resting.len() + self.done)
     }
 
     /// When there is something to do next, if no event comes before.

@@ -52,10 +52,7 @@ pub enum Fact<T> {
     /// What was read.
     Known(T),
     /// Why it was not.
-    Unknown {
-        /// The reason, one line.
-        not_available_here: String,
-    },
+    Unknown { not_available_here: String },
 }
 
 impl<T> Fact<T> {
@@ -66,13 +63,17 @@ impl<T> Fact<T> {
 
     /// The same fact seen otherwise.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
+        self.and_then(|value| Fact::Known(change(value)))
+    }
+
+    /// The fact that follows from this one.
+    pub fn and_then<U>(self, next: impl FnOnce(T) -> Fact<U>) -> Fact<U> {
         match self {
-            Self::Known(value) => Fact::Known(change(value)),
+            Self::Known(value) => next(value),
             Self::Unknown { not_available_here } => Fact::Unknown { not_available_here },
         }
     }
 
-    /// The value, where it is known.
     pub fn known(&self) -> Option<&T> {
         match self {
             Self::Known(value) => Some(value),

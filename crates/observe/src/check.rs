@@ -24,18 +24,17 @@ mod numa_balancing;
 mod openssl;
 mod ports;
 mod programs;
-mod root;
 mod siblings;
 mod snapshot;
 mod steal;
 mod time_wait;
 mod turbo;
 
+pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
 pub use measured::{Measured, Stage};
 pub use openssl::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 pub use programs::Program;
-pub use root::Root;
 pub use snapshot::Snapshot;
 
 /// The names of all items, in the order in which [`judge`] gives them.
@@ -63,7 +62,6 @@ pub const NAMES: [&str; 21] = [
     "openssl-program",
 ];
 
-/// Judges every item.
 #[must_use]
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
     let mut items = vec![

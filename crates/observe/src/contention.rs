@@ -36,7 +36,7 @@ const SHARED: f64 = 0.85;
 /// # Errors
 /// The processor has no such chains, or the CPU cannot be used or gives no time.
 pub fn throughput(cpu: usize) -> Result<f64, ObserveError> {
-    check_supported()?;
+    chains::check_supported()?;
     let samples = on_cpu::run(cpu, || (0..SAMPLES).map(|_| sample()).collect::<Vec<_>>())?;
     median_of(&samples)
 }
@@ -57,7 +57,6 @@ pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
 /// How two CPUs get along.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SiblingRatio {
-    /// The CPU that was measured.
     pub first: usize,
     /// The CPU that added, or paused, meanwhile.
     pub second: usize,
@@ -78,7 +77,7 @@ impl SiblingRatio {
 /// # Errors
 /// The processor has no such chains, or a CPU cannot be used or gives no time.
 pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
-    check_supported()?;
+    chains::check_supported()?;
     let cpus = cpus.as_slice();
     let pairs = cpus
         .iter()
@@ -87,14 +86,6 @@ pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
     pairs
         .map(|(first, second)| Ok(SiblingRatio { first, second, ratio: ratio(first, second)? }))
         .collect()
-}
-
-fn check_supported() -> Result<(), ObserveError> {
-    if chains::SUPPORTED {
-        Ok(())
-    } else {
-        Err(ObserveError::NotAvailable("toll has no addition chains for this processor"))
-    }
 }
 
 /// Additions a cycle, from one pass of about 8 µs.

@@ -28,11 +28,7 @@ impl CoreReading {
     /// # Errors
     /// There are no chains of additions for this processor.
     pub fn take() -> Result<Self, ObserveError> {
-        if !chains::SUPPORTED {
-            return Err(ObserveError::NotAvailable(
-                "toll has no addition chain for this processor",
-            ));
-        }
+        chains::check_supported()?;
         let start = Instant::now();
         chains::one_chain(BLOCKS);
         let middle = Instant::now();

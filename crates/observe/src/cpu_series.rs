@@ -10,10 +10,6 @@ use std::time::{Duration, Instant};
 use crate::error::read;
 use crate::{CoreTicks, ObserveError, parse_proc_stat};
 
-/// How often [`Sampler`] looks where nothing else is asked for: ten ticks of the kernel's clock.
-/// One look costs some tens of microseconds.
-pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(100);
-
 /// A thread that looks at `/proc/stat` at an interval, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Sampler {
@@ -104,7 +100,6 @@ fn nanos_between(start: Instant, at: Instant) -> u64 {
 /// What each core did, interval by interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuSeries {
-    /// The instant of the first snapshot.
     pub start: Instant,
     /// The instants of all snapshots in ns since `start`: n + 1 for n intervals.
     pub at_ns: Vec<u64>,

@@ -26,9 +26,7 @@ const SAMPLES: usize = 30;
 /// # Errors
 /// The processor has no such chain, or the CPU cannot be used or gives no time.
 pub fn core_hz(cpu: usize) -> Result<Hertz, ObserveError> {
-    if !chains::SUPPORTED {
-        return Err(ObserveError::NotAvailable("toll has no addition chain for this processor"));
-    }
+    chains::check_supported()?;
     on_cpu::run(cpu, || {
         let mut samples = [0.0; SAMPLES];
         for sample in &mut samples {

@@ -6,17 +6,15 @@
 //! known which of the two this kernel does.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::sync::OnceLock;
 
-use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::Fact;
 use crate::error::read;
-use crate::pid_stat::parse_on_cpu;
+use crate::pid_stat::parse_schedstat;
+use crate::root::Root;
 
 /// Whom the kernel charges the time of interrupts and their deferred work to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,47 +30,19 @@ pub enum InterruptTime {
 /// started with. Both stay as they are while it runs, so they are read once.
 pub fn interrupt_time() -> &'static Fact<InterruptTime> {
     static FOUND: OnceLock<Fact<InterruptTime>> = OnceLock::new();
-    FOUND.get_or_init(|| match config() {
-        Ok(config) => {
-            // Where the line cannot be read, the default holds.
-            by_config(&config, &read("/proc/cmdline").unwrap_or_default()).into()
-        }
-        Err(why) => Fact::unknown(why),
-    })
+    FOUND.get_or_init(|| of(&Root::machine()))
 }
 
-/// The text of the kernel's configuration, from the places where distributions leave it.
-fn config() -> Result<String, String> {
-    if let Ok(text) = unpacked("/proc/config.gz") {
-        return Ok(text);
-    }
-    let release = read("/proc/sys/kernel/osrelease").map_err(|error| error.to_string())?;
-    let release = release.trim();
-    let places = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
-    places.iter().find_map(|place| read(place).ok()).ok_or_else(|| {
-        format!("the kernel's configuration is neither in /proc/config.gz nor in {}", places[0])
-    })
-}
-
-fn unpacked(path: &str) -> io::Result<String> {
-    /// A configuration has some 300 KB.
-    const MOST: u64 = 16 << 20;
-    let mut text = String::new();
-    GzDecoder::new(File::open(path)?).take(MOST).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// An option that is not set is in a comment, or not at all on machines that do not know it.
 /// `noirqtime` switches it off at the start (Documentation/admin-guide/kernel-parameters.txt).
-fn by_config(config: &str, command_line: &str) -> Result<InterruptTime, &'static str> {
-    if !config.lines().any(|line| line.starts_with("CONFIG_")) {
-        return Err("the kernel's configuration is empty");
-    }
-    let is_set = config.lines().any(|line| line.trim() == "CONFIG_IRQ_TIME_ACCOUNTING=y");
-    let is_switched_off = command_line.split_ascii_whitespace().any(|word| word == "noirqtime");
-    Ok(match is_set && !is_switched_off {
-        true => InterruptTime::Apart,
-        false => InterruptTime::InProcesses,
+fn of(root: &Root) -> Fact<InterruptTime> {
+    root.kernel_config("IRQ_TIME_ACCOUNTING").map(|set| {
+        // Where the line cannot be read, the default holds.
+        let line = root.line("/proc/cmdline");
+        let words = line.known().map_or("", String::as_str).split_ascii_whitespace();
+        match set.as_deref() == Some("y") && !words.into_iter().any(|word| word == "noirqtime") {
+            true => InterruptTime::Apart,
+            false => InterruptTime::InProcesses,
+        }
     })
 }
 
@@ -84,7 +54,8 @@ fn by_config(config: &str, command_line: &str) -> Result<InterruptTime, &'static
 #[must_use]
 pub fn softirq_threads() -> BTreeMap<usize, Nanos> {
     static PIDS: OnceLock<Vec<(usize, u32)>> = OnceLock::new();
-    let time = |pid: &u32| parse_on_cpu(&read(format!("/proc/{pid}/schedstat")).ok()?).ok();
+    let time =
+        |pid: &u32| Some(parse_schedstat(&read(format!("/proc/{pid}/schedstat")).ok()?).ok()?.0);
     let pids = PIDS.get_or_init(find_softirq_threads);
     pids.iter().filter_map(|(cpu, pid)| Some((*cpu, time(pid)?))).collect()
 }
@@ -113,11 +84,23 @@ mod tests {
 
     #[test]
     fn the_option_and_the_line_that_switches_it_off_decide() {
-        assert_eq!(by_config(APART, "quiet"), Ok(InterruptTime::Apart));
-        assert_eq!(by_config(APART, "quiet noirqtime"), Ok(InterruptTime::InProcesses));
-        assert_eq!(by_config(WITHIN, "quiet"), Ok(InterruptTime::InProcesses));
-        assert_eq!(by_config("CONFIG_NO_HZ=y\n", ""), Ok(InterruptTime::InProcesses));
-        assert!(by_config("", "").is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for (file, text) in [("/proc/sys/kernel/osrelease", "6.1.0\n"), ("/boot/config-6.1.0", "")]
+        {
+            std::fs::create_dir_all(root.path(file).parent().unwrap()).unwrap();
+            std::fs::write(root.path(file), text).unwrap();
+        }
+        let by_config = |config: &str, command_line: &str| {
+            std::fs::write(root.path("/boot/config-6.1.0"), config).unwrap();
+            std::fs::write(root.path("/proc/cmdline"), command_line).unwrap();
+            of(&root).known().copied()
+        };
+        assert_eq!(by_config(APART, "quiet"), Some(InterruptTime::Apart));
+        assert_eq!(by_config(APART, "quiet noirqtime"), Some(InterruptTime::InProcesses));
+        assert_eq!(by_config(WITHIN, "quiet"), Some(InterruptTime::InProcesses));
+        assert_eq!(by_config("CONFIG_NO_HZ=y\n", ""), Some(InterruptTime::InProcesses));
+        assert_eq!(by_config("", ""), None);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod on_cpu;
 mod pid_stat;
 mod proc_stat;
 pub mod process_tree;
+mod root;
 mod sibling_cpus;
 pub mod thread_cpu;
 pub mod tuning;

@@ -85,7 +85,6 @@ impl Link {
         Ok(Some(Self { netlink, index, name: facts.name, speed }))
     }
 
-    /// The interface's name, such as `eth0`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -16,6 +16,7 @@ pub use processor::{Cache, CpuFrequency, MeasuredSiblings, Processor};
 pub use system::{Descriptors, System};
 
 use crate::Availability;
+use crate::root::Root;
 
 pub(crate) use hardware_counters::probe as hardware_counters;
 pub(crate) use kernel_tls::probe as kernel_tls;
@@ -24,13 +25,10 @@ pub(crate) use system::limits as descriptors;
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor and its CPUs.
     pub processor: Processor,
-    /// Memory and its nodes.
     pub memory: Memory,
     /// Kernel, distribution, hypervisor, limits.
     pub system: System,
-    /// The network's settings.
     pub network: Network,
     /// The version of the OpenSSL library that toll itself runs with.
     pub openssl: String,
@@ -46,11 +44,12 @@ impl Machine {
     /// pair.
     #[must_use]
     pub fn read(cpus: &CpuList) -> Self {
+        let root = Root::machine();
         Self {
-            processor: Processor::read(cpus),
-            memory: Memory::read(),
-            system: System::read(),
-            network: Network::read(),
+            processor: Processor::read(&root, cpus),
+            memory: Memory::read(&root),
+            system: System::read(&root),
+            network: Network::read(&root),
             openssl: tls::openssl_version().to_owned(),
             kernel_tls: kernel_tls::probe(),
             hardware_counters: hardware_counters::probe(),
@@ -81,19 +80,6 @@ impl Machine {
             _ => None,
         })
     }
-}
-
-/// The trimmed content of a file that holds one line, or why it cannot be read.
-fn line(path: &str) -> crate::Fact<String> {
-    crate::error::read(path).map(|text| text.trim().to_owned()).into()
-}
-
-/// The number that a file holds, or why it cannot be read.
-fn number<T: std::str::FromStr>(path: &str) -> crate::Fact<T> {
-    let crate::Fact::Known(text) = line(path) else {
-        return crate::Fact::unknown(format_args!("cannot read {path}"));
-    };
-    text.parse().map_err(|_| format!("{path} holds `{text}`, which is not such a number")).into()
 }
 
 #[cfg(test)]
@@ -139,12 +125,5 @@ mod tests {
         later.system.kernel_release = Fact::unknown("test");
         later.openssl = machine.openssl.clone();
         assert_eq!(later.difference(&machine), None, "what is not known differs from nothing");
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_gives_a_reason() {
-        let missing = number::<u64>("/proc/no/such/file");
-        let json = serde_json::to_string(&missing).unwrap();
-        assert_eq!(json, r#"{"not_available_here":"cannot read /proc/no/such/file"}"#);
     }
 }

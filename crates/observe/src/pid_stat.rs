@@ -49,33 +49,24 @@ impl PidStat {
     }
 }
 
-/// The time that a thread waited for a CPU while it was ready to run: the second field of its
-/// `schedstat` (the kernel's Documentation/scheduler/sched-stats.rst).
+/// How long a thread was on a CPU, until the scheduler's last tick, and how long it waited for one
+/// while it was ready to run: the first two fields of its `schedstat` (the kernel's
+/// Documentation/scheduler/sched-stats.rst).
 ///
-/// `None` where the kernel does not account for it: then it writes zeros, also the third field,
-/// the number of times that the thread was put on a CPU.
-pub(crate) fn parse_waiting(text: &str) -> Result<Option<Nanos>, ObserveError> {
-    let [_on_cpu, waiting, times] = schedstat(text)?;
-    Ok((times > 0).then_some(Nanos(waiting)))
-}
-
-/// The time that a thread was on a CPU, until the scheduler's last tick: the first field of its
-/// `schedstat`.
-pub(crate) fn parse_on_cpu(text: &str) -> Result<Nanos, ObserveError> {
-    let [on_cpu, _waiting, _times] = schedstat(text)?;
-    Ok(Nanos(on_cpu))
-}
-
-fn schedstat(text: &str) -> Result<[u64; 3], ObserveError> {
-    let malformed = || ObserveError::Malformed {
-        file: "/proc/PID/task/TID/schedstat",
-        what: format!("`{}`", text.trim_end()),
-    };
-    let fields: Vec<u64> = text
-        .split_ascii_whitespace()
-        .map(|field| field.parse().map_err(|_| malformed()))
-        .collect::<Result<_, _>>()?;
-    fields.try_into().map_err(|_| malformed())
+/// The second is `None` where the kernel does not account for it: then it writes zeros, also the
+/// third field, the number of times that the thread was put on a CPU.
+pub(crate) fn parse_schedstat(text: &str) -> Result<(Nanos, Option<Nanos>), ObserveError> {
+    let fields: Option<Vec<u64>> =
+        text.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
+    match fields.as_deref() {
+        Some(&[on_cpu, waiting, times]) => {
+            Ok((Nanos(on_cpu), (times > 0).then_some(Nanos(waiting))))
+        }
+        _ => Err(ObserveError::Malformed {
+            file: "/proc/PID/task/TID/schedstat",
+            what: format!("`{}`", text.trim_end()),
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -114,22 +105,23 @@ mod tests {
             assert!(PidStat::parse(text).is_err(), "{text}");
         }
         for text in ["", "1 2", "1 2 3 4", "1 x 3", "-1 2 3"] {
-            assert!(parse_waiting(text).is_err(), "{text}");
+            assert!(parse_schedstat(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn waiting_is_the_second_field_unless_the_kernel_does_not_count() {
-        assert_eq!(parse_waiting("5000 700 3\n").unwrap(), Some(Nanos(700)));
-        assert_eq!(parse_waiting("5000 0 3\n").unwrap(), Some(Nanos(0)));
-        assert_eq!(parse_waiting("0 0 0\n").unwrap(), None);
+        let parsed = |text| parse_schedstat(text).unwrap();
+        assert_eq!(parsed("5000 700 3\n"), (Nanos(5000), Some(Nanos(700))));
+        assert_eq!(parsed("5000 0 3\n").1, Some(Nanos(0)));
+        assert_eq!(parsed("0 0 0\n").1, None);
     }
 
     proptest! {
         #[test]
         fn any_text_is_parsed_or_refused(text in "[0-9]{0,3} ?[()]{0,2}.{0,9}[)]?[ 0-9A-Z-]{0,80}") {
             let _ = PidStat::parse(&text);
-            let _ = parse_waiting(&text);
+            let _ = parse_schedstat(&text);
         }
     }
 }

@@ -14,7 +14,7 @@ use units::Nanos;
 
 use crate::cpu_clock;
 use crate::error::{ObserveError, read};
-use crate::pid_stat::{PidStat, parse_on_cpu, parse_waiting};
+use crate::pid_stat::{PidStat, parse_schedstat};
 
 /// A process and its descendants, as they were when [`find`](Self::find) looked.
 ///
@@ -33,7 +33,6 @@ struct Process {
 /// What a process tree has used since its processes started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCpu {
-    /// Time on a CPU.
     pub on_cpu: Nanos,
     /// Where `on_cpu` comes from.
     pub source: CpuSource,
@@ -201,7 +200,7 @@ struct Task {
 impl Task {
     fn parse(path: &Path, schedstat: &str) -> Result<Option<Self>, ObserveError> {
         let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-        let (on_cpu, waiting) = (parse_on_cpu(schedstat)?, parse_waiting(schedstat)?);
+        let (on_cpu, waiting) = parse_schedstat(schedstat)?;
         Ok(id.zip(waiting).map(|(id, waiting)| Self { id, on_cpu, waiting }))
     }
 }

@@ -9,7 +9,7 @@ use units::Nanos;
 
 use crate::cpu_clock;
 use crate::error::{ObserveError, read};
-use crate::pid_stat::{parse_on_cpu, parse_waiting};
+use crate::pid_stat::parse_schedstat;
 
 /// What a thread has used since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +45,12 @@ impl ThreadCpu {
     /// # Errors
     /// There is no such thread (any more), or the kernel does not account for it.
     pub fn of_any_process(tid: u32) -> Result<Self, ObserveError> {
-        let text = read(format!("/proc/{tid}/schedstat"))?;
-        let on_cpu = parse_on_cpu(&text)?;
+        let (on_cpu, waited) = parse_schedstat(&read(format!("/proc/{tid}/schedstat"))?)?;
         // A thread that has not run yet has zeros too; this one has run.
-        let waiting_so_far = match parse_waiting(&text)? {
-            None if waiting(current_tid())?.is_none() => {
-                return Err(ObserveError::NotAvailable("the kernel does not account for threads"));
-            }
-            waiting => waiting.unwrap_or_default(),
-        };
-        Ok(Self { on_cpu, waiting: Some(waiting_so_far) })
+        if waited.is_none() && waiting(current_tid())?.is_none() {
+            return Err(ObserveError::NotAvailable("the kernel does not account for threads"));
+        }
+        Ok(Self { on_cpu, waiting: Some(waited.unwrap_or_default()) })
     }
 
     /// What was used between `earlier` and this.
@@ -76,7 +72,7 @@ pub fn current_tid() -> u32 {
 
 fn waiting(tid: u32) -> Result<Option<Nanos>, ObserveError> {
     match read(format!("/proc/self/task/{tid}/schedstat")) {
-        Ok(text) => parse_waiting(&text),
+        Ok(text) => Ok(parse_schedstat(&text)?.1),
         Err(ObserveError::Unreadable { source, .. })
             if source.kind() == io::ErrorKind::NotFound =>
         {

@@ -21,7 +21,6 @@ use crate::check::{Change, Root};
 pub struct Made {
     /// The file, from `/`.
     pub file: String,
-    /// Its value before.
     pub from: String,
     /// Its value now, or the value that could not be set.
     pub to: String,

@@ -7,7 +7,7 @@ use tls::Version;
 use units::Nanos;
 
 use crate::refusal::{refuse_without_option, whole_seconds};
-use crate::report::{Report, count_before, failures, field, negotiated, number};
+use crate::report::{Report, failures, field, negotiated, number};
 use crate::{Peer, PeerError};
 
 /// ab ends after a number of requests and reserves 32 bytes for each. These are more than it can
@@ -115,11 +115,7 @@ pub(crate) fn read(text: &str) -> Result<Report, String> {
 
 /// The number after a name, as in `Connect: 0, Receive: 3`.
 fn count_after(list: &str, name: &str) -> Result<u64, String> {
-    // `count_before` is for a number before a name.
-    let turned: Vec<String> = list
-        .split(',')
-        .filter_map(|part| part.trim().split_once(' '))
-        .map(|(name, count)| format!("{} {name}", count.trim()))
-        .collect();
-    count_before(&turned.join(","), name)
+    list.split(',')
+        .find_map(|part| part.trim().strip_prefix(name)?.trim().parse().ok())
+        .ok_or_else(|| format!("says `{list}`, without the number of `{name}`"))
 }

@@ -36,7 +36,6 @@ impl Peer {
         }
     }
 
-    /// The program's file name.
     pub(crate) fn program(self) -> &'static str {
         match self {
             Self::Wrk => "wrk",

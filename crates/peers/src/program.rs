@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Job;
-use rustix::process::Signal;
-use targets::{Launch, Process};
+use targets::Captured;
 
 use crate::{Peer, PeerError};
 
@@ -35,41 +34,17 @@ pub(crate) fn find(peer: Peer) -> Result<PathBuf, PeerError> {
         })
 }
 
-/// A running program, and unnamed files that take its output.
-pub(crate) struct Spawned {
-    pub(crate) process: Process,
-    pub(crate) stdout: File,
-    pub(crate) stderr: File,
-}
-
-impl Spawned {
-    pub(crate) fn start(
-        program: &Path,
-        arguments: Vec<OsString>,
-        job: &Job,
-    ) -> Result<Self, PeerError> {
-        let failed = |source| PeerError::Start { program: program.display().to_string(), source };
-        let file = || -> Result<(File, File), PeerError> {
-            let file = tempfile::tempfile().map_err(failed)?;
-            Ok((file.try_clone().map_err(failed)?, file))
-        };
-        let ((stdout, its_stdout), (stderr, its_stderr)) = (file()?, file()?);
-        let launch = Launch {
-            program: program.to_owned(),
-            arguments,
-            environment: Vec::new(),
-            cpus: &job.plan.cpus,
-            stdout: its_stdout,
-            stderr: its_stderr,
-            death_signal: Signal::KILL,
-            secrets: Vec::new(),
-        };
-        let process = Process::start(launch).map_err(|(program, source)| PeerError::Start {
-            program: program.display().to_string(),
-            source,
-        })?;
-        Ok(Self { process, stdout, stderr })
-    }
+/// Starts it on the CPUs of the load.
+pub(crate) fn spawn(
+    program: &Path,
+    arguments: Vec<OsString>,
+    job: &Job,
+) -> Result<Captured, PeerError> {
+    let failed = |(program, source): (PathBuf, io::Error)| PeerError::Start {
+        program: program.display().to_string(),
+        source,
+    };
+    Captured::start(program, arguments, &[], &job.plan.cpus).map_err(failed)
 }
 
 /// The end of a program's output. It moves the offset, which the program shares, so the program
@@ -84,7 +59,7 @@ pub(crate) fn written(mut file: &File) -> io::Result<String> {
 
 /// The version that the program prints, such as `4.1.0`.
 pub(crate) fn version(peer: Peer, program: &Path, job: &Job) -> Result<String, PeerError> {
-    let mut spawned = Spawned::start(program, vec![peer.version_argument().into()], job)?;
+    let mut spawned = spawn(program, vec![peer.version_argument().into()], job)?;
     let deadline = Instant::now() + VERSION_LIMIT;
     while spawned.process.exited().is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);

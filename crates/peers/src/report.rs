@@ -21,7 +21,6 @@ pub(crate) struct Report {
     pub(crate) negotiated: Option<Negotiated>,
 }
 
-/// Those failures that occurred.
 pub(crate) fn failures<const N: usize>(
     all: [(ErrorKind, u64, &str); N],
 ) -> Vec<(ErrorKind, u64, String)> {

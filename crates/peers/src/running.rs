@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use load::{ByteCounts, Job, Load, Outcome, PeerClient, Progress};
 use rustix::process::{Pid, Signal, kill_process};
-use targets::Process;
+use targets::{Captured, Process};
 use units::Nanos;
 
-use crate::program::{Spawned, written};
+use crate::program::{spawn, written};
 use crate::report::Report;
 use crate::watch::Watch;
 use crate::{Client, Peer, PeerError};
@@ -48,7 +48,7 @@ impl PeerLoad {
         let Client { peer, job, duration, program, name, .. } = client;
         let duration = Duration::from(*duration);
         let spawned = Instant::now();
-        let Spawned { process, stdout, stderr } = Spawned::start(program, arguments, job)?;
+        let Captured { process, stdout, stderr } = spawn(program, arguments, job)?;
         let limit = duration + Duration::from(job.plan.timeout) + 2 * GRACE;
         let watch = Watch::start(process.pid(), limit)
             .map_err(|source| PeerError::Start { program: name.clone(), source })?;

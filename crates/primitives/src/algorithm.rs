@@ -6,7 +6,16 @@ pub use names::UnknownAlgorithm;
 pub(crate) use names::normal;
 
 /// An algorithm in the direction in which it is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    serde_with::SerializeDisplay,
+    serde_with::DeserializeFromStr,
+)]
 pub enum Algorithm {
     /// AES in cipher block chaining, without padding (NIST SP 800-38A).
     Cbc(Aes, Direction),

@@ -15,12 +15,13 @@ use cpus::{CpuList, pin_current_thread};
 
 use crate::algorithm::{Algorithm, Unit};
 use crate::cache::Cache;
-use crate::check::Checker;
+use crate::check::{Checker, Wrong};
 use crate::hardware::Hardware;
 use crate::instruments::{CycleSource, ThisCore};
 use crate::libraries::library::Library;
 use crate::meeting::Meeting;
-use crate::sampler::{Core, Figure, Instruments, Series, Tick};
+use crate::row::{Measured, Outcome, Row, RowKey};
+use crate::sampler::{Core, Instruments, Series, Tick};
 use crate::work::{Refused, Work};
 use crate::workload::set_up;
 
@@ -43,42 +44,18 @@ pub struct Request<'a> {
 }
 
 /// An algorithm of a library at a size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    pub algorithm: Algorithm,
+#[derive(Clone, Copy)]
+struct Place {
+    algorithm: Algorithm,
     /// The library's place in the request.
-    pub library: usize,
+    library: usize,
     /// Bytes of a message, for algorithms that go over bytes.
-    pub size: Option<usize>,
-}
-
-/// A row of the table.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// What was to be measured.
-    pub place: Place,
-    /// The figure, or why there is none, in one line.
-    pub outcome: Result<Measured, String>,
-}
-
-/// What was measured of a row.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// Of one run on one CPU; of several CPUs that with the median cost.
-    pub figure: Figure,
-    /// Runs a second on all CPUs together.
-    pub runs_per_s: f64,
-    /// Bytes of messages in a run; 0 where the unit is an operation.
-    pub message_bytes: usize,
-    /// Messages in a run.
-    pub lanes: usize,
-    /// Who confirmed the result.
-    pub confirmed_by: String,
+    size: Option<usize>,
 }
 
 /// The rows, and how it ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct Measurement {
     /// In the order of the request. Rows that an interrupt left without samples are not there.
     pub rows: Vec<Row>,
     /// Where cycles come from.
@@ -134,9 +111,7 @@ const PATIENCE: usize = 4;
 const TELL: Duration = Duration::from_millis(200);
 
 impl Request<'_> {
-    /// The places of all rows.
-    #[must_use]
-    pub fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<Place> {
         let mut places = Vec::new();
         for &algorithm in self.algorithms {
             let sizes: Vec<Option<usize>> = match algorithm.unit() {
@@ -159,7 +134,7 @@ impl Request<'_> {
         &self,
         interrupted: &AtomicBool,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome, BenchError> {
+    ) -> Result<Measurement, BenchError> {
         let places = self.places();
         let cpus = self.cpus.as_slice();
         let shared = Shared::new(cpus.len(), places.len(), interrupted);
@@ -198,10 +173,23 @@ impl Request<'_> {
             .enumerate()
             .filter_map(|(at, &place)| {
                 let of_all = threads.iter_mut().map(|thread| thread.rows[at].take()).collect();
-                Some(Row { place, outcome: together(of_all)? })
+                Some(self.row(place, source, together(of_all)?))
             })
             .collect();
-        Ok(Outcome { rows, source, interrupted: interrupted.load(Ordering::Relaxed) })
+        Ok(Measurement { rows, source, interrupted: interrupted.load(Ordering::Relaxed) })
+    }
+
+    fn row(&self, place: Place, cycles_source: CycleSource, outcome: Outcome) -> Row {
+        let library = &self.libraries[place.library];
+        let key = RowKey {
+            algorithm: place.algorithm,
+            library: library.id().to_owned(),
+            size_bytes: place.size.map(|size| size as u64),
+            hardware: Hardware::of_this_process(),
+            cache: self.cache,
+            threads: self.cpus.len(),
+        };
+        Row { key, library_title: library.title().to_owned(), cycles_source, outcome }
     }
 
     /// The work of one thread: all rows. `None` where another thread has left before the end, whose
@@ -245,23 +233,24 @@ impl Request<'_> {
 /// What a thread found of each place; `None` of those that an interrupt left out.
 struct OneCpu {
     source: CycleSource,
-    rows: Vec<Option<Result<Measured, String>>>,
+    rows: Vec<Option<Outcome>>,
 }
 
 /// One row, of all CPUs.
-fn together(of_all: Vec<Option<Result<Measured, String>>>) -> Option<Result<Measured, String>> {
+fn together(of_all: Vec<Option<Outcome>>) -> Option<Outcome> {
     let mut measured = Vec::new();
     for one in of_all {
         match one? {
-            Ok(one) => measured.push(one),
-            Err(why) => return Some(Err(why)),
+            Outcome::Measured(one) => measured.push(one),
+            none @ Outcome::None(_) => return Some(none),
         }
     }
-    let runs_per_s = measured.iter().map(|one| one.runs_per_s).sum();
-    measured.sort_by(|a, b| a.figure.cycles.median.total_cmp(&b.figure.cycles.median));
+    let ops_per_s = measured.iter().map(|one| one.ops_per_s).sum();
+    let bytes_per_s = measured.iter().map(|one| one.bytes_per_s).sum();
+    measured.sort_by(|a, b| a.cycles_per_op.median.total_cmp(&b.cycles_per_op.median));
     let middle = (measured.len().checked_sub(1)?) / 2;
-    let median = measured.swap_remove(middle);
-    Some(Ok(Measured { runs_per_s, ..median }))
+    let median = *measured.swap_remove(middle);
+    Some(Outcome::Measured(Box::new(Measured { ops_per_s, bytes_per_s, ..median })))
 }
 
 /// The instruments where other CPUs of the same measurement are busy on purpose.
@@ -284,7 +273,7 @@ impl Instruments for AmongOwn {
 /// A row under way.
 struct Measuring {
     place: Place,
-    workload: Result<Box<dyn Work>, String>,
+    workload: Result<Box<dyn Work>, Refused>,
     series: Series,
 }
 
@@ -295,8 +284,7 @@ impl Measuring {
         let workload = Hardware::of_this_process()
             .reaches(library)
             .map_err(Refused::from)
-            .and_then(|()| set_up(library, place.algorithm, size, request.cache, checker))
-            .map_err(|why| why.to_string());
+            .and_then(|()| set_up(library, place.algorithm, size, request.cache, checker));
         Self { place, workload, series: Series::default() }
     }
 
@@ -308,27 +296,35 @@ impl Measuring {
         if let Ok(workload) = &mut self.workload
             && let Err(failed) = self.series.visit(workload.as_mut(), instruments)
         {
-            self.workload = Err(format!("no figure: {failed}"));
+            self.workload = Err(Wrong::from(failed).into());
         }
     }
 
-    fn end(self, request: &Request<'_>, checker: &Checker<'_>) -> Option<Result<Measured, String>> {
+    fn end(self, request: &Request<'_>, checker: &Checker<'_>) -> Option<Outcome> {
         let mut workload = match self.workload {
             Ok(workload) => workload,
-            Err(why) => return Some(Err(why)),
+            Err(refused) => return Some(Outcome::None(refused.into())),
         };
         let figure = self.series.figure()?;
         let library = request.libraries[self.place.library].as_ref();
         if let Err(wrong) = workload.confirm_again(library, checker) {
-            return Some(Err(format!("no figure: {wrong}")));
+            return Some(Outcome::None(Refused::from(wrong).into()));
         }
-        Some(Ok(Measured {
-            figure,
-            runs_per_s: 1e9 / figure.nanos,
-            message_bytes: workload.message_bytes(),
-            lanes: workload.lanes(),
+        let bytes = self.place.size.map(|_| workload.message_bytes() as f64);
+        let ops_per_s = 1e9 / figure.nanos;
+        Some(Outcome::Measured(Box::new(Measured {
+            cycles_per_byte: bytes.map(|bytes| figure.cycles.per(bytes)),
+            cycles_per_op: figure.cycles,
+            core_hz: figure.cycles.median * ops_per_s,
+            ops_per_s,
+            bytes_per_s: bytes.map(|bytes| ops_per_s * bytes),
+            messages_per_op: workload.lanes() as u64,
+            samples: figure.samples as u64,
+            dropped_shared: figure.dropped_shared as u64,
+            dropped_unsteady: figure.dropped_unsteady as u64,
+            quality: figure.quality,
             confirmed_by: workload.confirmed_by().to_owned(),
-        }))
+        })))
     }
 }
 

@@ -9,6 +9,7 @@
 //! - `stack`: what a library does of TLS.
 //! - `connection`: TLS records and handshakes between two sides in memory.
 //! - `workload`, `bench`: a routine with its buffers, and tables of them.
+//! - `row`: a row of such a table, as it is printed and kept.
 //! - `instructions`: what single instructions cost, and what follows for algorithms.
 
 mod algorithm;
@@ -29,6 +30,7 @@ mod material;
 mod meeting;
 pub mod published;
 mod routine;
+pub mod row;
 pub mod sampler;
 pub mod stack;
 mod work;
@@ -44,6 +46,7 @@ pub use instruments::{CycleSource, ThisCore};
 pub use libraries::library::Library;
 pub use material::{Material, NoKeys};
 pub use routine::{Failed, HashMany, Routine, Seal, Step, Unavailable};
+pub use row::{Row, RowKey};
 pub use work::{Refused, Work};
 pub use workload::set_up;
 

@@ -28,8 +28,8 @@ pub struct Reference {
 /// cycles per byte with warm caches, by lanes and size: read there once, beside toll's kernels, and
 /// no figure of the machine that toll runs on.
 #[must_use]
-pub fn isa_l_reading(hash: Hash, lanes: usize, size: usize) -> Option<f64> {
-    Some(match (hash, lanes, size) {
+pub fn isa_l_reading(hash: Hash, messages: u64, size: u64) -> Option<f64> {
+    Some(match (hash, messages, size) {
         (Hash::Sha1, 16, 1024) => 0.684,
         (Hash::Sha1, 16, 8192) => 0.490,
         (Hash::Sha1, 8, 8192) => 1.096,
@@ -44,7 +44,7 @@ pub fn isa_l_reading(hash: Hash, lanes: usize, size: usize) -> Option<f64> {
 }
 
 /// The size of messages of all published figures, in bytes.
-pub const SIZE: usize = 8 << 10;
+pub const SIZE: u64 = 8 << 10;
 
 /// What was published of an algorithm, if anything was.
 #[must_use]

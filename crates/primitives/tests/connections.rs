@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
-use primitives::bench::{Request, Row};
+use primitives::Row;
+use primitives::bench::Request;
+use primitives::row::Reason;
 use primitives::stack::{Configuration, Endpoint, Identity, Kind, Negotiated, Stack, Wanted};
 use primitives::{
     Algorithm, Cache, Failed, Library, Material, Routine, Side, Unavailable, library,
@@ -180,7 +182,10 @@ fn row(library: Box<dyn Library>, algorithm: &str, checkers: &[&str]) -> Row {
 /// Why a lying library has no figure.
 fn refusal(honest: &str, lie: Lie, algorithm: &str, checkers: &[&str]) -> String {
     let liar = Liar { honest: library::open(honest).unwrap(), lie };
-    row(Box::new(liar), algorithm, checkers).outcome.unwrap_err()
+    let row = row(Box::new(liar), algorithm, checkers);
+    let no_figure = row.outcome.no_figure().unwrap();
+    assert_eq!(no_figure.reason, Reason::Refused);
+    no_figure.why.clone()
 }
 
 const STACKS: [&str; 3] = ["openssl", "rustls-ring", "rustls-aws-lc"];
@@ -258,12 +263,12 @@ fn honest_sides_have_figures_with_whatever_other_side() {
             "TLS 1.3 ChaCha20-Poly1305 record open",
             "TLS 1.2 AES-128-GCM record seal",
         ] {
-            let measured = row(library::open(own).unwrap(), algorithm, checkers).outcome;
-            let measured = measured.unwrap_or_else(|why| panic!("{algorithm} of {own}: {why}"));
+            let row = row(library::open(own).unwrap(), algorithm, checkers);
+            let measured = row.outcome.measured().unwrap_or_else(|| panic!("{row:?}"));
             assert!(
                 measured.confirmed_by.ends_with(other) || measured.confirmed_by.starts_with(other)
             );
-            assert!(measured.figure.nanos > 0.0);
+            assert!(measured.ops_per_s > 0.0);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use cpus::CpuList;
 use primitives::bench::Request;
+use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Library, Material, Routine, Unavailable, library};
 
 /// Behind the trait stands another library, one bit of whose results is turned.
@@ -83,7 +84,7 @@ fn refusal(library: Box<dyn Library>, algorithm: &str) -> String {
         samples: 3,
     };
     let outcome = request.run(&AtomicBool::new(false), &mut |_| ()).unwrap();
-    outcome.rows[0].outcome.clone().unwrap_err()
+    outcome.rows[0].outcome.no_figure().unwrap().why.clone()
 }
 
 #[test]
@@ -130,6 +131,7 @@ fn what_nobody_can_confirm_has_no_figure() {
         samples: 3,
     };
     let outcome = request.run(&AtomicBool::new(false), &mut |_| ()).unwrap();
-    let said = outcome.rows[0].outcome.clone().unwrap_err();
-    assert_eq!(said, "no figure: there is no second library here to check its result");
+    let said = outcome.rows[0].outcome.no_figure().unwrap();
+    assert_eq!(said.reason, Reason::Refused);
+    assert_eq!(said.why, "no figure: there is no second library here to check its result");
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use answer::analysis::{Analysis, CellSummary, Figure, SearchEnd};
-use answer::named::FIGURES;
 use serde::Serialize;
+use study::Metric;
 
 /// The cells of `analysis` as CSV with a header.
 ///
@@ -34,7 +34,7 @@ fn header(keys: &BTreeSet<&str>) -> Vec<String> {
     let names = ["study", "case", "cell", "label"].into_iter().map(str::to_owned);
     let params = keys.iter().map(|key| key.replace(['.', '-'], "_"));
     let figures =
-        FIGURES.iter().flat_map(|figure| ENDS.map(|end| format!("{}_{end}", figure.name)));
+        Metric::of_cells().flat_map(|of| ENDS.map(|end| format!("{}_{end}", of.row().csv)));
     let verdicts =
         ["limits", "mark", "search", "search_load", "search_best"].into_iter().map(str::to_owned);
     names.chain(params).chain(COUNTS.map(str::to_owned)).chain(figures).chain(verdicts).collect()
@@ -44,7 +44,7 @@ fn record(analysis: &Analysis, cell: &CellSummary, keys: &BTreeSet<&str>) -> Vec
     let names = [&analysis.study, &cell.case, &cell.cell, &cell.label].map(Clone::clone);
     let params = keys.iter().map(|key| cell.params.get(*key).cloned().unwrap_or_default());
     let counts = [cell.trials.planned, cell.trials.done, cell.trials.valid];
-    let figures = FIGURES.iter().flat_map(|figure| ends((figure.of)(cell)));
+    let figures = Metric::of_cells().flat_map(|metric| ends(cell.figures.get(metric)));
     let limits: Vec<String> =
         cell.limits.iter().map(|(limit, trials)| format!("{limit}:{trials}")).collect();
     let [search, load, best] = search(cell);

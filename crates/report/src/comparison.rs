@@ -1,11 +1,10 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
-use answer::Mark;
 use answer::analysis::{Figure, Invalid};
-use answer::compare::{Compared, Comparison, Difference, Pair, Verdict};
+use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
-use answer::named::interval;
-use answer::quantity::Quantity;
+use answer::wording::interval;
+use answer::{Mark, Verdict};
 use units::thousands;
 
 use crate::terminal::{Look, Page, Style};
@@ -70,11 +69,10 @@ fn table(page: &mut Page, metric: &Compared) {
     if metric.cells.is_empty() {
         return;
     }
-    page.heading(metric.metric.in_words());
+    page.heading(metric.metric.row().words);
     let cells = &metric.cells;
     let figures = cells.iter().flat_map(|pair| [&pair.a, &pair.b]).flatten();
-    let unit =
-        Quantity::of_measure(metric.metric).unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = metric.metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
     let number = |figure: &Option<Figure>| match figure {
         Some(figure) => unit.number(figure.estimate.median),
         None => "none".to_owned(),

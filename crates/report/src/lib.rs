@@ -18,9 +18,8 @@ mod text;
 mod when;
 
 use answer::findings::Findings;
-use journal::TargetRecord;
+use journal::{TargetRecord, TrialLine};
 use observe::Machine;
-use trial::Line;
 
 pub use answer::findings::Column;
 pub use cells_csv::cells_csv;
@@ -41,7 +40,7 @@ pub struct Run<'a> {
     /// What each of its experiments found.
     pub findings: &'a [Findings],
     /// Every trial, in the order in which they ran.
-    pub lines: &'a [Line],
+    pub lines: &'a [TrialLine],
     /// The machine; `None` where `machine.json` is lacking.
     pub machine: Option<&'a Machine>,
     /// The servers, with those that were left out.

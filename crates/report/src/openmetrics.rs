@@ -6,115 +6,23 @@
 use std::fmt::Write;
 
 use answer::analysis::{Analysis, CellSummary};
-use answer::named::{
-    CLIENT_BUSY, CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named,
-    P50, P99, RATE, RATE_OF_ONE_CORE, SERVER_BUSY, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION,
-};
+use study::Metric;
+use study::metric::Row;
+use units::Quantity;
 
 use crate::Run;
 
-/// A family of figures.
-struct Family {
-    /// Without the unit, which the format puts at its end.
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-    figure: Named,
-    /// From the unit in which the figure is kept.
-    factor: f64,
+/// The base unit of a quantity, which the format puts at the end of names, and how many of it one of
+/// the unit is in which figures are kept.
+fn base(quantity: Quantity) -> (&'static str, f64) {
+    match quantity {
+        Quantity::PerSecond => ("", 1.0),
+        Quantity::BitsPerSecond => ("bytes_per_second", 1.0 / 8.0),
+        Quantity::Share => ("ratio", 1.0),
+        // Seconds per 10^9 bytes are seconds per byte here.
+        Quantity::Nanos | Quantity::SecondsPerGigabyte => ("seconds", 1e-9),
+    }
 }
-
-const BITS: f64 = 1.0 / 8.0;
-const NANOS: f64 = 1e-9;
-/// Of 10^9 bytes.
-const GIGABYTES: f64 = 1e-9;
-
-const FAMILIES: [Family; 12] = [
-    Family {
-        name: "toll_operations_per_second",
-        unit: "",
-        help: "Completed operations per second.",
-        figure: RATE,
-        factor: 1.0,
-    },
-    Family {
-        name: "toll_goodput",
-        unit: "bytes_per_second",
-        help: "Proven HTTP body bytes per second.",
-        figure: GOODPUT,
-        factor: BITS,
-    },
-    Family {
-        name: "toll_operations_per_server_cpu_second",
-        unit: "",
-        help: "Completed operations per CPU-second of the server.",
-        figure: RATE_OF_ONE_CORE,
-        factor: 1.0,
-    },
-    Family {
-        name: "toll_goodput_per_server_cpu",
-        unit: "bytes_per_second",
-        help: "Proven HTTP body bytes per CPU-second of the server.",
-        figure: GOODPUT_OF_ONE_CORE,
-        factor: BITS,
-    },
-    Family {
-        name: "toll_server_cpu_per_operation",
-        unit: "seconds",
-        help: "CPU time of the server per operation.",
-        figure: SERVER_PER_OPERATION,
-        factor: NANOS,
-    },
-    Family {
-        name: "toll_client_cpu_per_operation",
-        unit: "seconds",
-        help: "CPU time of the client per operation.",
-        figure: CLIENT_PER_OPERATION,
-        factor: NANOS,
-    },
-    Family {
-        name: "toll_server_cpu_per_byte",
-        unit: "seconds",
-        help: "CPU time of the server per body byte.",
-        figure: SERVER_PER_GIGABYTE,
-        factor: GIGABYTES,
-    },
-    Family {
-        name: "toll_client_cpu_per_byte",
-        unit: "seconds",
-        help: "CPU time of the client per body byte.",
-        figure: CLIENT_PER_GIGABYTE,
-        factor: GIGABYTES,
-    },
-    Family {
-        name: "toll_server_busy",
-        unit: "ratio",
-        help: "The share of its CPUs that the server used.",
-        figure: SERVER_BUSY,
-        factor: 1.0,
-    },
-    Family {
-        name: "toll_client_busy",
-        unit: "ratio",
-        help: "How busy the busiest load thread was.",
-        figure: CLIENT_BUSY,
-        factor: 1.0,
-    },
-    Family {
-        name: "toll_latency_p50",
-        unit: "seconds",
-        help: "The median latency of a whole operation.",
-        figure: P50,
-        factor: NANOS,
-    },
-    Family {
-        name: "toll_latency_p99",
-        unit: "seconds",
-        help: "The 99th percentile of the latency of a whole operation.",
-        figure: P99,
-        factor: NANOS,
-    },
-];
 
 /// The cells of a run, with what was measured on what.
 ///
@@ -126,15 +34,15 @@ pub fn openmetrics(run: &Run<'_>, analysis: &Analysis) -> String {
     let mut text = Text::default();
     machine(&mut text, run);
     targets(&mut text, run);
-    if let Some(last) = run.lines.iter().map(|line| line.started_unix_ms).max() {
+    if let Some(last) = run.lines.iter().map(|trial| trial.line.started_unix_ms).max() {
         let help = "When the last trial's window began, in seconds since 1970-01-01 UTC.";
         text.family("toll_last_trial_timestamp", "seconds", "gauge", help);
         let study = labels([("study", run.study)]);
         text.sample("toll_last_trial_timestamp_seconds", &study, last as f64 / 1e3);
     }
     counts(&mut text, analysis);
-    for family in &FAMILIES {
-        figures(&mut text, analysis, family);
+    for metric in Metric::of_cells() {
+        figures(&mut text, analysis, metric);
     }
     text.0 + "# EOF\n"
 }
@@ -200,10 +108,11 @@ fn counts(text: &mut Text, analysis: &Analysis) {
     }
 }
 
-fn figures(text: &mut Text, analysis: &Analysis, family: &Family) {
-    let Family { name, unit, help, figure, factor } = family;
-    let with_figure =
-        analysis.cells.iter().filter_map(|cell| Some((cell, (figure.of)(cell)?.estimate)));
+fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
+    let Row { gauge: name, help, quantity, .. } = metric.row();
+    let (unit, factor) = base(*quantity);
+    let cells = analysis.cells.iter();
+    let with_figure = cells.filter_map(|cell| Some((cell, cell.figures.get(metric)?.estimate)));
     for (i, (cell, estimate)) in with_figure.enumerate() {
         if i == 0 {
             text.family(name, unit, "gauge", help);

@@ -4,6 +4,8 @@ mod fabricated;
 
 use std::collections::BTreeMap;
 
+use study::Metric;
+
 /// The records of a text in the form of RFC 4180, section 2.
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
@@ -46,12 +48,15 @@ fn every_cell_is_a_row_with_its_figures() {
         assert_eq!(row["label"], cell.label);
         assert_eq!(row["target_server"], cell.params["target.server"]);
         assert_eq!(row["trials_valid"], cell.trials.valid.to_string());
-        let rate = cell.rate_per_s.as_ref().unwrap().estimate;
+        let rate = cell.figures.get(Metric::Rate).unwrap().estimate;
         assert_eq!(row["rate_per_s_median"].parse(), Ok(rate.median));
         assert_eq!(row["rate_per_s_low"].parse(), Ok(rate.interval.low));
         assert_eq!(row["rate_per_s_high"].parse(), Ok(rate.interval.high));
         assert_eq!(row["rate_per_s_coverage"].parse(), Ok(rate.interval.coverage));
-        assert_eq!(row["goodput_bps_median"].is_empty(), cell.goodput_bps.is_none());
+        assert_eq!(
+            row["goodput_bps_median"].is_empty(),
+            cell.figures.get(Metric::Goodput).is_none()
+        );
     }
     let plain = rows.iter().find(|row| row["label"] == "embedded, plain HTTP").unwrap();
     assert_eq!(plain["limits"], "client-cpu:7");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use study::Metric;
 
 /// Prints every sample as a line of JSON, after the strict parser has taken the text.
 const READER: &str = r#"
@@ -74,10 +75,13 @@ fn another_parser_finds_every_figure_in_base_units() {
             let value = value(name, &cell.cell, "estimate", "median").unwrap();
             assert!((value / expected - 1.0).abs() < 1e-9, "{name} of {}: {value}", cell.cell);
         };
-        near("toll_operations_per_second", cell.rate_per_s.as_ref().unwrap().estimate.median);
-        near("toll_latency_p99_seconds", cell.p99_ns.as_ref().unwrap().estimate.median / 1e9);
+        near("toll_operations_per_second", cell.figures.get(Metric::Rate).unwrap().estimate.median);
+        near(
+            "toll_latency_p99_seconds",
+            cell.figures.get(Metric::P99).unwrap().estimate.median / 1e9,
+        );
         let name = "toll_goodput_bytes_per_second";
-        match &cell.goodput_bps {
+        match cell.figures.get(Metric::Goodput) {
             Some(figure) => {
                 near(name, figure.estimate.median / 8.0);
                 let low = value(name, &cell.cell, "estimate", "interval_low").unwrap();

@@ -31,7 +31,7 @@ fn what_a_server_says_never_becomes_markup() {
         cell.params.insert("target.server".to_owned(), HOSTILE.to_owned());
     }
     for line in &mut run.lines {
-        line.target_error = Some(HOSTILE.to_owned());
+        line.line.target_error = Some(HOSTILE.to_owned());
     }
     let hostile = page(&run);
     let harmless = page(&fabricated::whole());
@@ -123,8 +123,9 @@ fn a_run_of_which_little_is_known_says_so() {
 #[test]
 fn a_trial_of_no_known_cell_is_shown_all_the_same() {
     let mut run = fabricated::whole();
-    run.lines[0].place = None;
-    run.lines[1].place.as_mut().unwrap().cell = "of-another-study".to_owned();
+    for line in &mut run.lines[..2] {
+        line.place.cell = "of-another-study".to_owned();
+    }
     let page = page(&run);
     assert!(page.contains("Not of a cell of this study <span class=\"count\">2 trials"));
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());

@@ -7,8 +7,9 @@ use answer::primitive::{
     Answer, Beside, Cost, Costs, Curve, Discarded, LowerBound, Point, Row, Series,
 };
 use fabricated::{Fabricated, HOSTILE, whole};
-use journal::primitive::Place;
-use primitives::{Cache, CycleSource, Hardware};
+use primitives::instructions::Bounded;
+use primitives::row::{NoFigure, Reason};
+use primitives::{Cache, CycleSource, Hardware, RowKey};
 use report::Style;
 use stats::Estimate;
 
@@ -17,9 +18,8 @@ fn figure(samples: &[f64]) -> Figure {
 }
 
 fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
-    let place = Place {
-        table: "ciphers".to_owned(),
-        algorithm: "AES-128-GCM".to_owned(),
+    let key = RowKey {
+        algorithm: "AES-128-GCM".parse().unwrap(),
         library: library.to_owned(),
         size_bytes: Some(size_bytes),
         hardware: Hardware::All,
@@ -43,13 +43,15 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
     });
     Row {
         library_title: format!("{library} {HOSTILE}"),
-        no_figure: cost
-            .is_none()
-            .then(|| format!("no figure: its result is not that of {HOSTILE}")),
+        no_figure: cost.is_none().then(|| NoFigure {
+            why: format!("no figure: its result is not that of {HOSTILE}"),
+            reason: Reason::Refused,
+        }),
         published: vec![Beside { label: "Xeon Scalable".to_owned(), cycles_per_byte: 0.65 }],
-        bound: Some("AES-128-GCM".to_owned()),
+        bound: Some(Bounded::Gcm),
         times_the_bound: cost.is_some().then_some(3.25),
-        place,
+        table: "ciphers".to_owned(),
+        key,
         cost,
     }
 }
@@ -84,7 +86,7 @@ fn run() -> Fabricated {
             curves: vec![Curve {
                 title: format!("AES-128-GCM {HOSTILE}"),
                 series: vec![series("old", true, [1.0, 0.6]), series("new", false, [0.5, 0.3])],
-                bound: Some(("AES-128-GCM".to_owned(), 0.2)),
+                bound: Some((Bounded::Gcm, 0.2)),
             }],
         }],
         rows: vec![
@@ -93,13 +95,14 @@ fn run() -> Fabricated {
             row("liar", 8192, None),
         ],
         bounds: vec![LowerBound {
-            of: "AES-128-GCM".to_owned(),
+            of: Bounded::Gcm,
             cycles_per_byte: figure(&[0.2, 0.2]),
             arithmetic: "the greater of two".to_owned(),
         }],
         discarded: vec![Discarded { of: HOSTILE.to_owned(), why: "no such row".to_owned() }],
         cycles_source: Some(CycleSource::MeasuredFrequency),
         started_unix_ms: Some(1),
+        gates: Vec::new(),
     });
     run
 }

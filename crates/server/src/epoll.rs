@@ -11,7 +11,6 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 /// The most events that one wait returns; further ones come with the next.
 const EVENTS: usize = 256;
 
-/// An epoll of one thread.
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     events: Box<[MaybeUninit<Event>; EVENTS]>,
@@ -33,7 +32,6 @@ impl Epoll {
         Ok(Self { epoll, events: Box::new([const { MaybeUninit::uninit() }; EVENTS]) })
     }
 
-    /// Registers a listening socket.
     pub(crate) fn add_listener(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
         self.add(socket, token, EventFlags::IN)
     }

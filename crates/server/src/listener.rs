@@ -88,7 +88,6 @@ pub(crate) enum Accepted {
     Broken,
 }
 
-/// Accepts one connection.
 pub(crate) fn accept(listener: &OwnedFd) -> Accepted {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     match rustix::net::accept_with(listener, flags) {

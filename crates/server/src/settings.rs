@@ -25,7 +25,6 @@ pub struct Settings {
     pub suites: Vec<&'static Suite>,
     /// The groups to offer, the preferred one first; empty for OpenSSL's defaults.
     pub groups: Vec<Group>,
-    /// The certificate and its key.
     pub certificate: CertificateSource,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.
     pub write_certificate: Option<PathBuf>,
@@ -45,28 +44,6 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8443)),
-            listen_plain: None,
-            cpus: CpuList::allowed().unwrap_or_else(|_| CpuList::from(0)),
-            root: None,
-            versions: Vec::new(),
-            suites: Vec::new(),
-            groups: Vec::new(),
-            certificate: CertificateSource::Fresh(CertificateKey::Rsa(2048)),
-            write_certificate: None,
-            tickets: false,
-            session_cache: false,
-            encrypt_then_mac: true,
-            record_size: RecordSize::default(),
-            records_per_write: RecordsPerWrite::default(),
-            timeout: Duration::from_secs(30),
-        }
-    }
-}
-
 /// Where a certificate comes from.
 #[derive(Debug, Clone)]
 pub enum CertificateSource {
@@ -76,7 +53,6 @@ pub enum CertificateSource {
     Files {
         /// The certificate, or the chain with the leaf first.
         certificate: PathBuf,
-        /// The private key.
         key: PathBuf,
     },
 }
@@ -95,7 +71,6 @@ impl CertificateSource {
 pub struct RecordSize(usize);
 
 impl RecordSize {
-    /// In bytes.
     #[must_use]
     pub fn get(self) -> usize {
         self.0
@@ -131,7 +106,6 @@ impl FromStr for RecordSize {
 pub struct RecordsPerWrite(usize);
 
 impl RecordsPerWrite {
-    /// The number.
     #[must_use]
     pub fn get(self) -> usize {
         self.0

@@ -7,6 +7,8 @@
 mod cpu_order;
 pub mod find;
 mod forecast;
+pub mod gate;
+pub mod metric;
 pub mod primitive;
 pub mod reference;
 mod study;
@@ -15,5 +17,7 @@ pub mod testing;
 
 pub use cpu_order::CpuOrder;
 pub use forecast::Forecast;
+pub use gate::RatioGate;
+pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};
 pub use study::*;

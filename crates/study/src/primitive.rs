@@ -4,8 +4,7 @@ mod part;
 mod rule;
 
 use cpus::CpuList;
-use journal::primitive::Place;
-use primitives::{Algorithm, Cache, Hardware, Unit};
+use primitives::{Algorithm, Cache, Hardware, RowKey, Unit};
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
 use units::Bytes;
@@ -58,32 +57,26 @@ impl Table {
         self.algorithms.iter().map(of).sum::<usize>() * self.libraries.len()
     }
 
-    /// The rows of one combination of hardware and cache: algorithm, library and size.
-    pub fn places(&self) -> Vec<(Algorithm, &str, Option<u64>)> {
-        let mut places = Vec::new();
+    /// What one combination of hardware and cache measures.
+    #[must_use]
+    pub fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<RowKey> {
+        let mut keys = Vec::new();
         for &algorithm in &self.algorithms {
             let sizes: Vec<Option<u64>> = match algorithm.unit() {
                 Unit::Byte => self.sizes.iter().map(|size| Some(size.0)).collect(),
                 Unit::Operation => vec![None],
             };
-            for size in sizes {
-                places.extend(self.libraries.iter().map(|name| (algorithm, name.as_str(), size)));
+            for size_bytes in sizes {
+                keys.extend(self.libraries.iter().map(|library| RowKey {
+                    algorithm,
+                    library: library.clone(),
+                    size_bytes,
+                    hardware,
+                    cache,
+                    threads: self.cpus.len(),
+                }));
             }
         }
-        places
-    }
-
-    /// The same as the journal names them.
-    pub fn combination(&self, hardware: Hardware, cache: Cache) -> Vec<Place> {
-        let place = |(algorithm, library, size_bytes): (Algorithm, &str, Option<u64>)| Place {
-            table: self.name.clone(),
-            algorithm: algorithm.name().to_owned(),
-            library: library.to_owned(),
-            size_bytes,
-            hardware,
-            cache,
-            threads: self.cpus.len(),
-        };
-        self.places().into_iter().map(place).collect()
+        keys
     }
 }

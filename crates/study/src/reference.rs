@@ -94,7 +94,8 @@ pub enum PublishedUnit {
 const SCHEMA: u32 = 1;
 
 /// Each name with its file.
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
+    ("petstore-xeon-e5620", include_str!("../../../studies/reference/petstore-xeon-e5620.toml")),
     ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
 ];

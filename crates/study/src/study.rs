@@ -11,6 +11,8 @@ use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
 use crate::find::Find;
+use crate::gate::RatioGate;
+use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
 
@@ -91,35 +93,8 @@ pub struct AnswerRule {
     pub published: Option<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
-}
-
-/// A figure of a trial that an answer is about.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Metric {
-    /// Completed operations a second.
-    Rate,
-    /// Proven body bits a second.
-    Goodput,
-    /// Completed operations per CPU-second of the server: what one core does in a second.
-    RatePerServerCpu,
-    /// Proven body bits per CPU-second of the server.
-    GoodputPerServerCpu,
-    /// The share of the baseline's goodput per server CPU-second that is lost; the baseline is plain
-    /// HTTP.
-    TlsTax,
+    /// What the ratios to the baseline must be.
+    pub gates: Vec<RatioGate>,
 }
 
 impl Study {
@@ -208,8 +183,15 @@ pub fn offer(server: &dyn Server) -> Offer {
 
 /// The objects, where a load asks for more than one.
 pub fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
-    let is_mixed = plan.operation != Operation::Handshakes && target.object.only().is_none();
-    is_mixed.then(|| target.object.clone())
+    let asks_for_objects = !matches!(plan.operation, Operation::Handshakes | Operation::Session);
+    (asks_for_objects && target.object.only().is_none()).then(|| target.object.clone())
+}
+
+/// The path of a load's URL: that of the only object, and `/` where there are several or pages.
+#[must_use]
+pub fn path<'a>(target: &'a Target, plan: &Plan) -> &'a str {
+    let object = target.object.only().filter(|_| plan.operation != Operation::Session);
+    object.unwrap_or("/")
 }
 
 impl Only {
@@ -221,23 +203,6 @@ impl Only {
                 Self { version: plan.asked_version(), suite: plan.only_suite(), group: plan.group }
             }
             false => Self::default(),
-        }
-    }
-}
-
-impl Metric {
-    /// The name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Whether it is about the bytes of bodies.
-    #[must_use]
-    pub fn is_of_bodies(self) -> bool {
-        match self {
-            Self::Rate | Self::RatePerServerCpu => false,
-            Self::Goodput | Self::GoodputPerServerCpu | Self::TlsTax => true,
         }
     }
 }

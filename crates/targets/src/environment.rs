@@ -117,7 +117,6 @@ pub enum LibraryPath {
 }
 
 impl LibraryPath {
-    /// The folder, where one is given.
     #[must_use]
     pub fn folder(&self) -> Option<&PathBuf> {
         match self {

@@ -21,6 +21,8 @@
 //! A new server is a file in `servers/` that implements [`Server`] and [`Program`], and a line in
 //! [`SERVERS`].
 
+mod captured;
+mod crypto;
 mod environment;
 mod error;
 mod library;
@@ -43,6 +45,8 @@ mod start;
 mod target;
 mod warm_up;
 
+pub use captured::Captured;
+pub use crypto::{Aes, Crypto, CryptoFacts};
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use library::Library;

@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use procfs::process::Process;
+
 use crate::TargetError;
 
 /// OpenSSL's two libraries, the one that has a version in it first.
@@ -16,7 +18,6 @@ const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
 /// A library that a process has mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// The file.
     pub path: PathBuf,
     /// The version in the file, such as `OpenSSL 3.0.22`, where it has one.
     pub version: Option<String>,
@@ -26,11 +27,11 @@ impl Library {
     /// Whether this file is one of that folder, or one that a link in the folder leads to.
     #[must_use]
     pub fn is_from(&self, folder: &Path) -> bool {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        OPENSSL
-            .iter()
-            .any(|known| name.starts_with(known) && is_of(&self.path, folder, &real(folder), known))
+        OPENSSL.iter().any(|name| self.is(name) && is_of(&self.path, folder, name))
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
     }
 }
 
@@ -44,8 +45,9 @@ impl fmt::Display for Library {
     }
 }
 
-/// The libraries of these names that a process or, where it has none, a descendant of it has mapped: a command may be a shell that starts the server. None where they are linked
-/// statically, where the server runs on something else, and where it is another user's.
+/// The libraries of these names that a process has mapped or, where it has none, a descendant of it:
+/// a command may be a shell that starts the server. None where they are linked statically, where the
+/// server runs on something else, and where it is another user's.
 pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<Library> {
     let of_process = mapped(pid, names).unwrap_or_default();
     if !of_process.is_empty() {
@@ -57,14 +59,9 @@ pub(crate) fn mapped_by_tree(pid: u32, names: &[&str]) -> Vec<Library> {
 
 /// The children of all threads of a process.
 fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    let lists =
-        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+    let tasks = Process::new(pid.cast_signed()).and_then(|process| process.tasks());
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks.filter_map(|task| task.children().ok()).flatten().collect()
 }
 
 fn mapped(pid: u32, names: &[&str]) -> io::Result<Vec<Library>> {
@@ -113,8 +110,15 @@ pub(crate) fn check_folder(folder: &Path) -> Result<(), TargetError> {
 }
 
 fn has(folder: &Path, name: &str) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(name))
+    files(folder, name).next().is_some()
+}
+
+/// The files of a folder whose names begin so.
+fn files(folder: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(move |entry| entry.file_name().to_string_lossy().starts_with(name))
+        .map(|entry| entry.path())
 }
 
 /// Refuses a server that was told a folder and runs on something else.
@@ -123,15 +127,10 @@ pub(crate) fn check_mapped(
     folder: &Path,
     mapped: &[Library],
 ) -> Result<(), TargetError> {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder_and_files = |name: &str| (real(folder), has(folder, name));
     for name in OPENSSL {
-        let (inside, is_wanted) = folder_and_files(name);
-        let of_name = |library: &&Library| {
-            library.path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
-        };
-        let why = match mapped.iter().find(of_name) {
-            Some(library) if !is_wanted || is_of(&library.path, folder, &inside, name) => continue,
+        let is_wanted = has(folder, name);
+        let why = match mapped.iter().find(|library| library.is(name)) {
+            Some(library) if !is_wanted || is_of(&library.path, folder, name) => continue,
             Some(library) => format!("it has mapped {library} instead"),
             None if is_wanted => {
                 format!("it has mapped no {name} (a program that is linked statically takes none)")
@@ -148,15 +147,9 @@ pub(crate) fn check_mapped(
 }
 
 /// Whether a mapped file lies in the folder, or a link in the folder leads to it.
-fn is_of(path: &Path, folder: &Path, inside: &Path, name: &str) -> bool {
-    if path.starts_with(inside) {
-        return true;
-    }
-    let Ok(entries) = fs::read_dir(folder) else { return false };
-    entries
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(name))
-        .any(|entry| fs::canonicalize(entry.path()).is_ok_and(|real| real == path))
+fn is_of(path: &Path, folder: &Path, name: &str) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    path.starts_with(real(folder)) || files(folder, name).any(|file| real(&file) == path)
 }
 
 #[cfg(test)]

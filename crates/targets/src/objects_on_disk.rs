@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use procfs::{Current, Meminfo};
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
 use units::Bytes;
@@ -103,7 +104,6 @@ impl Objects {
         self.folder.path()
     }
 
-    /// The sizes, ascending, not empty.
     #[must_use]
     pub fn sizes(&self) -> &[Bytes] {
         &self.sizes
@@ -137,7 +137,8 @@ impl Room {
     /// Of a tmpfs, which may be larger than the memory that is left for it.
     fn of_memory(place: &Path) -> Self {
         let Self { place, free } = Self::of(place);
-        Self { place, free: free.map(|free| free.min(available_memory().unwrap_or(u64::MAX))) }
+        let memory = Meminfo::current().ok().and_then(|memory| memory.mem_available);
+        Self { place, free: free.map(|free| free.min(memory.unwrap_or(u64::MAX))) }
     }
 
     fn holds(&self, needed: Bytes) -> bool {
@@ -155,13 +156,6 @@ impl std::fmt::Display for Room {
             None => write!(f, "{} is missing", self.place.display()),
         }
     }
-}
-
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 fn lock(folder: &Path) -> io::Result<File> {

@@ -14,7 +14,6 @@ const MOST: usize = 10_000;
 
 /// The file of a target's certificate, in its folder.
 pub(crate) const CERTIFICATE: &str = "server.crt";
-/// The file of its private key.
 pub(crate) const KEY: &str = "server.key";
 
 /// A target's name and its folders, which no other target has. All paths are absolute.

@@ -48,12 +48,13 @@ pub enum Stopped {
 /// What is to be started: a server, or another program that must not outlive toll.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The path of the program.
     pub program: PathBuf,
     /// What it is told.
     pub arguments: Vec<OsString>,
     /// Variables beside those of this process.
     pub environment: Vec<(OsString, OsString)>,
+    /// Variables of this process that it does not get.
+    pub without: &'static [&'static str],
     /// The CPUs that it may run on.
     pub cpus: &'a CpuList,
     /// Where its output goes.
@@ -156,6 +157,9 @@ fn start_server(launch: Launch<'_>, group: Pid) -> io::Result<Child> {
         .stdout(launch.stdout)
         .stderr(launch.stderr)
         .process_group(group.as_raw_nonzero().get());
+    for variable in launch.without {
+        command.env_remove(variable);
+    }
     let (parent, cpus, signal) = (process::getpid(), launch.cpus.clone(), launch.death_signal);
     let prepare = move || {
         process::set_parent_process_death_signal(Some(signal))?;
@@ -204,6 +208,7 @@ mod tests {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
             environment: Vec::new(),
+            without: &[],
             cpus: &CpuList::allowed().unwrap(),
             stdout: null(),
             stderr: null(),
@@ -320,6 +325,7 @@ mod tests {
             program: "/nowhere/server".into(),
             arguments: Vec::new(),
             environment: Vec::new(),
+            without: &[],
             cpus: &CpuList::allowed().unwrap(),
             stdout: null(),
             stderr: null(),

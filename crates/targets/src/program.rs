@@ -1,7 +1,8 @@
 //! Programs of servers: where they are, and what they say of themselves.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -21,7 +22,6 @@ pub enum Binary {
     Path(&'static str),
     /// One that is looked for.
     Installed {
-        /// The file's name.
         name: &'static str,
         /// The Debian package to install where it is missing.
         package: &'static str,
@@ -67,7 +67,7 @@ impl Binary {
 }
 
 /// The program of this name in the first of these folders that has it.
-fn find(
+pub(crate) fn find(
     program: &'static str,
     package: &'static str,
     folders: &[PathBuf],
@@ -82,35 +82,51 @@ fn find(
 }
 
 /// Runs a program, with these variables beside those of toll, for an answer that it gives at
-/// once and ends. The answer is what it writes to `stdout` and `stderr`, at most what a
-/// pipe holds of each.
+/// once and ends. The answer is what it writes to `stdout` and `stderr`.
 pub(crate) fn ask(
     program: &Path,
     arguments: &[OsString],
     environment: Vec<(OsString, OsString)>,
 ) -> Result<Output, TargetError> {
     let answer = || {
+        // Files take any length while nobody reads.
+        let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut child = Command::new(program)
             .args(arguments)
             .env_remove("NGINX")
             .envs(environment)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?)
             .spawn()?;
         if !wait_for(&mut child, START_LIMIT) {
             child.kill()?;
             child.wait()?;
             return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
         }
-        child.wait_with_output()
+        Ok(Output { status: child.wait()?, stdout: content(stdout)?, stderr: content(stderr)? })
     };
     answer().map_err(|source| TargetError::Spawn { program: program.to_owned(), source })
+}
+
+fn content(mut file: File) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_may_be_longer_than_a_pipe_holds() {
+        let long = ["-c", "head -c 200000 /dev/zero; echo trouble >&2; exit 3"].map(Into::into);
+        let output = ask(Path::new("/bin/sh"), &long, Vec::new()).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(3), 200_000));
+        assert_eq!(output.stderr, b"trouble\n");
+    }
 
     #[test]
     fn a_missing_program_says_where_it_was_looked_for() {

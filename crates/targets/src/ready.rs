@@ -1,10 +1,13 @@
 //! Whether a server answers: a whole GET of an object over plain HTTP, whose bytes are compared,
 //! and a connection to its TLS port.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use units::Bytes;
 
 /// The longest head of an answer that is looked at.
@@ -25,6 +28,16 @@ impl From<io::Error> for Unready {
     fn from(error: io::Error) -> Self {
         Self::NotYet(error.to_string())
     }
+}
+
+/// What a server prints in one line when it listens, once the line is complete.
+pub(crate) fn announcement<T: DeserializeOwned>(file: &Path) -> Result<T, Unready> {
+    let text = fs::read_to_string(file)?;
+    let Some((line, _)) = text.split_once('\n') else {
+        return Err(Unready::NotYet("it has not announced its ports".to_owned()));
+    };
+    serde_json::from_str(line)
+        .map_err(|e| Unready::Wrong(format!("it announces `{line}` instead of its ports ({e})")))
 }
 
 /// One attempt at both ports, which ends by `deadline`.
@@ -119,6 +132,7 @@ fn left(deadline: Instant) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
     use std::net::TcpListener;
 
     /// The outcome of an attempt at a server that gives every connection `answer` and closes.
@@ -167,6 +181,19 @@ mod tests {
                 other => panic!("{other:?} for {expected}"),
             }
         }
+    }
+
+    #[test]
+    fn an_announcement_counts_when_its_line_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("out");
+        let announced = || announcement::<HashMap<String, SocketAddr>>(&file);
+        fs::write(&file, r#"{"plain":"127.0.0.1:2"}"#).unwrap();
+        assert!(matches!(announced(), Err(Unready::NotYet(_))));
+        fs::write(&file, "{\"plain\":\"127.0.0.1:2\"}\nmore").unwrap();
+        assert_eq!(announced().ok().unwrap()["plain"].port(), 2);
+        fs::write(&file, "hello\n").unwrap();
+        assert!(matches!(announced(), Err(Unready::Wrong(why)) if why.contains("`hello`")));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::process::{Process, Stopped};
 use crate::ready::Unready;
 use crate::{Objects, Settings, TargetError};
 
-/// The time that a server has from its start until it answers.
+/// The time that a server has from its start until it answers, unless it needs longer.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at a server that starts.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -26,16 +26,11 @@ const GLANCE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Running {
     // The first field is dropped first: the server ends before its objects go.
-    process: Process,
+    server: Starting,
     started: Started,
     cpus: CpuList,
     certificate: PathBuf,
-    place: Place,
-    log_files: Vec<PathBuf>,
-    incidents: Option<LogWatch>,
     libraries: Vec<Library>,
-    /// Ends after the server that it stands behind.
-    backend: Option<Box<Running>>,
     _objects: Arc<Objects>,
 }
 
@@ -47,17 +42,19 @@ pub struct Started {
     pub(crate) http: SocketAddr,
 }
 
-/// A server's process and files, before it answers.
+/// A server's process and files, whether or not it answers yet.
+#[derive(Debug)]
 pub(crate) struct Starting {
-    pub(crate) place: Place,
     pub(crate) process: Process,
+    pub(crate) place: Place,
     /// The files that it logs to, the most telling last.
     pub(crate) log_files: Vec<PathBuf>,
     /// Lines in a log that tell of the loss of a process that the server itself replaces.
     pub(crate) incidents: Option<LogWatch>,
-    /// When it must answer.
+    /// The time that it has until it must answer, and when that is over.
+    pub(crate) limit: Duration,
     pub(crate) deadline: Instant,
-    /// The server behind it, where there is one.
+    /// The server behind it, where there is one, which ends after it.
     pub(crate) backend: Option<Box<Running>>,
 }
 
@@ -80,15 +77,11 @@ impl Starting {
             library::check_mapped(&self.place.name, folder, &libraries)?;
         }
         Ok(Running {
-            process: self.process,
+            certificate: self.place.folder.join(CERTIFICATE),
+            server: self,
             started,
             cpus: settings.target.cpus.clone(),
-            certificate: self.place.folder.join(CERTIFICATE),
-            place: self.place,
-            log_files: self.log_files,
-            incidents: self.incidents,
             libraries,
-            backend: self.backend,
             _objects: Arc::clone(objects),
         })
     }
@@ -113,15 +106,19 @@ impl Starting {
 
     fn check_alive(&mut self) -> Result<(), TargetError> {
         match self.process.exited() {
-            Some(status) => Err(TargetError::exited(&self.place.name, status, &self.log_files)),
+            Some(status) => Err(self.died(status.to_string())),
             None => Ok(()),
         }
+    }
+
+    fn died(&self, how: String) -> TargetError {
+        TargetError::Died { name: self.place.name.clone(), how, log: last_words(&self.log_files) }
     }
 
     fn not_ready(&self, why: String) -> TargetError {
         TargetError::NotReady {
             name: self.place.name.clone(),
-            limit_s: START_LIMIT.as_secs(),
+            limit_s: self.limit.as_secs(),
             why,
             log: last_words(&self.log_files),
         }
@@ -132,7 +129,7 @@ impl Running {
     /// The server's name, with a number from the second one in a result folder on: `nginx-2`.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.place.name
+        &self.server.place.name
     }
 
     /// Server and TLS library, such as `nginx/1.22.1, OpenSSL 3.0.22`.
@@ -162,7 +159,7 @@ impl Running {
     /// The process whose tree is the server.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.process.pid()
+        self.server.process.pid()
     }
 
     /// The TLS library that it has mapped, libcrypto before libssl; empty where it is linked
@@ -175,7 +172,7 @@ impl Running {
     /// The server behind it, whose CPU time is not its own; only HAProxy has one.
     #[must_use]
     pub fn backend(&self) -> Option<&Running> {
-        self.backend.as_deref()
+        self.server.backend.as_deref()
     }
 
     /// The CPUs that all of it is pinned to.
@@ -184,10 +181,9 @@ impl Running {
         &self.cpus
     }
 
-    /// The folder of its logs.
     #[must_use]
     pub fn logs(&self) -> &Path {
-        &self.place.logs
+        &self.server.place.logs
     }
 
     /// Whether the server still is the one that was started.
@@ -196,19 +192,13 @@ impl Running {
     /// [`TargetError::Died`] with the exit status and the last lines of its logs; also where one
     /// of its worker processes died, though the server may have replaced it since.
     pub fn check_alive(&mut self) -> Result<(), TargetError> {
-        if let Some(backend) = &mut self.backend {
+        if let Some(backend) = &mut self.server.backend {
             backend.check_alive()?;
         }
-        if let Some(status) = self.process.exited() {
-            return Err(TargetError::exited(&self.place.name, status, &self.log_files));
-        }
-        match self.incidents.as_mut().and_then(LogWatch::incident) {
+        self.server.check_alive()?;
+        match self.server.incidents.as_mut().and_then(LogWatch::incident) {
             None => Ok(()),
-            Some(incident) => Err(TargetError::Died {
-                name: self.place.name.clone(),
-                how: incident,
-                log: last_words(&self.log_files),
-            }),
+            Some(incident) => Err(self.server.died(incident)),
         }
     }
 
@@ -229,6 +219,6 @@ impl Running {
     /// Stops the server and returns when it is gone: it has 3 s to end by itself, then it is
     /// killed with all its processes.
     pub fn stop(mut self) -> Stopped {
-        self.process.stop()
+        self.server.process.stop()
     }
 }

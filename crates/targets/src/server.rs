@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::Started;
+use crate::running::{Running, START_LIMIT, Started};
 use crate::site::Site;
-use crate::{Settings, TargetError, library};
+use crate::{CryptoFacts, Settings, TargetError, library};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
@@ -91,10 +91,36 @@ pub trait Program: Sync {
         Ok(started)
     }
 
+    /// The time that it has from its start until it answers.
+    fn start_limit(&self) -> Duration {
+        START_LIMIT
+    }
+
     /// For a server that writes an `error.log`: which of its lines tell of the loss of a process
     /// that the server itself replaces.
     fn incidents(&self) -> Option<fn(&str) -> bool> {
         None
+    }
+
+    /// How many orders it has taken, where it is a shop. Asked before and after each load.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn orders(&self, _server: &Running) -> Result<Option<u64>, TargetError> {
+        Ok(None)
+    }
+
+    /// What its cryptography runs on and costs, where its description has a choice of that. Asked
+    /// after each load, when its code is compiled.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn crypto(
+        &self,
+        _server: &Running,
+        _settings: &Settings,
+    ) -> Result<Option<CryptoFacts>, TargetError> {
+        Ok(None)
     }
 
     /// The files of the TLS library that it is expected to map, by the start of their names.

@@ -8,6 +8,7 @@ mod haproxy;
 mod nginx;
 #[cfg(test)]
 mod tests;
+mod tomcat;
 
 pub use command::CommandLine;
 pub(crate) use embedded::Embedded;
@@ -34,6 +35,7 @@ pub static SERVERS: &[&dyn Server] = &[
     &nginx::Nginx,
     &apache::Apache,
     &haproxy::Haproxy,
+    &tomcat::Tomcat,
     &command::Command,
     &address::Address,
 ];

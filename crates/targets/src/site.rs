@@ -15,6 +15,8 @@ use crate::{Settings, TargetError};
 
 /// The log of what it prints.
 pub(crate) const OUTPUT_LOG: &str = "output.log";
+/// The file of the line that a server prints that announces its ports.
+pub(crate) const ANNOUNCEMENT: &str = "announcement.json";
 /// The log that tells of its troubles, where it writes one.
 pub(crate) const ERROR_LOG: &str = "error.log";
 
@@ -53,6 +55,10 @@ impl Site<'_> {
 
     pub(crate) fn error_log(&self) -> PathBuf {
         self.logs.join(ERROR_LOG)
+    }
+
+    pub(crate) fn announcement(&self) -> PathBuf {
+        self.logs.join(ANNOUNCEMENT)
     }
 
     /// What is known of a server that answers on its two ports.

@@ -14,7 +14,7 @@ use crate::log::LogWatch;
 use crate::place::Place;
 use crate::port::ReservedPort;
 use crate::process::{Launch, Process};
-use crate::running::{START_LIMIT, Starting};
+use crate::running::Starting;
 use crate::server::{Invocation, Program, Server};
 use crate::servers::Embedded;
 use crate::site::{ERROR_LOG, OUTPUT_LOG, Site};
@@ -30,7 +30,8 @@ const BACKEND: &str = "backend";
 /// is the server's, with a number after it from the second one of a kind on.
 ///
 /// # Errors
-/// [`TargetError::Missing`] where the program is not installed, so that the caller may leave the
+/// [`TargetError::Missing`] where the program is not installed and [`TargetError::NotBuilt`] where
+/// it is not built, so that the caller may leave the
 /// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(
@@ -104,6 +105,7 @@ fn start_as(
         program: site.binary.clone(),
         arguments: invocation.arguments,
         environment: settings.variables().into_iter().chain(invocation.environment).collect(),
+        without: &[],
         cpus: &settings.target.cpus,
         stdout,
         stderr: output,
@@ -112,8 +114,9 @@ fn start_as(
     };
     let process = Process::start(launch)
         .map_err(|(program, source)| TargetError::Spawn { program, source })?;
-    let deadline = Instant::now() + START_LIMIT;
-    Starting { place, process, log_files, incidents, deadline, backend }.finish(
+    let limit = program.start_limit();
+    let deadline = Instant::now() + limit;
+    Starting { place, process, log_files, incidents, limit, deadline, backend }.finish(
         settings,
         objects,
         program.libraries(),

@@ -14,7 +14,7 @@ use tls::CertificateKey;
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{CommandLine, Environment, LibraryPath, Server, WarmUp};
+use crate::{Aes, CommandLine, Crypto, Environment, LibraryPath, Server, WarmUp};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -66,7 +66,14 @@ pub struct Target {
     #[arg(skip)]
     pub environment: Environment,
     /// How long it is loaded once after it starts, before its first trial.
+    #[arg(skip)]
     pub warmup: Option<WarmUp>,
+    /// What the cryptography of a Java server runs on.
+    #[arg(skip = Crypto::Jdk)]
+    pub crypto: Crypto,
+    /// Whether that may use AES instructions of the CPU.
+    #[arg(skip = Aes::On)]
+    pub aes: Aes,
     /// How a server of the user's own is started.
     #[arg(skip)]
     pub command: Option<CommandLine>,
@@ -108,6 +115,8 @@ impl Default for Target {
             library_path: LibraryPath::System,
             environment: Environment::default(),
             warmup: None,
+            crypto: Crypto::Jdk,
+            aes: Aes::On,
             command: None,
             url: None,
             pid: None,

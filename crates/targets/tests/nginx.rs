@@ -39,7 +39,7 @@ fn start(settings: &Settings, folder: &TempDir) -> Running {
 /// What curl says of a transfer over TLS.
 #[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> String {
-    support::curl(server.https(), &server.certificate(), object, options).0
+    support::curl(server.https(), server.certificate(), object, options).0
 }
 
 /// What OpenSSL's client prints of a connection.
@@ -66,7 +66,7 @@ fn both_ports_serve_the_objects() {
     assert!(server.version().contains(", OpenSSL "), "{}", server.version());
     assert_eq!(server.name(), "nginx");
 
-    let (_, body) = support::curl(server.https(), &server.certificate(), "1MiB", &[]);
+    let (_, body) = support::curl(server.https(), server.certificate(), "1MiB", &[]);
     assert_eq!(body.len(), 1 << 20);
     assert!(objects::matches(0, &body));
     server.check_alive().unwrap();

@@ -2,7 +2,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use cpus::CpuList;
-use primitives::bench::{BenchError, Outcome, Request};
+use primitives::bench::{BenchError, Measurement, Request};
+use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
@@ -126,7 +127,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         };
         bar.show(done as u64, all as u64, || words.to_owned());
     };
-    let outcome = request.run(&interrupted, &mut report).map_err(failure)?;
+    let measurement = request.run(&interrupted, &mut report).map_err(failure)?;
     drop(bar);
     let context = Context {
         libraries: &libraries,
@@ -135,12 +136,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         hardware: arguments.hardware,
     };
     if arguments.json {
-        let text = bench_json::of(&outcome, &context).map_err(Failure::measurement)?;
+        let text = bench_json::of(&measurement, &context).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
     } else {
-        crate::print(&bench_table::in_words(&outcome, &context));
+        crate::print(&bench_table::in_words(&measurement, &context));
     }
-    ended(&outcome)
+    ended(&measurement)
 }
 
 /// A measurement that cannot begin is a wrong request; one that panics has failed.
@@ -152,25 +153,23 @@ pub(crate) fn failure(error: BenchError) -> Failure {
 }
 
 /// The exit code, and the line for what is not whole.
-fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
-    if outcome.interrupted {
+fn ended(measurement: &Measurement) -> Result<ExitCode, Failure> {
+    if measurement.interrupted {
         eprintln!("toll: interrupted; the figures use the samples until then");
         return Ok(ExitCode::from(interrupt::EXIT));
     }
-    let wrong = outcome.rows.iter().filter_map(|row| row.outcome.as_ref().err());
-    let wrong = wrong.filter(|why| !why.starts_with(UNAVAILABLE)).count();
-    let measured = outcome.rows.iter().filter(|row| row.outcome.is_ok()).count();
-    match (wrong, measured) {
+    let outcomes = || measurement.rows.iter().map(|row| &row.outcome);
+    let refused = outcomes().filter_map(|outcome| outcome.no_figure());
+    let refused = refused.filter(|none| none.reason == Reason::Refused).count();
+    let measured = outcomes().filter(|outcome| outcome.measured().is_some()).count();
+    match (refused, measured) {
         (0, 0) => Err(Failure::request(
             "none of these libraries has any of these algorithms; see toll bench --list",
         )),
         (0, _) => Ok(ExitCode::SUCCESS),
-        (wrong, _) => Err(Failure::measurement(format!("{wrong} rows have no figure, see above"))),
+        _ => Err(Failure::measurement(format!("{refused} rows have no figure, see above"))),
     }
 }
-
-/// What the reasons of rows begin with that are no failure.
-pub(crate) const UNAVAILABLE: &str = "not available: ";
 
 impl Arguments {
     /// The CPU of single instructions, which have no library, size or cache.

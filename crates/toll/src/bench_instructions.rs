@@ -18,33 +18,26 @@ use crate::{Failure, interrupt, screen};
 pub(crate) const WORD: &str = "instructions";
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct Json {
     schema: u32,
     cycles_source: CycleSource,
     interrupted: bool,
-    instructions: Vec<Line<'a>>,
-    bounds: Vec<BoundLine<'a>>,
+    instructions: Vec<Line>,
+    bounds: Vec<Bound>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    instruction: &'a str,
+struct Line {
+    instruction: &'static str,
     #[serde(flatten)]
-    outcome: Outcome<'a>,
+    outcome: Outcome,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Outcome<'a> {
+enum Outcome {
     Measured { latency_cycles: Quartiles, throughput_cycles: Quartiles, quality: Quality },
-    None { no_figure: &'a str },
-}
-
-#[derive(Serialize)]
-struct BoundLine<'a> {
-    of: &'a str,
-    cycles_per_byte: f64,
-    arithmetic: &'a str,
+    None { no_figure: String },
 }
 
 /// Measures and prints.
@@ -58,7 +51,7 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
             cycles_source: source,
             interrupted: was_interrupted,
             instructions: costs.iter().map(line).collect(),
-            bounds: bounds.iter().map(bound_line).collect(),
+            bounds,
         };
         let text = serde_json::to_string(&json).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
@@ -68,24 +61,16 @@ pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<E
     Ok(if was_interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
 }
 
-fn line(cost: &Cost) -> Line<'_> {
+fn line(cost: &Cost) -> Line {
     let outcome = match &cost.measured {
         Ok(timing) => Outcome::Measured {
             latency_cycles: timing.latency.cycles,
             throughput_cycles: timing.throughput.cycles,
             quality: quality(cost),
         },
-        Err(why) => Outcome::None { no_figure: why },
+        Err(why) => Outcome::None { no_figure: why.to_string() },
     };
     Line { instruction: cost.instruction.name, outcome }
-}
-
-fn bound_line(bound: &Bound) -> BoundLine<'_> {
-    BoundLine {
-        of: bound.name,
-        cycles_per_byte: bound.cycles_per_byte,
-        arithmetic: &bound.arithmetic,
-    }
 }
 
 /// The worse of both figures'.
@@ -111,7 +96,7 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
         let _ = writeln!(
             text,
             "{} cannot cost less than {:.3} cycles/byte here: {}.\n",
-            cbc.name, cbc.cycles_per_byte, cbc.arithmetic
+            cbc.of, cbc.cycles_per_byte, cbc.arithmetic
         );
     }
     let words = |name: &str, of: fn(&Cost) -> &str| {
@@ -135,7 +120,7 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
     if !bounds.is_empty() {
         let per_byte = |bound: &Bound| format!("{:.3}", bound.cycles_per_byte);
         let columns = vec![
-            Column::words("bounds", bounds.iter().map(|bound| bound.name.to_owned())),
+            Column::words("bounds", bounds.iter().map(|bound| bound.of.to_string())),
             Column::words("how", bounds.iter().map(|bound| bound.arithmetic.clone())).gives_way(1),
             Column::numbers("cycles/byte", "", bounds.iter().map(per_byte)),
         ];

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use primitives::bench::{Measured, Outcome, Row};
+use primitives::bench::Measurement;
+use primitives::row::Measured;
 use primitives::sampler::Quality;
-use primitives::{Algorithm, Cache, Hardware, Library, Unit, library};
+use primitives::{Algorithm, Cache, Hardware, Library, Row, Unit, library};
 use report::{Column, table};
 use units::{Bytes, PerSecond, decimal, places};
 
-use crate::bench::UNAVAILABLE;
 use crate::bench_json::reference;
 use crate::{bench_words, screen};
 
@@ -41,13 +41,13 @@ pub(crate) fn listed() -> String {
 }
 
 /// Everything.
-pub(crate) fn in_words(outcome: &Outcome, context: &Context<'_>) -> String {
-    let mut text = screen::wrapped(&bench_words::sentences(outcome, context));
+pub(crate) fn in_words(measurement: &Measurement, context: &Context<'_>) -> String {
+    let mut text = screen::wrapped(&bench_words::sentences(measurement, context));
     for kind in [Kind::Primitive, Kind::Record] {
-        text += &bytes_table(outcome, context, kind);
+        text += &bytes_table(measurement, kind);
     }
-    text += &operations_table(outcome, context);
-    text += &screen::wrapped(&bench_words::notes(outcome, context));
+    text += &operations_table(measurement);
+    text += &screen::wrapped(&bench_words::notes(measurement, context));
     text
 }
 
@@ -71,93 +71,85 @@ impl Kind {
     }
 }
 
-fn is_of(row: &&Row, unit: Unit) -> bool {
-    row.place.algorithm.unit() == unit && row.outcome.is_ok()
+/// A row with its figures.
+type Figures<'a> = (&'a Row, &'a Measured);
+
+/// The rows with figures whose unit is this one.
+fn of_unit(measurement: &Measurement, unit: Unit) -> impl Iterator<Item = Figures<'_>> {
+    let rows = measurement.rows.iter().filter(move |row| row.key.algorithm.unit() == unit);
+    rows.filter_map(|row| Some((row, row.outcome.measured()?)))
 }
 
 /// Cycles per byte by size; of the largest size the quartiles, the rate, the time of a record and what
 /// was published.
-fn bytes_table(outcome: &Outcome, context: &Context<'_>, kind: Kind) -> String {
-    let rows = outcome.rows.iter().filter(|row| is_of(row, Unit::Byte));
-    let rows: Vec<&Row> = rows.filter(|row| Kind::of(row.place.algorithm) == kind).collect();
-    let mut sizes: Vec<usize> = rows.iter().filter_map(|row| row.place.size).collect();
+fn bytes_table(measurement: &Measurement, kind: Kind) -> String {
+    let groups = groups(
+        of_unit(measurement, Unit::Byte).filter(|(row, _)| Kind::of(row.key.algorithm) == kind),
+    );
+    let mut sizes: Vec<u64> =
+        groups.iter().flatten().filter_map(|(row, _)| row.key.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let Some(&largest) = sizes.last() else { return String::new() };
-    let shown = Bytes(largest as u64);
-    let groups = groups(&rows);
-    // The figures of a group by size.
-    let measured = |&(algorithm, library): &(Algorithm, usize), size| {
-        let place = |row: &&&Row| {
-            let place = row.place;
-            (place.algorithm, place.library, place.size) == (algorithm, library, Some(size))
-        };
-        let row = rows.iter().find(place)?;
-        Some((*row, row.outcome.as_ref().ok()?))
-    };
-    let column = |name: &str, of: &dyn Fn(&(Algorithm, usize)) -> Option<String>| {
+    let shown = Bytes(largest);
+    let column = |name: &str, of: &dyn Fn(&[Figures<'_>]) -> Option<String>| {
         Column::numbers(name, "", groups.iter().map(|group| of(group).unwrap_or_default()))
     };
     let at_largest = |name: &str, of: &dyn Fn(&Measured) -> String| {
-        column(&format!("{name} at {shown}"), &|group| Some(of(measured(group, largest)?.1)))
+        column(&format!("{name} at {shown}"), &|group| Some(of(at(group, largest)?)))
     };
-    let published = |group: &(Algorithm, usize)| {
-        let all = sizes.iter().filter_map(|&size| measured(group, size));
-        all.filter_map(|(row, measured)| reference(row, measured.lanes)).next()
-    };
+    let published =
+        |group: &[Figures<'_>]| group.iter().find_map(|(row, measured)| reference(row, measured));
     // Of the sizes; all else than figures goes before them.
     const MOST: usize = 100;
-    let mut columns = names(kind.title(), groups.iter().copied(), context);
+    let mut columns = names(kind.title(), groups.iter().map(|group| group[0].0));
     for (place, &size) in sizes.iter().enumerate() {
         // The smallest sizes give way first, the largest never does.
         let gives_way = match sizes.len() - 1 - place {
             0 => 0,
             larger => larger + 2,
         };
-        let name = Bytes(size as u64).to_string();
-        let median = |group: &_| measured(group, size).map(|(_, measured)| median(measured));
-        columns.push(column(&name, &median).gives_way(gives_way));
+        let median = |group: &[Figures<'_>]| Some(median(at(group, size)?));
+        columns.push(column(&Bytes(size).to_string(), &median).gives_way(gives_way));
     }
     columns.push(
         at_largest("quartiles", &|measured| {
-            let cycles = measured.figure.cycles.per(measured.message_bytes as f64);
+            let cycles = measured.cycles();
             format!("{:.3} to {:.3}", cycles.low, cycles.high)
         })
         .gives_way(MOST + 2),
     );
-    let gigabytes = |measured: &Measured| measured.runs_per_s * measured.message_bytes as f64 / 1e9;
-    columns
-        .push(at_largest("GB/s", &|measured| format!("{:.2}", gigabytes(measured))).gives_way(1));
+    columns.push(at_largest("GB/s", &gigabytes).gives_way(1));
     if kind == Kind::Record {
-        let nanos = |measured: &Measured| format!("{:.0}", measured.figure.nanos);
+        let nanos = |measured: &Measured| format!("{:.0}", measured.ns_per_op());
         columns.push(at_largest("ns", &nanos).gives_way(2));
     }
-    let samples = |group: &_| {
-        let all = sizes.iter().filter_map(|&size| Some(measured(group, size)?.1));
-        Some(quiet(&all.collect::<Vec<_>>()))
-    };
-    columns.push(column("quiet samples", &samples).gives_way(MOST + 3));
-    let xeon_v4 = |group: &_| Some(format!("{:.2}", published(group)?.xeon_v4));
+    columns.push(column("quiet samples", &|group| Some(quiet(group))).gives_way(MOST + 3));
+    let xeon_v4 = |group: &[Figures<'_>]| Some(format!("{:.2}", published(group)?.xeon_v4));
     columns.push(column("Xeon v4", &xeon_v4).gives_way(MOST + 1));
-    let xeon_scalable = |group: &_| Some(format!("{:.2}", published(group)?.xeon_scalable));
+    let xeon_scalable =
+        |group: &[Figures<'_>]| Some(format!("{:.2}", published(group)?.xeon_scalable));
     columns.push(column("Xeon Scalable", &xeon_scalable).gives_way(MOST + 1));
     table(columns, screen::width(), screen::style())
 }
 
+/// The figures of a group at a size.
+fn at<'a>(group: &[Figures<'a>], size: u64) -> Option<&'a Measured> {
+    let is_of = |(row, _): &&Figures<'_>| row.key.size_bytes == Some(size);
+    group.iter().find(is_of).map(|(_, measured)| *measured)
+}
+
 /// Kilocycles and operations per second.
-fn operations_table(outcome: &Outcome, context: &Context<'_>) -> String {
-    let rows = outcome.rows.iter().filter(|row| is_of(row, Unit::Operation));
-    let rows: Vec<(&Row, &Measured)> =
-        rows.filter_map(|row| Some((row, row.outcome.as_ref().ok()?))).collect();
+fn operations_table(measurement: &Measurement) -> String {
+    let rows: Vec<Figures<'_>> = of_unit(measurement, Unit::Operation).collect();
     if rows.is_empty() {
         return String::new();
     }
     let column = |name: &str, of: &dyn Fn(&Measured) -> String| {
         Column::numbers(name, "", rows.iter().map(|(_, measured)| of(measured)))
     };
-    let kilocycles = |measured: &Measured| measured.figure.cycles.per(1e3);
-    let places = rows.iter().map(|(row, _)| (row.place.algorithm, row.place.library));
-    let mut columns = names("per operation", places, context);
+    let kilocycles = |measured: &Measured| measured.cycles_per_op.per(1e3);
+    let mut columns = names("per operation", rows.iter().map(|(row, _)| *row));
     columns.extend([
         column("kilocycles", &|measured| {
             format!("{:.1}{}", kilocycles(measured).median, mark(measured))
@@ -166,45 +158,43 @@ fn operations_table(outcome: &Outcome, context: &Context<'_>) -> String {
             format!("{:.1} to {:.1}", kilocycles(measured).low, kilocycles(measured).high)
         })
         .gives_way(2),
-        column("operations", &|measured| PerSecond(measured.runs_per_s).to_string()),
-        column("quiet samples", &|measured| quiet(&[measured])).gives_way(1),
+        column("operations", &|measured| PerSecond(measured.ops_per_s).to_string()),
+        Column::numbers("quiet samples", "", rows.iter().map(|row| quiet(&[*row]))).gives_way(1),
     ]);
     table(columns, screen::width(), screen::style())
 }
 
 /// The columns of the algorithm, where it differs from the line above, and the library.
-fn names(
-    title: &str,
-    places: impl Iterator<Item = (Algorithm, usize)> + Clone,
-    context: &Context<'_>,
-) -> Vec<Column> {
+fn names<'a>(title: &str, rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Column> {
     let mut above = None;
-    let algorithms = places.clone().map(|(algorithm, _)| match above.replace(algorithm) {
-        Some(above) if above == algorithm => String::new(),
-        _ => algorithm.to_string(),
+    let algorithms = rows.clone().map(|row| match above.replace(row.key.algorithm) {
+        Some(above) if above == row.key.algorithm => String::new(),
+        _ => row.key.algorithm.to_string(),
     });
-    let libraries = places.map(|(_, library)| context.libraries[library].title().to_owned());
+    let libraries = rows.map(|row| row.library_title.clone());
     vec![Column::words(title, algorithms), Column::words("library", libraries)]
 }
 
-/// The lines of a table: each algorithm of each library once.
-fn groups(rows: &[&Row]) -> Vec<(Algorithm, usize)> {
-    let mut groups = Vec::new();
+/// The lines of a table: all sizes of an algorithm of a library.
+fn groups<'a>(rows: impl Iterator<Item = Figures<'a>>) -> Vec<Vec<Figures<'a>>> {
+    let key = |row: &'a Row| (row.key.algorithm, &row.key.library);
+    let mut groups: Vec<Vec<Figures<'a>>> = Vec::new();
     for row in rows {
-        let group = (row.place.algorithm, row.place.library);
-        if !groups.contains(&group) {
-            groups.push(group);
+        match groups.iter_mut().find(|group| key(group[0].0) == key(row.0)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
         }
     }
-    groups.sort_by_key(|&(algorithm, library)| {
-        (Algorithm::all().position(|other| other == algorithm), library)
-    });
     groups
 }
 
 fn median(measured: &Measured) -> String {
-    let cycles = measured.figure.cycles.median / measured.message_bytes as f64;
-    format!("{}{}", significant(cycles), mark(measured))
+    format!("{}{}", significant(measured.cycles().median), mark(measured))
+}
+
+/// The rate of what goes over bytes.
+pub(crate) fn gigabytes(measured: &Measured) -> String {
+    format!("{:.2}", measured.bytes_per_s.unwrap_or_default() / 1e9)
 }
 
 /// Four digits, with one to three decimals.
@@ -213,32 +203,14 @@ pub(crate) fn significant(cycles: f64) -> String {
 }
 
 pub(crate) fn mark(measured: &Measured) -> &'static str {
-    if measured.figure.quality == Quality::Disturbed { MARK } else { "" }
+    if measured.quality == Quality::Disturbed { MARK } else { "" }
 }
 
 /// `60 of 72`: those that count, of all that were taken.
-fn quiet(measured: &[&Measured]) -> String {
-    let (mut good, mut all) = (0, 0);
-    for one in measured {
-        let dropped = one.figure.dropped_shared + one.figure.dropped_unsteady;
-        match one.figure.quality {
-            // The figure is of all samples then.
-            Quality::Disturbed => {
-                good += one.figure.samples - dropped;
-                all += one.figure.samples;
-            }
-            Quality::Quiet | Quality::Unknown => {
-                good += one.figure.samples;
-                all += one.figure.samples + dropped;
-            }
-        }
-    }
-    format!("{good} of {all}")
-}
-
-/// Whether a row says that a library does not do something.
-pub(crate) fn is_unavailable(why: &str) -> bool {
-    why.starts_with(UNAVAILABLE)
+fn quiet(rows: &[Figures<'_>]) -> String {
+    let taken: u64 = rows.iter().map(|(_, measured)| measured.taken()).sum();
+    let dropped: u64 = rows.iter().map(|(_, measured)| measured.dropped()).sum();
+    format!("{} of {taken}", taken - dropped)
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use primitives::bench::{Measured, Outcome, Row};
+use primitives::bench::Measurement;
 use primitives::published;
+use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
-use primitives::{Algorithm, Hardware, Unit};
+use primitives::{Algorithm, Hardware, Row, Unit};
 use units::{Bytes, PerSecond};
 
-use crate::bench_table::{Context, MARK, is_unavailable, significant};
+use crate::bench_table::{Context, MARK, gigabytes, significant};
 
 /// More sentences than these are a table.
 const MOST: usize = 6;
@@ -26,14 +27,14 @@ const HEADLINES: [&str; 8] = [
 ];
 
 /// What is meant where several sizes were measured: the size of a full TLS record.
-const RECORD: usize = 16 << 10;
+const RECORD: u64 = 16 << 10;
 
 /// A sentence for each algorithm, or for the main ones of many.
-pub(crate) fn sentences(outcome: &Outcome, context: &Context<'_>) -> String {
+pub(crate) fn sentences(measurement: &Measurement, context: &Context<'_>) -> String {
     let mut algorithms: Vec<Algorithm> = Vec::new();
-    for row in outcome.rows.iter().filter(|row| row.outcome.is_ok()) {
-        if !algorithms.contains(&row.place.algorithm) {
-            algorithms.push(row.place.algorithm);
+    for row in measurement.rows.iter().filter(|row| row.outcome.measured().is_some()) {
+        if !algorithms.contains(&row.key.algorithm) {
+            algorithms.push(row.key.algorithm);
         }
     }
     if algorithms.len() > MOST {
@@ -41,7 +42,7 @@ pub(crate) fn sentences(outcome: &Outcome, context: &Context<'_>) -> String {
     }
     let mut text = String::new();
     for algorithm in algorithms {
-        if let Some(sentence) = sentence(algorithm, outcome, context) {
+        if let Some(sentence) = sentence(algorithm, measurement, context) {
             let _ = writeln!(text, "{sentence}");
         }
     }
@@ -52,20 +53,23 @@ pub(crate) fn sentences(outcome: &Outcome, context: &Context<'_>) -> String {
 }
 
 /// What it costs with the first library, and with the best of the others.
-fn sentence(algorithm: Algorithm, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
-    let rows: Vec<(&Row, &Measured)> = outcome
+fn sentence(
+    algorithm: Algorithm,
+    measurement: &Measurement,
+    context: &Context<'_>,
+) -> Option<String> {
+    let rows: Vec<(&Row, &Measured)> = measurement
         .rows
         .iter()
-        .filter(|row| row.place.algorithm == algorithm)
-        .filter_map(|row| Some((row, row.outcome.as_ref().ok()?)))
+        .filter(|row| row.key.algorithm == algorithm)
+        .filter_map(|row| Some((row, row.outcome.measured()?)))
         .collect();
-    let sizes = rows.iter().filter_map(|(row, _)| row.place.size);
+    let sizes = rows.iter().filter_map(|(row, _)| row.key.size_bytes);
     let size = sizes.clone().find(|&size| size == RECORD).or_else(|| sizes.max());
-    let mut rows = rows.into_iter().filter(|(row, _)| row.place.size == size);
+    let mut rows = rows.into_iter().filter(|(row, _)| row.key.size_bytes == size);
     let first = rows.next()?;
     let best = rows.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
-    let title = |row: &Row| context.libraries[row.place.library].title();
-    let at = size.map_or(String::new(), |size| format!(" at {}", Bytes(size as u64)));
+    let at = size.map_or(String::new(), |size| format!(" at {}", Bytes(size)));
     let threads = match context.threads {
         1 => String::new(),
         threads => format!(" on {threads} CPUs together"),
@@ -73,16 +77,16 @@ fn sentence(algorithm: Algorithm, outcome: &Outcome, context: &Context<'_>) -> O
     let mut text = format!(
         "{algorithm} costs {} here with {}{at} ({}{threads})",
         in_unit(algorithm, first.1, true),
-        title(first.0),
+        first.0.library_title,
         rate(algorithm, first.1),
     );
     if let Some(best) = best {
         let ratio = cost(first.1) / cost(best.1);
-        let at_once = match best.1.lanes {
+        let at_once = match best.1.messages_per_op {
             1 => String::new(),
-            lanes => format!(" with {lanes} messages at once"),
+            messages => format!(" with {messages} messages at once"),
         };
-        let other = title(best.0);
+        let other = &best.0.library_title;
         let takes = in_unit(algorithm, best.1, false);
         text += &match ratio {
             ratio if ratio >= 1.005 => {
@@ -91,9 +95,7 @@ fn sentence(algorithm: Algorithm, outcome: &Outcome, context: &Context<'_>) -> O
             ratio if ratio > 0.995 => format!("; {other} costs the same"),
             ratio => format!("; the next, {other}, takes {takes}{at_once}: {:.2}x", 1.0 / ratio),
         };
-        if best.1.figure.quality == Quality::Disturbed
-            || first.1.figure.quality == Quality::Disturbed
-        {
+        if best.1.quality == Quality::Disturbed || first.1.quality == Quality::Disturbed {
             text += ". Other work used the core meanwhile: rely on ratios, not on figures";
         }
     }
@@ -103,7 +105,7 @@ fn sentence(algorithm: Algorithm, outcome: &Outcome, context: &Context<'_>) -> O
 
 /// Cycles of a byte or an operation.
 fn cost(measured: &Measured) -> f64 {
-    measured.figure.cycles.median / measured.message_bytes.max(1) as f64
+    measured.cycles().median
 }
 
 fn in_unit(algorithm: Algorithm, measured: &Measured, with_unit: bool) -> String {
@@ -117,18 +119,16 @@ fn in_unit(algorithm: Algorithm, measured: &Measured, with_unit: bool) -> String
 
 fn rate(algorithm: Algorithm, measured: &Measured) -> String {
     match algorithm.unit() {
-        Unit::Byte => {
-            format!("{:.2} GB/s", measured.runs_per_s * measured.message_bytes as f64 / 1e9)
-        }
-        Unit::Operation => PerSecond(measured.runs_per_s).to_string(),
+        Unit::Byte => format!("{} GB/s", gigabytes(measured)),
+        Unit::Operation => PerSecond(measured.ops_per_s).to_string(),
     }
 }
 
 /// What a reader should know about the figures.
-pub(crate) fn notes(outcome: &Outcome, context: &Context<'_>) -> String {
-    let mut text = format!("Core cycles are {}.\n", outcome.source.in_words());
-    let measured = || outcome.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-    let count = |quality| measured().filter(|one| one.figure.quality == quality).count();
+pub(crate) fn notes(measurement: &Measurement, context: &Context<'_>) -> String {
+    let mut text = format!("Core cycles are {}.\n", measurement.source.in_words());
+    let measured = || measurement.rows.iter().filter_map(|row| row.outcome.measured());
+    let count = |quality| measured().filter(|one| one.quality == quality).count();
     let (disturbed, all) = (count(Quality::Disturbed), measured().count());
     if disturbed > 0 {
         let _ = writeln!(
@@ -163,37 +163,37 @@ pub(crate) fn notes(outcome: &Outcome, context: &Context<'_>) -> String {
         }
     }
     let has_connections =
-        |row: &Row| row.place.algorithm.takes_a_connection() && row.outcome.is_ok();
-    if outcome.rows.iter().any(has_connections) {
+        |row: &Row| row.key.algorithm.takes_a_connection() && row.outcome.measured().is_some();
+    if measurement.rows.iter().any(has_connections) {
         text += "Records and handshakes are timed for one side, in memory and without sockets. The \
                  other side checks the result and is not timed.\n";
     }
-    if measured().any(|one| one.message_bytes > 0) {
+    if measured().any(|one| one.cycles_per_byte.is_some()) {
         text += "Xeon v4 and Xeon Scalable: Intel's published figures at 8KiB (2017), where there \
                  are any; toll did not measure them.\n";
     }
-    text += &beside_isa_l(outcome);
-    text += &without_figures(outcome, context);
+    text += &beside_isa_l(measurement);
+    text += &without_figures(measurement, context);
     text
 }
 
 /// toll's kernels beside readings of ISA-L crypto, which is another machine's figure.
-fn beside_isa_l(outcome: &Outcome) -> String {
+fn beside_isa_l(measurement: &Measurement) -> String {
     let mut text = String::new();
-    for row in &outcome.rows {
-        let (Algorithm::Hash(hash), Some(size), Ok(measured)) =
-            (row.place.algorithm, row.place.size, &row.outcome)
+    for row in &measurement.rows {
+        let (Algorithm::Hash(hash), Some(size), Some(measured)) =
+            (row.key.algorithm, row.key.size_bytes, row.outcome.measured())
         else {
             continue;
         };
-        if let Some(reading) = published::isa_l_reading(hash, measured.lanes, size) {
+        if let Some(reading) = published::isa_l_reading(hash, measured.messages_per_op, size) {
             let _ = writeln!(
                 text,
                 "{} with {} lanes at {}: {} here; ISA-L crypto read {reading:.3} on a Xeon of the \
                  Sapphire Rapids generation (not here, not now, warm).",
-                row.place.algorithm,
-                measured.lanes,
-                Bytes(size as u64),
+                row.key.algorithm,
+                measured.messages_per_op,
+                Bytes(size),
                 significant(cost(measured)),
             );
         }
@@ -202,32 +202,29 @@ fn beside_isa_l(outcome: &Outcome) -> String {
 }
 
 /// The rows without a figure, by library and reason.
-fn without_figures(outcome: &Outcome, context: &Context<'_>) -> String {
-    let mut reasons: Vec<(usize, &str, Vec<Algorithm>)> = Vec::new();
-    for row in &outcome.rows {
-        let Err(why) = &row.outcome else { continue };
-        let (library, algorithm) = (row.place.library, row.place.algorithm);
-        match reasons.iter_mut().find(|(of, reason, _)| (*of, *reason) == (library, why)) {
-            Some((_, _, algorithms)) => {
-                if !algorithms.contains(&algorithm) {
-                    algorithms.push(algorithm);
-                }
-            }
-            None => reasons.push((library, why, vec![algorithm])),
+fn without_figures(measurement: &Measurement, context: &Context<'_>) -> String {
+    let mut reasons: Vec<(&Row, &NoFigure, Vec<&str>)> = Vec::new();
+    for row in &measurement.rows {
+        let Some(none) = row.outcome.no_figure() else { continue };
+        let name = row.key.algorithm.name();
+        let is_same = |of: &Row, reason| of.key.library == row.key.library && reason == none;
+        match reasons.iter_mut().find(|(of, reason, _)| is_same(of, *reason)) {
+            Some((_, _, names)) if names.contains(&name) => {}
+            Some((_, _, names)) => names.push(name),
+            None => reasons.push((row, none, vec![name])),
         }
     }
+    let place = |row: &Row| context.libraries.iter().position(|of| of.id() == row.key.library);
     // A library that does some of what was asked need not excuse itself for each of the rest.
-    reasons.sort_by_key(|(library, why, _)| (is_unavailable(why), *library));
+    reasons.sort_by_key(|(row, none, _)| (none.reason == Reason::Unavailable, place(row)));
     let mut text = String::new();
-    for (library, why, algorithms) in reasons {
-        let title = context.libraries[library].title();
-        let names: Vec<&str> =
-            algorithms.iter().take(3).map(|algorithm| algorithm.name()).collect();
-        let more = match algorithms.len().saturating_sub(names.len()) {
+    for (row, none, names) in reasons {
+        let shown = &names[..names.len().min(3)];
+        let more = match names.len() - shown.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let _ = writeln!(text, "{title}, {}{more}: {why}.", names.join(", "));
+        let _ = writeln!(text, "{}, {}{more}: {}.", row.library_title, shown.join(", "), none.why);
     }
     text
 }

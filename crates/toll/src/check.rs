@@ -5,7 +5,6 @@ mod words;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cpus::CpuList;
 use observe::check::{Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
 use observe::tuning::{self, Made, Record};
 use serde::Serialize;
@@ -94,7 +93,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         let spoiling = items.iter().filter(|item| item.trouble().is_some()).count();
         let settable = items.iter().filter(|item| !item.changes().is_empty()).count();
-        print_json(&Found { spoiling, settable, former_values, items: &items })?;
+        crate::print_json(&Found { spoiling, settable, former_values, items: &items })?;
     } else {
         crate::print(&words::of(&items, former_values.is_some()));
     }
@@ -103,8 +102,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     fn items(&self, root: &Root) -> Result<Vec<Item>, Failure> {
-        let cpus = CpuList::allowed()
-            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        let cpus = crate::allowed_cpus()?;
         let line = Progress::new(!self.json, "{wide_msg}");
         let mut report = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
         let measured = Measured::of_this_machine(&cpus, &mut report);
@@ -124,7 +122,7 @@ impl Arguments {
 
     fn tell_changes(&self, made: &[Made], words: &str) -> Result<ExitCode, Failure> {
         match self.json {
-            true => print_json(&Changed { settings: made })?,
+            true => crate::print_json(&Changed { settings: made })?,
             false => crate::print(words),
         }
         match made.iter().filter(|made| made.refused.is_some()).count() {
@@ -135,12 +133,6 @@ impl Arguments {
             ))),
         }
     }
-}
-
-fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(Failure::measurement)?;
-    crate::print(&format!("{text}\n"));
-    Ok(())
 }
 
 /// Where former values are kept: with the system's state for root, who alone can set most, and with the

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use answer::Measure;
 use answer::compare::{Comparison, Side};
 use journal::Results;
+use study::Metric;
 
 use crate::findings::Found;
 use crate::gates::{self, WithGates};
@@ -25,11 +25,10 @@ pub(crate) struct Arguments {
     /// The folder of the later run
     b: PathBuf,
 
-    /// Compare in this metric: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu,
-    /// server-cpu-per-operation, client-cpu-per-operation, p50 or p99; repeatable. Without it,
-    /// compare what one core of the server does
+    /// Compare in this metric, such as goodput, p99 or client-cpu-per-operation; repeatable. Without
+    /// it, compare what one core of the server does
     #[arg(long = "metric", value_name = "METRIC")]
-    metrics: Vec<Measure>,
+    metrics: Vec<Metric>,
 
     #[command(flatten)]
     gates: gates::Gates,
@@ -56,8 +55,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .judge_by(|gate| gate.judge_later(&a.study, (&b.study, &b.analysis), &comparison))?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
-        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&all)?;
     } else {
         let width = screen::width();
         crate::print(&report::comparison(&comparison, width, screen::style()));

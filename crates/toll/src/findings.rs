@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use answer::analysis::Analysis;
 use answer::findings::Findings;
+use answer::gate::GateOutcome;
 use experiment::Recorded;
-use journal::{Results, TargetRecord};
+use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
 use serde::Serialize;
 use study::Study;
-use trial::Line;
 
 use crate::{Failure, screen};
 
@@ -23,7 +23,7 @@ pub(crate) struct Found {
     pub(crate) analysis: Analysis,
     /// What each experiment found.
     findings: Vec<Findings>,
-    lines: Vec<Line>,
+    lines: Vec<TrialLine>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
@@ -40,10 +40,9 @@ impl Found {
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
-        let machine_ref = machine.as_ref();
-        let recorded = Recorded { entries: &entries, targets: &targets, machine: machine_ref };
+        let analysis = Analysis::of(&study, &entries.trials, &targets, machine.as_ref());
+        let recorded = Recorded { entries: &entries, analysis: &analysis };
         let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
-        let analysis = Analysis::of(&study, &entries.trials, &targets, machine_ref);
         Ok(Self { study, analysis, findings, lines: entries.trials, machine, targets })
     }
 
@@ -72,6 +71,11 @@ impl Found {
         }
         let others = self.findings.iter().filter_map(|found| found.data.as_ref());
         Data { cells: &self.analysis, others: others.map(|(name, of)| (*name, of)).collect() }
+    }
+
+    /// What became of the gates of the study's answers.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &GateOutcome> {
+        self.findings.iter().flat_map(|found| &found.gates)
     }
 
     /// Whether nothing was measured.

@@ -1,11 +1,11 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
-use answer::analysis::Analysis;
 use answer::gate::{Gate, GateError, GateOutcome};
 use serde::Serialize;
 use study::Study;
 
 use crate::Failure;
+use crate::findings::Found;
 
 /// The exit code of a gate that is not met.
 pub(crate) const NOT_MET: u8 = 1;
@@ -20,8 +20,7 @@ pub(crate) struct Gates {
         long_help = "Exit with code 1 unless every cell meets this: [CASE:]METRIC COMPARATOR \
                      VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
                      median counts. A cell without a figure fails. CASE may be a cell's name. \
-                     Metrics: rate, goodput, rate-per-server-cpu, goodput-per-server-cpu, \
-                     server-cpu-per-operation, client-cpu-per-operation, p50, p99; comparators: \
+                     Metrics are those of answers and server-busy, client-busy; comparators: \
                      >=, <=, >, <"
     )]
     gates: Vec<Gate>,
@@ -45,9 +44,12 @@ impl Gates {
         self.gates.iter().try_for_each(|gate| gate.check(study)).map_err(Failure::request)
     }
 
-    /// Judges a run.
-    pub(crate) fn judge(&self, study: &Study, analysis: &Analysis) -> Result<Outcomes, Failure> {
-        self.judge_by(|gate| gate.judge(study, analysis))
+    /// Judges a run by these and by the gates of its study's answers.
+    pub(crate) fn judge(&self, found: &Found) -> Result<Outcomes, Failure> {
+        let judge = |gate: &Gate| gate.judge(&found.study, &found.analysis);
+        let Outcomes(mut outcomes) = self.judge_by(judge)?;
+        outcomes.extend(found.gates().cloned());
+        Ok(Outcomes(outcomes))
     }
 
     pub(crate) fn judge_by(

@@ -68,7 +68,9 @@ Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
       the same account of both sides, with wrk in place of toll's own client
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
-      how long users wait at 2,000 requests per second, waiting for a connection included";
+      how long users wait at 2,000 requests per second, waiting for a connection included
+  toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
+      50 users who walk the pages of a web application again and again";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
@@ -80,8 +82,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     ::load::probe(&trial.job).map_err(Failure::request)?;
     let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        let text = serde_json::to_string(&line).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&line)?;
     } else {
         crate::print(&summary::of_trial(&line));
     }
@@ -155,8 +156,7 @@ impl Arguments {
             cpus.check_allowed().map_err(|why| Failure::request(format!("--cpus: {why}")))?;
             return Ok(cpus.clone());
         }
-        let allowed = CpuList::allowed()
-            .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+        let allowed = crate::allowed_cpus()?;
         let cpus = server.and_then(|server| allowed.without(server)).unwrap_or(allowed);
         Ok(cpus.first(Peer::of(self.plan.client).map_or(usize::MAX, Peer::most_cpus)))
     }
@@ -177,7 +177,10 @@ impl Arguments {
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                format!("of {}  {moment}", Nanos(window.as_nanos() as u64))
+                match trial.job.plan.walks {
+                    None => format!("of {}  {moment}", Nanos(window.as_nanos() as u64)),
+                    Some(walks) => format!("{walks} walks of each user  {moment}"),
+                }
             });
         };
         let mut hooks = Hooks {

@@ -24,6 +24,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use cpus::CpuList;
+use serde::Serialize;
 
 /// Measures what TLS costs, says what limited each number, and what to change.
 #[derive(Parser)]
@@ -63,7 +65,7 @@ enum Command {
     Compare(compare::Arguments),
     Check(check::Arguments),
     Load(load::Arguments),
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     Bench(bench::Arguments),
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
@@ -80,7 +82,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Load(arguments) => load::main(&arguments),
-        Command::Serve(arguments) => serve::main(arguments),
+        Command::Serve(arguments) => serve::main(*arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Completions(arguments) => Ok(shell::completions(&arguments)),
         Command::Man(arguments) => shell::man(&arguments),
@@ -99,6 +101,17 @@ pub(crate) fn print(text: &str) {
         }
         Ok(()) | Err(_) => {}
     }
+}
+
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(Failure::measurement)?;
+    print(&format!("{text}\n"));
+    Ok(())
+}
+
+pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
+    CpuList::allowed()
+        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
 }
 
 /// A failure that ends the program: one line for the user, and the exit code of its kind.

@@ -38,12 +38,11 @@ Examples:
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
     let findings = Found::read(&results)?;
-    let outcomes = arguments.gates.judge(&findings.study, &findings.analysis)?;
+    let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
         let all = WithGates { of: &findings.data(), gates: outcomes.all() };
-        let text = serde_json::to_string(&all).map_err(Failure::measurement)?;
-        crate::print(&format!("{text}\n"));
+        crate::print_json(&all)?;
     } else if arguments.openmetrics {
         crate::print(&findings.openmetrics());
     } else {

@@ -94,8 +94,7 @@ them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
-    let allowed = CpuList::allowed()
-        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))?;
+    let allowed = crate::allowed_cpus()?;
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -137,7 +136,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             Err(Failure::request(message))
         }
-        ended => arguments.present(&study, &results, ended),
+        ended => arguments.present(&results, ended),
     }
 }
 
@@ -175,10 +174,11 @@ impl Arguments {
             let mut tell = |event: Event<'_>| match event {
                 Event::Says(text) => progress.beside(|| self.say(&text)),
                 Event::Progress { left, words } => progress.show(left, words),
-                Event::Finished { lines, wrong } => {
+                Event::Finished { entries, wrong } => {
                     *ran += 1;
                     progress.beside(|| match self.json {
-                        true => crate::print(&lines),
+                        // It cannot fail: the same lines have just been written to the journal.
+                        true => entries.iter().for_each(|entry| drop(crate::print_json(entry))),
                         false => wrong.iter().for_each(|text| self.say(text)),
                     });
                 }
@@ -199,7 +199,6 @@ impl Arguments {
     /// Writes the report of what was measured, however the run ended, and prints it.
     fn present(
         &self,
-        study: &Study,
         results: &Results,
         ended: Result<Ended, RunError>,
     ) -> Result<ExitCode, Failure> {
@@ -217,12 +216,11 @@ impl Arguments {
             };
         }
         // Printed first: a disk that is full takes the report, not the answers.
-        let outcomes = self.gates.judge(study, &findings.analysis)?;
+        let outcomes = self.gates.judge(&findings)?;
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
-                let line = serde_json::json!({ "cross_check": check });
-                crate::print(&format!("{line}\n"));
+                crate::print_json(&serde_json::json!({ "cross_check": check }))?;
             }
             eprint!("{}", outcomes.in_words());
             eprintln!("toll: everything is in {}", results.folder().display());

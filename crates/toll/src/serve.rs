@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cpus::CpuList;
-use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, ServerError, Settings};
+use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, Settings};
 use targets::Target;
 use tls::{Group, Suite, Version};
 use units::Nanos;
@@ -104,11 +104,7 @@ impl Arguments {
     fn settings(self) -> Result<Settings, Failure> {
         let cpus = match self.cpus {
             Some(cpus) => cpus,
-            None => CpuList::allowed().map_err(|error| {
-                Failure::request(ServerError::Cpus(format!(
-                    "cannot read the CPU affinity: {error}"
-                )))
-            })?,
+            None => crate::allowed_cpus()?,
         };
         if self.timeout.0 == 0 {
             return Err(Failure::request(

@@ -5,12 +5,11 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use trial::{Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, WarningKind};
+use trial::{Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, Walks, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
 
-/// The width of the first column.
 const LABEL: usize = 14;
 
 /// A trial for a person, as wide as stdout, ending in a newline.
@@ -35,6 +34,11 @@ fn in_lines(line: &Line, width: usize) -> String {
         if let Some(law) = &line.littles_law {
             row("Little's law", littles_law(law));
         }
+    }
+    for (i, value) in pages(line).into_iter().enumerate() {
+        row(if i == 0 { "pages" } else { "" }, value);
+    }
+    if line.valid {
         if let Some(client) = line.cpu_ns.client {
             row("client CPU", cost(line, client));
         }
@@ -113,6 +117,7 @@ fn figure(line: &Line) -> String {
             Some(1..) => format!("{rate} handshakes per second"),
             _ => format!("{rate} full handshakes per second"),
         },
+        Some("session") => format!("{rate} pages per second"),
         Some("one-request-per-connection") => {
             format!("{rate} connections per second with one request each")
         }
@@ -151,8 +156,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
     let columns = |cells: [String; 4]| cells.map(|cell| format!("{cell:>10}")).concat();
     let mut header = columns(["p50", "p90", "p99", "max"].map(str::to_owned));
     if let Some(nanos) = l.coalescing_max {
-        // Writing to a string cannot fail.
-        let _ = write!(header, "   seen up to {} late: several per wake-up", Nanos(nanos));
+        header += &format!("   seen up to {} late: several per wake-up", Nanos(nanos));
     }
     let mut all = vec![("latency", header)];
     for (label, values) in rows {
@@ -181,6 +185,25 @@ fn littles_law(law: &LittlesLaw) -> String {
     text
 }
 
+/// The pages of a session as a table, and how its walks ended.
+fn pages(line: &Line) -> Vec<String> {
+    let Some(Walks { completed, failed }) = line.walks else { return Vec::new() };
+    let name = line.pages.iter().map(|page| page.name.chars().count()).max().unwrap_or(0);
+    let cells = |cells: [String; 3]| cells.map(|cell| format!("{cell:>11}")).concat();
+    let header = cells(["completed", "p50", "p99"].map(str::to_owned));
+    let mut rows = vec![format!("{:name$}{header}   errors", "")];
+    for page in &line.pages {
+        let time = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| Nanos(ns).to_string());
+        let figures = cells([thousands(page.completed), time(page.p50_ns), time(page.p99_ns)]);
+        let errors = page.errors.iter().map(|(kind, n)| format!("{} {kind}", thousands(*n)));
+        let errors: Vec<String> = errors.collect();
+        let errors = if errors.is_empty() { "none".to_owned() } else { errors.join(", ") };
+        rows.push(format!("{:name$}{figures}   {errors}", page.name));
+    }
+    rows.push(format!("{} walks completed, {} failed", thousands(completed), thousands(failed)));
+    rows
+}
+
 /// What should have started, whatever the answers were.
 fn arrivals_in_words(arrivals: Arrivals) -> String {
     let Arrivals { intended, waiting, deadline_misses } = arrivals;
@@ -202,8 +225,7 @@ fn cost(line: &Line, cpu_ns: u64) -> String {
         .per_operation(cpu_ns)
         .map_or_else(String::new, |ns| format!("{:.1} µs per operation", ns / 1e3));
     if let Some(seconds) = line.per_gigabyte(cpu_ns) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ", {seconds:.3} CPU-seconds per GB");
+        text += &format!(", {seconds:.3} CPU-seconds per GB");
     }
     text
 }
@@ -228,6 +250,9 @@ fn asked(line: &Line) -> String {
         parts.extend(value.map(|value| format!("{name}{value}")));
     };
     add("", asked.operation.clone());
+    add("session ", asked.session.clone());
+    add("pages of ", asked.page_bytes.map(|bytes| Bytes(bytes).to_string()));
+    add("walks ", asked.walks.map(|walks| walks.to_string()));
     add("", asked.url.clone());
     add("", asked.objects.clone());
     add("", asked.connections.map(|count| format!("{count} connections")));
@@ -351,6 +376,26 @@ mod tests {
     }
 
     #[test]
+    fn the_pages_of_a_session_are_a_table() {
+        let text = in_words(line(|v| {
+            v["walks"] = serde_json::json!({"completed": 1_000, "failed": 3});
+            v["pages"] = serde_json::json!([
+                {"name": "sign-in", "completed": 1_003, "errors": {"redirect": 1, "status": 2},
+                 "p50_ns": 1_500_000, "p99_ns": 9_000_000},
+                {"name": "buy", "completed": 0, "errors": {}},
+            ]);
+        }));
+        let table = "\
+pages                  completed        p50        p99   errors
+              sign-in      1,003      1.5ms        9ms   1 redirect, 2 status
+              buy              0          -          -   none
+              1,000 walks completed, 3 failed
+";
+        assert!(text.contains(table), "{text}");
+        assert!(!in_words(line(|_| {})).contains("pages"));
+    }
+
+    #[test]
     fn the_first_sentence_answers() {
         assert_eq!(
             headline(&line(|_| {})),
@@ -363,6 +408,8 @@ mod tests {
         });
         let expected = "1,000 full handshakes per second, limited by";
         assert!(headline(&handshakes).starts_with(expected), "{}", headline(&handshakes));
+        let session = line(|v| v["receipt"]["asked"]["operation"] = "session".into());
+        assert!(headline(&session).starts_with("1,000 pages per second, 8.39 Gb/s of goodput"));
         let interrupted = line(|v| v["interrupted"] = true.into());
         assert!(headline(&interrupted).starts_with("Interrupted: 1,000 requests"));
     }

@@ -127,11 +127,11 @@ fn the_answers_come_first_then_what_differs_and_the_cells() {
     assert_exit(&output, 0);
     let text = said(&output);
     let places: Vec<usize> = [
-        "B is 0.50x [0.50, 0.50] A in rate per server CPU-second (handshakes: embedded server).",
-        "In goodput per server CPU-second, of 2 cells: B above A in 1 (1.31x) and no significant ",
+        "B is 0.50x [0.50, 0.50] A in rate of one core (handshakes: embedded server).",
+        "In goodput of one core, of 2 cells: B above A in 1 (1.31x) and no significant ",
         "What else differs\n  embedded: toll of a in A, toll of b in B\n",
-        "\nrate per server CPU-second\n",
-        "\ngoodput per server CPU-second\n",
+        "\nrate of one core\n",
+        "\ngoodput of one core\n",
         "1.31x  [1.30, 1.32]  above",
         "1.00x  [0.99, 1.01]  no significant difference",
     ]
@@ -267,6 +267,9 @@ fn a_run_is_judged_when_it_ends() {
     assert_exit(&output, 1);
     let text = said(&output);
     assert!(text.contains("Gate rate>=1/s met by 3 cells"), "{text}");
-    assert!(text.contains("Gate goodput>=7Gb/s NOT met by 1 of 2 cells: 6.02 Gb/s"), "{text}");
+    assert!(
+        text.contains("Gate goodput>=7Gb/s NOT met by 1 of 2 cells: 6.02 [6.00, 6.04] Gb/s"),
+        "{text}"
+    );
     assert!(text.contains("toll: not met: goodput>=7Gb/s"), "{text}");
 }

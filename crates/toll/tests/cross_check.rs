@@ -1,8 +1,8 @@
 //! `toll run --cross-check` as a user runs it: the embedded server, toll's client, wrk and s_time.
 
+use journal::TrialLine;
 use serde_json::Value;
 use support::{Desk, text, toll};
-use trial::Line;
 
 /// Three cells, a trial each.
 const STUDY: &str = r#"
@@ -45,11 +45,10 @@ fn each_cell_is_made_by_both_and_held_against_each_other() {
         .map(|line| serde_json::from_str(line).unwrap())
         .partition(|value: &Value| value.get("cross_check").is_some());
 
-    let lines: Vec<Line> =
+    let lines: Vec<TrialLine> =
         lines.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect();
     assert_eq!(lines.len(), 9, "three cells, and a pair for each");
-    for line in &lines {
-        let place = line.place.as_ref().unwrap();
+    for TrialLine { place, line } in &lines {
         assert!(line.valid && line.operations.completed > 0, "{}", place.cell);
         let by = line.receipt.obtained.client.as_deref().unwrap_or("toll");
         let asked = place.params.get("load.client").map_or("toll", String::as_str);
@@ -64,8 +63,7 @@ fn each_cell_is_made_by_both_and_held_against_each_other() {
             assert_eq!(line.receipt.asked.suite.as_ref(), Some(suite));
         }
     }
-    let cells: Vec<&str> =
-        lines.iter().map(|line| line.place.as_ref().unwrap().cell.as_str()).collect();
+    let cells: Vec<&str> = lines.iter().map(|line| line.place.cell.as_str()).collect();
     for cell in ["bulk-0001-wrk-0002", "bulk-0002-wrk-0002", "keys-0001-s-time-0002"] {
         assert!(cells.contains(&cell), "{cells:?}");
     }

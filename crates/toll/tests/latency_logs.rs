@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use journal::Journal;
+use journal::{Journal, TrialLine};
 use support::{Desk, run};
 use trial::LatencyNs;
 
@@ -71,7 +71,7 @@ fn another_reader_finds_what_the_journal_says() {
     let desk = Desk::new(STUDY);
     run(&mut desk.run(&["--quiet"]));
     let python = python();
-    for line in Journal::read(&desk.journal()).unwrap() {
+    for TrialLine { line, .. } in Journal::read(&desk.journal()).unwrap().trials {
         let latency = &line.latency_ns;
         let log = desk.results().join(latency.file.as_ref().unwrap());
         let read = run(Command::new(&python).args(["-c", READER]).arg(&log));

@@ -47,8 +47,8 @@ impl Alone {
         Self { desk: Desk::new(study), _machine: machine }
     }
 
-    fn lines(&self) -> Vec<journal::primitive::Line> {
-        Journal::entries(&self.journal()).unwrap().primitives
+    fn lines(&self) -> Vec<journal::primitive::RowLine> {
+        Journal::read(&self.journal()).unwrap().primitives
     }
 
     fn page(&self) -> String {
@@ -66,10 +66,21 @@ impl Alone {
         until("a part is in the journal", || {
             assert!(run.0.try_wait().unwrap().is_none());
             let path = self.results_if_any().map(|folder| folder.join("journal.jsonl"));
-            let entries = path.and_then(|path| Journal::entries(&path).ok());
+            let entries = path.and_then(|path| Journal::read(&path).ok());
             entries.is_some_and(|entries| !entries.primitives.is_empty())
         });
         run
+    }
+}
+
+#[test]
+fn the_gates_of_answers_decide_the_exit_code() {
+    for (gate, code) in [("ratio >= 0.001", 0), ("ratio >= 1000", 1)] {
+        let desk = Desk::new(&format!("{STUDY}gate = \"{gate}\"\n"));
+        let output = desk.run(&[]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(&format!("Gate {gate} (ciphers: times as fast) ")), "{told}");
     }
 }
 
@@ -84,9 +95,7 @@ fn a_table_is_measured_kept_and_reported() {
     let lines = desk.lines();
     assert_eq!(lines.len(), 2 * 2 * 2 * 2);
     for line in &lines {
-        let journal::primitive::Outcome::Measured(figure) = &line.outcome else {
-            panic!("{line:?}")
-        };
+        let figure = line.row.outcome.measured().unwrap_or_else(|| panic!("{line:?}"));
         assert!(figure.cycles_per_byte.unwrap().median > 0.0 && figure.core_hz > 1e8, "{line:?}");
         assert!(!figure.confirmed_by.is_empty(), "{line:?}");
     }

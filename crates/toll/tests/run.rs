@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-use journal::Journal;
+use journal::{Journal, TrialLine};
 use support::{Desk, Killed, first_cpu, machine, processes_with, text, toll, until};
-use trial::Line;
 
 /// Four cells for each server, two trials each: long enough to be interrupted.
 const STUDY: &str = r#"
@@ -41,8 +40,8 @@ compare = "load.suite"
 baseline = "none"
 "#;
 
-fn lines(desk: &Desk) -> Vec<Line> {
-    Journal::read(&desk.journal()).unwrap()
+fn lines(desk: &Desk) -> Vec<TrialLine> {
+    Journal::read(&desk.journal()).unwrap().trials
 }
 
 /// Starts the study for a person, and returns when the first trials have ended.
@@ -51,7 +50,9 @@ fn start(desk: &Desk) -> Killed {
     until("two trials are over", || {
         assert!(run.0.try_wait().unwrap().is_none());
         let journal = desk.results_if_any().map(|folder| folder.join("journal.jsonl"));
-        journal.and_then(|path| Journal::read(&path).ok()).is_some_and(|lines| lines.len() >= 2)
+        journal
+            .and_then(|path| Journal::read(&path).ok())
+            .is_some_and(|entries| entries.trials.len() >= 2)
     });
     run
 }
@@ -69,12 +70,12 @@ fn assert_complete(desk: &Desk) {
     let lines = lines(desk);
     let valid: BTreeSet<(String, u32)> = lines
         .iter()
-        .filter(|line| line.valid)
-        .map(|line| line.place.as_ref().unwrap())
+        .filter(|trial| trial.line.valid)
+        .map(|trial| &trial.place)
         .map(|place| (place.cell.clone(), place.round))
         .collect();
     assert_eq!(valid.len(), 16, "{valid:?}");
-    let orders: Vec<u32> = lines.iter().map(|line| line.place.as_ref().unwrap().order).collect();
+    let orders: Vec<u32> = lines.iter().map(|line| line.place.order).collect();
     assert_eq!(orders, (0..lines.len() as u32).collect::<Vec<_>>());
 }
 
@@ -98,8 +99,7 @@ fn a_study_measures_every_cell_and_leaves_its_folder_and_nothing_else() {
     let lines = lines(&desk);
     assert_eq!(text(&output.stdout), desk.file("journal.jsonl"));
     assert_complete(&desk);
-    for line in &lines {
-        let place = line.place.as_ref().unwrap();
+    for TrialLine { place, line } in &lines {
         assert!(line.valid && line.verdict.evidence.server_busy.is_some(), "{line:?}");
         assert_eq!(line.receipt.mismatch, []);
         let obtained = &line.receipt.obtained;
@@ -267,6 +267,30 @@ fn a_maximum_that_was_not_the_servers_is_marked() {
     }
     let html = desk.file("report.html");
     assert!(html.contains("client-bound") || html.contains("not server-bound"));
+}
+
+#[test]
+fn the_gates_of_answers_decide_the_exit_code() {
+    let study = |gate: &str| {
+        let study = STUDY.replace("sweep.\"target.server\" = [\"embedded\", \"nginx\"]\n", "");
+        let study = study.replace("[target]", "[target]\nserver = \"embedded\"");
+        let baseline = "baseline = \"rsa:2048\"\n";
+        study.replace(baseline, &format!("{baseline}gate = {gate}\n"))
+    };
+    let _machine = machine();
+    for (gate, code, result) in [
+        ("[\"ratio >= 0.01\", \"ratio <= 100\"]", 0, "met by 1 cell"),
+        ("\"ratio >= 100\"", 1, "NOT met by 1 of 1 cell"),
+    ] {
+        let desk = Desk::new(&study(gate));
+        let output = desk.run(&["--only", "case=handshakes"]).output().unwrap();
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(&format!("(handshakes: rate of one core) {result}")), "{told}");
+        // The report judges the same.
+        let again = toll().arg("report").arg(desk.results()).output().unwrap();
+        assert_eq!(again.status.code(), Some(code));
+    }
 }
 
 #[test]

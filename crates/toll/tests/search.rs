@@ -2,9 +2,8 @@
 
 use std::process::Output;
 
-use journal::Journal;
+use journal::{Journal, Role, TrialLine};
 use support::{Desk, text, toll_output};
-use trial::{Line, Role};
 
 const STUDY: &str = r#"
 schema = 1
@@ -34,9 +33,9 @@ trials = 1
 sweep."target.certificate-key" = ["ecdsa:p256"]
 "#;
 
-fn lines(desk: &Desk, role: Role) -> Vec<Line> {
-    let lines = Journal::read(&desk.journal()).unwrap();
-    lines.into_iter().filter(|line| line.place.as_ref().unwrap().role == role).collect()
+fn lines(desk: &Desk, role: Role) -> Vec<TrialLine> {
+    let lines = Journal::read(&desk.journal()).unwrap().trials;
+    lines.into_iter().filter(|line| line.place.role == role).collect()
 }
 
 /// The output of a run that succeeds.
@@ -54,21 +53,18 @@ fn the_load_is_searched_for_and_what_was_found_is_measured() {
     let steps = lines(&desk, Role::Search);
     assert!(steps.len() >= 4, "{steps:?}");
     for line in &steps {
-        let sought = line.place.as_ref().unwrap().find.as_ref().unwrap();
+        let sought = line.place.find.as_ref().unwrap();
         assert_eq!(
             (sought.over.as_str(), sought.limit.as_str()),
             ("load.connections", "errors <= 50%")
         );
-        assert!(line.window_ns >= 300_000_000 && line.window_ns < 400_000_000);
+        assert!(line.line.window_ns >= 300_000_000 && line.line.window_ns < 400_000_000);
     }
     let held = lines(&desk, Role::Measure);
     let csv = desk.file("cells.csv");
     for cell in ["most-0001", "most-0002"] {
-        let of_cell: Vec<_> = held
-            .iter()
-            .map(|line| line.place.as_ref().unwrap())
-            .filter(|p| p.cell == cell)
-            .collect();
+        let of_cell: Vec<_> =
+            held.iter().map(|line| &line.place).filter(|p| p.cell == cell).collect();
         assert_eq!(of_cell.len(), 2, "{of_cell:?}");
         let loads: Vec<&str> =
             of_cell.iter().map(|place| place.find.as_ref().unwrap().load.as_str()).collect();
@@ -76,7 +72,7 @@ fn the_load_is_searched_for_and_what_was_found_is_measured() {
         let row = csv.lines().find(|row| row.contains(cell)).unwrap();
         assert!(row.ends_with(&format!(",found,{},", loads[0])), "{row}");
     }
-    assert!(held.iter().all(|line| line.window_ns >= 400_000_000));
+    assert!(held.iter().all(|line| line.line.window_ns >= 400_000_000));
     let html = desk.file("report.html");
     assert!(html.contains("How the loads were found"));
     assert_eq!(html.matches("<figure class=\"search\">").count(), 2);
@@ -90,7 +86,7 @@ fn a_limit_that_nothing_meets_is_told_as_such_everywhere() {
     assert!(said.contains("infeasible (best "), "{said}");
     assert_eq!(lines(&desk, Role::Measure), []);
     let steps = lines(&desk, Role::Search);
-    assert!(steps.iter().all(|line| !line.place.as_ref().unwrap().find.as_ref().unwrap().holds));
+    assert!(steps.iter().all(|line| !line.place.find.as_ref().unwrap().holds));
     assert_eq!(steps.len(), 2 * 2, "the smallest load is tried twice");
     let csv = desk.file("cells.csv");
     assert_eq!(csv.matches(",infeasible,infeasible,,").count(), 2, "{csv}");

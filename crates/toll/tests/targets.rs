@@ -41,7 +41,7 @@ fn start(kind: &dyn Server, settings: &Settings, folder: &TempDir) -> Running {
 /// What curl says of a transfer over TLS, and the body.
 #[track_caller]
 fn curl(server: &Running, object: &str, options: &[&str]) -> (String, Vec<u8>) {
-    support::curl(server.https(), &server.certificate(), object, options)
+    support::curl(server.https(), server.certificate(), object, options)
 }
 
 /// What OpenSSL's client prints of a connection.

@@ -8,7 +8,7 @@ use load::{Arrival, ArrivalCounts, Operation, Outcome};
 use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, SCHEMA};
+use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -110,7 +110,6 @@ impl Trial {
         warnings.extend(self.not_steady.map(Warning::not_steady));
         Line {
             schema: SCHEMA,
-            place: None,
             valid: receipt.mismatch.is_empty()
                 && observed.target_error.is_none()
                 && load_error.is_none()
@@ -131,10 +130,14 @@ impl Trial {
             cpu_ns: cpu_times(&observed.readings, outcome),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs {
+                file: self.latency_file.clone(),
                 mean: mean_response(outcome),
                 ..LatencyNs::from(&outcome.latencies)
             },
             littles_law,
+            pages: outcome.pages.iter().map(Page::from).collect(),
+            walks: (self.job.plan.operation == Operation::Session)
+                .then(|| Walks::from(outcome.walks)),
             cpu_share,
             warnings,
             operations,

@@ -1,5 +1,7 @@
 //! What was asked of a trial, as its receipt has it.
 
+use std::num::NonZeroU32;
+
 use load::{Job, Operation};
 use serde::{Deserialize, Serialize};
 use tls::CertificateKey;
@@ -35,6 +37,15 @@ pub struct Asked {
     /// What one operation is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
+    /// The session file whose pages users walk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// How large pages were asked to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+    /// How many times each user walks the pages, where that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walks: Option<NonZeroU32>,
     /// When operations are meant to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<String>,
@@ -71,6 +82,12 @@ pub struct Asked {
     /// Variables that the server was given, `NAME=value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
+    /// What the cryptography of a Java server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crypto: Option<String>,
+    /// Whether that was to use AES instructions: `on` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aes: Option<String>,
 }
 
 impl Asked {
@@ -90,6 +107,9 @@ impl Asked {
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),
+            session: plan.session.as_ref().map(|file| file.display().to_string()),
+            page_bytes: plan.session.as_ref().map(|_| plan.page().0),
+            walks: plan.walks,
             arrival: Some(job.plan.arrival.to_string()),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
             url: Some(job.url.to_string()),
@@ -102,6 +122,8 @@ impl Asked {
             client_cpus: Some(job.plan.cpus.to_string()),
             library_path: None,
             environment: None,
+            crypto: None,
+            aes: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod account;
+mod application;
 mod asked;
 mod contradiction;
 mod evidence;
@@ -24,17 +25,17 @@ mod reading;
 mod receipt;
 mod run;
 mod server_cpus;
-mod sought;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
 mod verdict;
 mod warning;
 
+pub use application::{Application, Orders};
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Place, Role, SCHEMA};
+pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
@@ -46,7 +47,6 @@ pub use reading::{
 };
 pub use receipt::{Receipt, RunsOn};
 pub use server_cpus::server_cpus;
-pub use sought::Sought;
 pub use trial::{Hooks, Measured, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,

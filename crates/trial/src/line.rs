@@ -1,4 +1,4 @@
-//! One line of the journal: all that is known of one trial.
+//! All that is known of one trial: its line in the journal, but for its place in a study.
 //!
 //! Names are snake_case and carry their unit. What was not or could not be measured is absent or
 //! `null`, never 0. Fields may be added; a field that is there never changes its meaning within a
@@ -13,7 +13,6 @@ use crate::littles_law::LittlesLaw;
 use crate::operations::Operations;
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
-use crate::sought::Sought;
 use crate::verdict::Verdict;
 use crate::warning::Warning;
 
@@ -24,9 +23,6 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub schema: u32,
-    /// The trial's place in its study; absent for a load that belongs to none.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
     /// Whether the figures are what was asked for: something completed, nothing was negotiated
     /// otherwise than asked, and the target and all load threads lived to the end.
     pub valid: bool,
@@ -54,6 +50,12 @@ pub struct Line {
     /// an operation completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLaw>,
+    /// The pages of a session, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<Page>,
+    /// The walks of a session that ended within the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walks: Option<Walks>,
     /// What each CPU did over the window.
     pub cpu_share: Vec<CoreSeries>,
     /// What was asked for and what was got.
@@ -68,39 +70,6 @@ pub struct Line {
     /// Why load threads ended early, where any did: what they measured is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_error: Option<String>,
-}
-
-/// A trial's place in its study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// The case's name.
-    pub case: String,
-    /// The cell's name, unique in the study.
-    pub cell: String,
-    /// The name of the server in `targets.json`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-    /// What the cell's combination sets, by the keys of the study file.
-    pub params: BTreeMap<String, String>,
-    /// What the trial was for.
-    pub role: Role,
-    /// The load that it was given and whether the limit held, where the load is searched for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub find: Option<Sought>,
-    /// Which repetition it was, from 0.
-    pub round: u32,
-    /// Its place in the order in which trials ran, from 0.
-    pub order: u32,
-}
-
-/// What a trial was for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// To find the load at which to measure.
-    Search,
-    /// To be part of the answer.
-    Measure,
 }
 
 /// Bytes that arrived.
@@ -195,6 +164,31 @@ pub struct LatencyNs {
     pub file: Option<String>,
 }
 
+/// What became of one page of a session within the window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Its name in the session file.
+    pub name: String,
+    /// How often it was what it should be.
+    pub completed: u64,
+    /// How often not, by error kind.
+    pub errors: BTreeMap<String, u64>,
+    /// From its start to its end, redirects included; absent where it never was what it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+}
+
+/// Walks that ended within the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walks {
+    /// With their last page.
+    pub completed: u64,
+    /// With a page that failed.
+    pub failed: u64,
+}
+
 /// What one CPU did over the window: shares of each step, 0 to 1, three decimals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreSeries {
@@ -241,6 +235,26 @@ impl Line {
     #[must_use]
     pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
         (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
+    }
+}
+
+impl From<&load::PageOutcome> for Page {
+    fn from(page: &load::PageOutcome) -> Self {
+        let at =
+            |quantile| (!page.latency.is_empty()).then(|| page.latency.value_at_quantile(quantile));
+        Self {
+            name: page.name.clone(),
+            completed: page.completed,
+            errors: Operations::from(&page.failures).errors,
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+        }
+    }
+}
+
+impl From<load::WalkCounts> for Walks {
+    fn from(load::WalkCounts { completed, failed }: load::WalkCounts) -> Self {
+        Self { completed, failed }
     }
 }
 
@@ -296,8 +310,6 @@ mod tests {
     #[test]
     fn the_designs_example_is_read_and_written_alike() {
         let line = example();
-        let place = line.place.as_ref().unwrap();
-        assert_eq!((place.case.as_str(), place.round, place.role), ("bulk", 2, Role::Measure));
         assert_eq!(line.receipt.obtained.full, Some(64));
         assert_eq!(line.verdict.limit, Limit::ServerCpu);
         assert_eq!(
@@ -311,20 +323,12 @@ mod tests {
                 ..Evidence::default()
             }
         );
-        let expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
-        assert_eq!(serde_json::to_value(&line).unwrap(), expected);
-    }
-
-    #[test]
-    fn a_load_of_no_study_writes_the_same_object_without_the_studys_fields() {
+        // A load of no study has the same object without the study's fields.
         let mut expected: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
         for field in ["case", "cell", "params", "role", "round", "order"] {
             expected.as_object_mut().unwrap().remove(field).unwrap();
         }
-        let line = Line { place: None, ..example() };
-        let text = serde_json::to_string(&line).unwrap();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
-        assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line);
+        assert_eq!(serde_json::to_value(&line).unwrap(), expected);
     }
 
     #[test]

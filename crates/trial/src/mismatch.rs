@@ -168,7 +168,7 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     let expected = handshakes as f64 * f64::from(wanted.get()) / 100.0;
     let enough = match job.plan.operation {
         // Where connections are kept, more handshakes do not come.
-        Operation::Requests => 1,
+        Operation::Requests | Operation::Session => 1,
         Operation::Handshakes | Operation::OneRequestPerConnection => SAMPLES_EXPECTED,
     };
     if resumed == 0 && expected >= enough as f64 && handshakes < ENOUGH_HANDSHAKES {
@@ -189,7 +189,7 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
         );
     }
     let needed = match job.plan.operation {
-        Operation::Requests => outcome.completed.min(1),
+        Operation::Requests | Operation::Session => outcome.completed.min(1),
         Operation::Handshakes | Operation::OneRequestPerConnection => outcome.completed,
     };
     if handshakes < needed {
@@ -233,7 +233,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     let signs = outcome.negotiated.iter().any(|(kind, _)| kind.signature_scheme.is_some());
     if is_tls
         && signs
-        && job.plan.operation != Operation::Requests
+        && !matches!(job.plan.operation, Operation::Requests | Operation::Session)
         && sample_expected
         && verified.signatures == 0
     {

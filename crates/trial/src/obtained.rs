@@ -6,6 +6,8 @@ use load::{Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 
+use crate::application::Orders;
+
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -66,6 +68,21 @@ pub struct Obtained {
     /// Responses whose every byte was compared with the generated object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bodies_compared: Option<u64>,
+    /// The provider of each algorithm in the server's process, where the server is in Java.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub crypto: BTreeMap<String, String>,
+    /// The switches that decide over AES instructions there, as the system reports them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub aes: BTreeMap<String, String>,
+    /// What AES-128 costs there after the load, in nanoseconds per byte, by cipher.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ns_per_byte: BTreeMap<String, f64>,
+    /// What TLS may not use there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled_algorithms: Option<String>,
+    /// Orders in the server's database, where the server is a shop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<Orders>,
 }
 
 impl Obtained {
@@ -75,7 +92,9 @@ impl Obtained {
         let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
         let mut obtained = Self {
-            bodies_compared: has_requests.then_some(verified.compared),
+            // A page is compared with nothing.
+            bodies_compared: (has_requests && job.plan.operation != Operation::Session)
+                .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
             ..Self::default()
         };

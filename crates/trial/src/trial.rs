@@ -36,6 +36,8 @@ pub struct Trial {
     pub not_steady: Option<NotSteady>,
     /// How far the next larger load of a search was above its limit, as a share of the limit.
     pub beyond_limit: Option<f64>,
+    /// Where the caller writes the latencies, by its path in the result folder.
+    pub latency_file: Option<String>,
 }
 
 /// What a trial needs from its caller.
@@ -73,6 +75,7 @@ impl Trial {
             objects_on_disk: None,
             not_steady: None,
             beyond_limit: None,
+            latency_file: None,
         }
     }
 }

@@ -7,11 +7,13 @@
 mod bytes;
 mod nanos;
 mod numbers;
+mod quantity;
 mod rates;
 
 pub use bytes::Bytes;
 pub use nanos::Nanos;
 pub use numbers::{decimal, percent, places, thousands};
+pub use quantity::{Quantity, Unit};
 pub use rates::{BitsPerSecond, Hertz, PerSecond};
 
 /// A text that is not a quantity of the expected kind.

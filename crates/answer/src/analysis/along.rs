@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::label::{label, label_in_sentence};
+use study::Metric;
+use study::metric::Kind;
 
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
-use super::sentence::{published, subject, unit};
-use super::wording::{capitalized, list, quantity, times};
+use super::sentence::{published, subject, unit, verb};
 use super::{Answer, Bar, Curve, Figure, Point};
+use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -22,16 +24,13 @@ pub(super) struct Along<'a> {
 impl<'a> Along<'a> {
     /// One for each combination of the keys that are neither compared nor gone along.
     pub(super) fn all(key: &'a str, compared: Vec<Compared<'a>>) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for point in compared {
+        let by_common = compared.into_iter().map(|point| {
             let mut common = point.common.clone();
             common.remove(key);
-            match groups.iter_mut().find(|group| group.common == common) {
-                Some(group) => group.points.push(point),
-                None => groups.push(Self { key, common, points: vec![point] }),
-            }
-        }
-        groups
+            (common, point)
+        });
+        let groups = grouped(by_common).into_iter();
+        groups.map(|(common, points)| Self { key, common, points }).collect()
     }
 
     pub(super) fn points(&self) -> &[Compared<'a>] {
@@ -64,7 +63,10 @@ impl<'a> Along<'a> {
         let point = |compared: &Compared<'_>| Point {
             label: self.label(compared),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
-            busy: compared.shown().map(|entry| entry.trials.server_busy()).collect(),
+            busy: compared
+                .shown()
+                .map(|entry| Figure::of_cell(entry.trials, Metric::ServerBusy))
+                .collect(),
         };
         Curve { along: self.key.to_owned(), points: self.points.iter().map(point).collect() }
     }
@@ -107,28 +109,34 @@ impl<'a> Along<'a> {
         let at = |(point, ratio): &(&Compared<'_>, &Figure)| {
             format!("{} ({})", times(ratio), self.label(point))
         };
-        let verb = if first.is_of_bodies() { "sends" } else { "makes" };
-        let highest = entries
-            .iter()
-            .filter_map(|(point, entry)| Some((point, entry.figure.as_ref()?)))
-            .max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
-        let highest = highest.map_or_else(String::new, |(point, figure)| {
+        let verb = verb(first);
+        let (much, best) = match first.kind() {
+            Kind::Cost => ("as high", "at least"),
+            _ => ("as much", "at most"),
+        };
+        let figures = entries.iter().filter_map(|(point, e)| Some((point, e.figure.as_ref()?)));
+        let by_median = |a: &(_, &Figure), b: &(_, &Figure)| median(a.1).total_cmp(&median(b.1));
+        let extreme = match first.kind() {
+            Kind::Cost => figures.min_by(by_median),
+            _ => figures.max_by(by_median),
+        };
+        let extreme = extreme.map_or_else(String::new, |(point, figure)| {
             let (divisor, name) = unit(first, median(figure));
-            format!("at most {} {name} ({})", quantity(figure, divisor), self.label(point))
+            format!("{best} {} {name} ({})", quantity(figure, divisor), self.label(point))
         });
         let least = ratios.iter().min_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let (Some(least), Some(most)) = (least, most) else {
             // What the others are compared with has no figure; theirs are shown all the same.
             let with = label_in_sentence(key, value);
-            return (!highest.is_empty()).then(|| format!("{verb} {highest} with {with}"));
+            return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
         };
         let ratio = match ratios.len() {
             1 => at(least),
             _ => format!("{} to {}", at(least), at(most)),
         };
         Some(format!(
-            "{verb} {ratio} as much with {} as with {}, {highest}",
+            "{verb} {ratio} {much} with {} as with {}, {extreme}",
             label_in_sentence(key, value),
             label_in_sentence(key, baseline.value)
         ))
@@ -136,15 +144,8 @@ impl<'a> Along<'a> {
 
     /// Those of all points; what holds for several is said once.
     fn caveats(&self) -> Vec<String> {
-        let mut told: Vec<(String, Vec<String>)> = Vec::new();
-        for point in &self.points {
-            for caveat in caveats(point) {
-                match told.iter_mut().find(|(other, _)| *other == caveat) {
-                    Some((_, at)) => at.push(self.label(point)),
-                    None => told.push((caveat, vec![self.label(point)])),
-                }
-            }
-        }
+        let caveats_at = |point| caveats(point).into_iter().map(|of| (of, self.label(point)));
+        let told = grouped(self.points.iter().flat_map(caveats_at));
         let all = self.points.len();
         told.into_iter()
             .map(|(caveat, at)| match at.len() == all {

@@ -4,7 +4,8 @@ use observe::Machine;
 
 use crate::label::label;
 use journal::TargetRecord;
-use study::{AnswerRule, Metric};
+use study::AnswerRule;
+use study::metric::Kind;
 
 use super::along::Along;
 use super::caveats::caveats;
@@ -88,7 +89,7 @@ impl Bar {
         // A tax is as weak as the weaker of the two that it is taken from.
         let baseline = compared
             .baseline()
-            .filter(|_| compared.rule.metric == Metric::TlsTax)
+            .filter(|_| compared.kind() == Kind::Tax)
             .and_then(|baseline| baseline.trials.mark());
         Self {
             label: label(&compared.rule.compare, entry.value),

@@ -3,14 +3,14 @@
 use load::Client;
 use std::collections::BTreeMap;
 
-use study::Metric;
+use study::metric::Kind;
 use trial::Limit;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::trials::IS_A_MAXIMUM;
-use super::wording::{capitalized, list, plain_percent};
 use super::{Figure, TrialCounts};
+use crate::wording::{capitalized, list, plain_percent};
 
 /// The fewest trials whose interval covers the median as often as intervals are asked to.
 pub(super) const ENOUGH: usize = 6;
@@ -23,7 +23,7 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats.extend(unpaired(compared));
     caveats.extend(invalid(compared));
     caveats.extend(incomplete(compared));
-    caveats.extend(cpu_time_lacking(compared));
+    caveats.extend(figures_lacking(compared));
     caveats.extend(few_trials(compared));
     caveats
 }
@@ -118,7 +118,8 @@ fn invalid(compared: &Compared<'_>) -> Option<String> {
         // Where none is valid, the cell is said to be lacking.
         if 0 < valid && valid < done {
             cells.push(format!("{} of {done} trials {}", done - valid, compared.with(entry)));
-            first = first.or_else(|| entry.trials.lines.iter().find_map(|line| line.why_invalid()));
+            first = first
+                .or_else(|| entry.trials.lines.iter().find_map(|trial| trial.line.why_invalid()));
         }
     }
     let first = first?;
@@ -138,11 +139,8 @@ fn incomplete(compared: &Compared<'_>) -> Option<String> {
     (!cells.is_empty()).then(|| format!("The run is not complete: it has {}.", list(&cells)))
 }
 
-/// In which valid trials the server's CPU time is not known, where others have it.
-fn cpu_time_lacking(compared: &Compared<'_>) -> Option<String> {
-    if !compared.is_per_cpu() {
-        return None;
-    }
+/// In which valid trials the figure is not known, where others have it.
+fn figures_lacking(compared: &Compared<'_>) -> Option<String> {
     let mut cells = Vec::new();
     for entry in &compared.entries {
         let valid = entry.trials.counts().valid;
@@ -153,8 +151,9 @@ fn cpu_time_lacking(compared: &Compared<'_>) -> Option<String> {
     }
     (!cells.is_empty()).then(|| {
         format!(
-            "{} the server's CPU time is not known; the figures use the others.",
-            capitalized(&list(&cells))
+            "{} {}; the figures use the others.",
+            capitalized(&list(&cells)),
+            compared.unknown()
         )
     })
 }
@@ -170,8 +169,8 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
     }
     let n = fewest.estimate.n;
     let is_of_all = figures.iter().all(|figure| figure.estimate.n == n);
-    let (one, many) = match compared.rule.metric {
-        Metric::TlsTax => ("pair of trials", "pairs of trials"),
+    let (one, many) = match compared.kind() {
+        Kind::Tax => ("pair of trials", "pairs of trials"),
         _ => ("valid trial", "valid trials"),
     };
     let coverage = plain_percent(fewest.estimate.interval.coverage);

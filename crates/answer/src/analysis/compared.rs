@@ -5,11 +5,16 @@ use std::collections::BTreeMap;
 use load::Operation;
 
 use crate::label::{label, label_in_sentence, with};
-use study::{AnswerRule, Cell, Metric};
+use study::metric::Kind;
+use study::{AnswerRule, Cell};
 
 use super::Figure;
 use super::trials::CellTrials;
-use super::wording::list;
+use crate::comparison::paired;
+use crate::wording::{grouped, list};
+
+/// The key whose values receive in different ways, which is what an answer about it compares.
+pub(super) const CLIENT: &str = "load.client";
 
 /// Cells of one case that differ in the compared key alone.
 #[derive(Debug)]
@@ -38,18 +43,19 @@ impl<'a> Compared<'a> {
     /// One for each combination of the keys that are swept beside the compared one, without those
     /// whose targets were all left out.
     pub(super) fn all(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
-        type Group<'a> = (BTreeMap<String, String>, Vec<(&'a CellTrials<'a>, &'a str)>);
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for of_cell in trials.iter().filter(|trials| trials.cell.case == rule.case) {
-            let Some(value) = of_cell.cell.params.get(&rule.compare) else { continue };
-            let mut common = of_cell.cell.params.clone();
+        let mut all = Self::every(rule, trials);
+        all.retain(|of| of.entries.iter().any(|entry| entry.trials.skipped.is_none()));
+        all
+    }
+
+    /// All of them.
+    pub(super) fn every(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
+        let of_case = trials.iter().filter(|trials| trials.cell.case == rule.case);
+        let groups = grouped(of_case.filter_map(|trials| {
+            let mut common = trials.cell.params.clone();
             common.remove(&rule.compare);
-            match groups.iter_mut().find(|(other, _)| *other == common) {
-                Some((_, cells)) => cells.push((of_cell, value)),
-                None => groups.push((common, vec![(of_cell, value)])),
-            }
-        }
-        groups.retain(|(_, cells)| cells.iter().any(|(trials, _)| trials.skipped.is_none()));
+            Some((common, (trials, trials.cell.params.get(&rule.compare)?.as_str())))
+        }));
         groups.into_iter().map(|(common, cells)| Self::of(rule, common, &cells)).collect()
     }
 
@@ -66,10 +72,13 @@ impl<'a> Compared<'a> {
         let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
             let is_baseline = is_baseline(value);
             let baseline = baseline.filter(|_| !is_baseline);
-            let ratio = baseline.and_then(|other| Figure::ratio(trials, other, rule.metric));
-            let figure = match rule.metric {
-                Metric::TlsTax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
-                metric => Figure::of_cell(trials, metric),
+            let ratio = baseline.and_then(|other| match rule.compare == CLIENT {
+                true => paired(trials.samples(rule.metric), other.samples(rule.metric)),
+                false => Figure::ratio(trials, other, rule.metric),
+            });
+            let figure = match rule.metric.row().kind {
+                Kind::Tax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
+                _ => Figure::of_cell(trials, rule.metric),
             };
             Entry { trials, value, is_baseline, figure, ratio }
         };
@@ -82,7 +91,7 @@ impl<'a> Compared<'a> {
 
     /// The cells that have a bar: all, but a tax has none for what it is taken against.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Entry<'a>> {
-        let is_tax = self.rule.metric == Metric::TlsTax;
+        let is_tax = self.kind() == Kind::Tax;
         self.entries.iter().filter(move |entry| !(is_tax && entry.is_baseline))
     }
 
@@ -103,14 +112,27 @@ impl<'a> Compared<'a> {
         self.shared(|cell| cell.load.operation).unwrap_or(Operation::Requests)
     }
 
+    /// What the metric says of the server.
+    pub(super) fn kind(&self) -> Kind {
+        self.rule.metric.row().kind
+    }
+
     /// Whether the metric is what one CPU-second of the server gives.
     pub(super) fn is_per_cpu(&self) -> bool {
-        !matches!(self.rule.metric, Metric::Rate | Metric::Goodput)
+        matches!(self.kind(), Kind::PerCpu | Kind::Tax)
+    }
+
+    /// What a trial without the figure lacks.
+    pub(super) fn unknown(&self) -> String {
+        match self.is_per_cpu() {
+            true => "the server's CPU time is not known".to_owned(),
+            false => format!("the {} is not known", self.rule.metric.row().words),
+        }
     }
 
     /// Whether the metric counts bits of bodies.
     pub(super) fn is_of_bodies(&self) -> bool {
-        !matches!(self.rule.metric, Metric::Rate | Metric::RatePerServerCpu)
+        self.rule.metric.row().is_of_bodies
     }
 
     /// A cell after its figure: `with AES-128-GCM`.
@@ -145,7 +167,10 @@ impl<'a> Compared<'a> {
         if self.operation() != Operation::Handshakes && !is_swept("object") {
             let asked = self.shared(|cell| match &cell.target.url {
                 Some(url) => url.to_string(),
-                None => label("target.object", &cell.target.object.to_string()),
+                None => match &cell.load.session {
+                    Some(session) => label("load.session", &session.display().to_string()),
+                    None => label("target.object", &cell.target.object.to_string()),
+                },
             });
             parts.extend(asked);
         }
@@ -168,15 +193,15 @@ impl<'a> Compared<'a> {
             return format!("no load meets {}: {infeasible}", search.limit);
         }
         if counts.valid > 0 {
-            return if self.is_of_bodies() && !trials.has_bodies() {
+            return if !self.rule.metric.is_of(trials.cell) {
                 "its operations have no bodies".to_owned()
             } else if trials.samples(self.rule.metric).is_empty() {
-                "the server's CPU time is not known".to_owned()
+                self.unknown()
             } else {
                 self.baseline().map_or_else(String::new, |other| self.why_unpaired(entry, other))
             };
         }
-        let first = trials.lines.iter().find_map(|line| line.why_invalid());
+        let first = trials.lines.iter().find_map(|trial| trial.line.why_invalid());
         let first = first.unwrap_or_else(|| "no reason is recorded".to_owned());
         match counts.done {
             0 => "no trial was run".to_owned(),
@@ -189,7 +214,7 @@ impl<'a> Compared<'a> {
     pub(super) fn why_unpaired(&self, entry: &Entry<'_>, baseline: &Entry<'_>) -> String {
         let samples = baseline.trials.samples(self.rule.metric);
         let (with, other) = (self.with(entry), self.with(baseline));
-        if !entry.trials.is_received_as(baseline.trials) {
+        if self.rule.compare != CLIENT && !entry.trials.is_received_as(baseline.trials) {
             let received =
                 |entry: &Entry<'_>| list(&entry.trials.received().into_iter().collect::<Vec<_>>());
             return format!(

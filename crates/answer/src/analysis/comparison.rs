@@ -5,11 +5,12 @@
 
 use load::Operation;
 
-use study::Metric;
+use study::metric::Kind;
 
 use super::Figure;
 use super::compared::{Compared, Entry};
-use super::wording::{list, percent, times};
+use crate::Verdict;
+use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.
 const FACTOR: f64 = 2.0;
@@ -72,43 +73,41 @@ struct Change {
 
 impl Change {
     fn of(compared: &Compared<'_>, ratio: &Figure) -> Option<Self> {
-        let is_more = match (ratio.is_above(1.0), ratio.is_below(1.0)) {
-            (false, false) => return None,
-            (is_more, _) => is_more,
+        let is_more = match Verdict::of(Some(&ratio.estimate), 1.0) {
+            Verdict::Above => true,
+            Verdict::Below => false,
+            Verdict::NoSignificantDifference | Verdict::NotCompared => return None,
         };
-        if compared.is_per_cpu() {
-            Self::of_cost(compared, is_more, ratio)
-        } else {
-            Self::of_rate(compared, is_more, ratio)
+        match compared.kind() {
+            Kind::Cost => Self::stated("is", ratio, ["lower", "higher", "as high"]),
+            Kind::PerCpu | Kind::Tax => {
+                let (verb, less) = match subject(compared) {
+                    Subject::It if is_more => ("saves", saved(compared)),
+                    _ => ("costs", "less CPU"),
+                };
+                // What an operation or a byte costs is the inverse of what a CPU-second gives.
+                let cost = ratio.map(|ratio| 1.0 / ratio)?;
+                Self::stated(verb, &cost, [less, "more CPU", "the CPU"])
+            }
+            Kind::Throughput | Kind::State => {
+                let all = if compared.is_of_bodies() { "the goodput" } else { "the rate" };
+                Self::stated("gives", ratio, ["less", "more", all])
+            }
         }
     }
 
-    /// What an operation or a byte costs is the inverse of what a CPU-second gives.
-    fn of_cost(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
-        let cost = ratio.map(|ratio| 1.0 / ratio)?;
-        Some(if is_more {
-            let (verb, of_what) = match subject(compared) {
-                Subject::It => ("saves", saved(compared)),
-                Subject::With => ("costs", "less CPU"),
-            };
-            Self { verb, amount: percent(&cost.map(|cost| 1.0 - cost)?), of_what }
-        } else if cost.estimate.median >= FACTOR {
-            Self { verb: "costs", amount: times(&cost), of_what: "the CPU" }
-        } else {
-            let more = cost.map(|cost| cost - 1.0)?;
-            Self { verb: "costs", amount: percent(&more), of_what: "more CPU" }
-        })
-    }
-
-    fn of_rate(compared: &Compared<'_>, is_more: bool, ratio: &Figure) -> Option<Self> {
-        let verb = "gives";
-        Some(if !is_more {
-            Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: "less" }
-        } else if ratio.estimate.median >= FACTOR {
-            let of_what = if compared.is_of_bodies() { "the goodput" } else { "the rate" };
-            Self { verb, amount: times(ratio), of_what }
-        } else {
-            Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: "more" }
+    /// With the words for less and for more, which follow percents, and those that follow a factor.
+    fn stated(
+        verb: &'static str,
+        ratio: &Figure,
+        [less, more, all]: [&'static str; 3],
+    ) -> Option<Self> {
+        Some(match ratio.estimate.median {
+            FACTOR.. => Self { verb, amount: times(ratio), of_what: all },
+            1.0.. => {
+                Self { verb, amount: percent(&ratio.map(|ratio| ratio - 1.0)?), of_what: more }
+            }
+            _ => Self { verb, amount: percent(&ratio.map(|ratio| 1.0 - ratio)?), of_what: less },
         })
     }
 }
@@ -146,8 +145,9 @@ enum Subject {
 }
 
 fn subject(compared: &Compared<'_>) -> Subject {
-    match compared.rule.compare.as_str() {
-        "target.certificate-key" | "load.suite" | "target.server" => Subject::It,
+    match (compared.kind(), compared.rule.compare.as_str()) {
+        (Kind::Cost, _) => Subject::With,
+        (_, "target.certificate-key" | "load.suite" | "target.server") => Subject::It,
         _ => Subject::With,
     }
 }
@@ -162,11 +162,13 @@ fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
 }
 
 fn noun(compared: &Compared<'_>) -> &'static str {
-    match (compared.is_per_cpu(), compared.is_of_bodies(), compared.operation()) {
-        (false, ..) => " the server",
-        (true, true, _) => " a byte",
-        (true, false, Operation::Handshakes) => " a handshake",
-        (true, false, _) => " a request",
+    match (compared.kind(), compared.is_of_bodies(), compared.operation()) {
+        (Kind::Cost, ..) => " it",
+        (Kind::Throughput | Kind::State, ..) => " the server",
+        (_, true, _) => " a byte",
+        (_, false, Operation::Handshakes) => " a handshake",
+        (_, false, Operation::Session) => " a page",
+        (_, false, _) => " a request",
     }
 }
 
@@ -174,6 +176,7 @@ fn saved(compared: &Compared<'_>) -> &'static str {
     match (compared.is_of_bodies(), compared.operation()) {
         (true, _) => "of the CPU",
         (false, Operation::Handshakes) => "of the handshake's CPU",
+        (false, Operation::Session) => "of the page's CPU",
         (false, _) => "of the request's CPU",
     }
 }
@@ -181,7 +184,8 @@ fn saved(compared: &Compared<'_>) -> &'static str {
 /// Whether the baseline is one of at least three suites, and all others are shown to send less.
 fn is_best_suite(compared: &Compared<'_>, baseline: &Entry<'_>) -> bool {
     let is_of_suites = compared.rule.compare == "load.suite"
-        && matches!(compared.rule.metric, Metric::Goodput | Metric::GoodputPerServerCpu);
+        && compared.is_of_bodies()
+        && compared.rule.metric.is_higher_better();
     let is_suite = |entry: &Entry<'_>| entry.value != "none";
     let others: Vec<_> = compared
         .measured()

@@ -16,9 +16,11 @@ use trial::Limit;
 use trial::WarningKind;
 
 use super::Figure;
+use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
-use super::wording::{capitalized, times};
+use crate::comparison::paired;
+use crate::wording::{capitalized, times};
 
 /// Rates that differ by less count as equal.
 const TOLERANCE: f64 = 0.05;
@@ -66,7 +68,6 @@ pub enum Agreement {
 
 /// One for each cell that toll loaded and other programs too.
 pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
-    const CLIENT: &str = "load.client";
     let rest = |of: &CellTrials<'_>| {
         let mut params = of.cell.params.clone();
         params.remove(CLIENT);
@@ -88,9 +89,10 @@ pub(super) fn all(trials: &[CellTrials<'_>]) -> Vec<CrossCheck> {
 
 impl CrossCheck {
     fn of(toll: &CellTrials<'_>, other: &CellTrials<'_>) -> Self {
-        let rate_ratio = Figure::ratio_of_clients(other, toll, Metric::Rate);
-        // What a CPU-second gives is the inverse of what an operation costs.
-        let server_cpu_ratio = Figure::ratio_of_clients(toll, other, Metric::RatePerServerCpu);
+        // However the two were received: it is the clients that are compared.
+        let ratio = |metric| paired(other.samples(metric), toll.samples(metric));
+        let rate_ratio = ratio(Metric::Rate);
+        let server_cpu_ratio = ratio(Metric::ServerCpuPerOperation);
         let (limits, other_limits) = (toll.limits(), other.limits());
         let agreement = judge(rate_ratio.as_ref(), &limits, &other_limits);
         let mut check = Self {
@@ -196,7 +198,7 @@ fn why_lacking(of: &CellTrials<'_>) -> Option<String> {
     if of.counts().valid > 0 {
         return None;
     }
-    let why = of.lines.iter().find_map(|line| line.why_invalid());
+    let why = of.lines.iter().find_map(|trial| trial.line.why_invalid());
     Some(match why {
         Some(why) => format!("no trial of {} is valid; the first: {why}", of.cell.name),
         None => format!("no trial of {} was run", of.cell.name),

@@ -2,12 +2,50 @@
 
 use std::collections::BTreeMap;
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use stats::{Estimate, LEVEL};
-
 use study::Metric;
 
 use super::Figure;
 use super::trials::CellTrials;
+use crate::Verdict;
+use crate::comparison::paired;
+
+/// The figures of a cell, by metric; those that were not measured are not there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures(BTreeMap<Metric, Figure>);
+
+impl Figures {
+    /// What `figure` gives of each metric that a cell has by itself.
+    pub fn of(figure: impl Fn(Metric) -> Option<Figure>) -> Self {
+        let figures = Metric::of_cells().filter_map(|metric| Some((metric, figure(metric)?)));
+        Self(figures.collect())
+    }
+
+    /// That of a metric; `None` where it was not measured.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<&Figure> {
+        self.0.get(&metric)
+    }
+}
+
+/// Every metric is a field, `null` where it was not measured.
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for metric in Metric::of_cells() {
+            map.serialize_entry(metric.row().json, &self.get(metric))?;
+        }
+        map.end()
+    }
+}
+
+impl From<&Figure> for Estimate {
+    fn from(figure: &Figure) -> Self {
+        figure.estimate
+    }
+}
 
 impl Figure {
     /// Of samples in the order in which they were taken; `None` where there are none, or one is not
@@ -22,57 +60,37 @@ impl Figure {
         Self::of(trials.samples(metric).into_iter().map(|(_, sample)| sample).collect())
     }
 
-    /// A metric of one cell over that of another, from the rounds in which both have it; `None`
-    /// where there is no such round, where it was 0 in the other, or where the client received the
-    /// two in different ways.
+    /// A metric of one cell over that of another, from the rounds in which both have it; `None` also
+    /// where the client received the two in different ways.
     pub(super) fn ratio(
         ours: &CellTrials<'_>,
         theirs: &CellTrials<'_>,
         metric: Metric,
     ) -> Option<Self> {
-        if !ours.is_received_as(theirs) {
-            return None;
-        }
-        Self::ratio_of_clients(ours, theirs, metric)
-    }
-
-    /// The same, however the two were received: where it is the clients that are held against each
-    /// other.
-    pub(super) fn ratio_of_clients(
-        ours: &CellTrials<'_>,
-        theirs: &CellTrials<'_>,
-        metric: Metric,
-    ) -> Option<Self> {
-        let theirs: BTreeMap<u32, f64> = theirs.samples(metric).into_iter().collect();
-        let (ours, theirs): (Vec<f64>, Vec<f64>) = ours
-            .samples(metric)
-            .into_iter()
-            .filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?)))
-            .unzip();
-        let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
-        let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-        Some(Self { estimate, samples })
+        let is_alike = ours.is_received_as(theirs);
+        paired(ours.samples(metric), theirs.samples(metric)).filter(|_| is_alike)
     }
 
     /// The same of each sample changed. The estimate is computed again: a falling change swaps the
     /// ends of the interval.
-    pub(super) fn map(&self, change: impl Fn(f64) -> f64) -> Option<Self> {
+    pub(crate) fn map(&self, change: impl Fn(f64) -> f64) -> Option<Self> {
         Self::of(self.samples.iter().copied().map(change).collect())
     }
 
     /// Whether it has an interval, which a single sample does not give.
-    pub(super) fn has_interval(&self) -> bool {
+    #[must_use]
+    pub fn has_interval(&self) -> bool {
         self.estimate.n > 1
     }
 
     /// Whether the interval lies above `value`.
     pub(super) fn is_above(&self, value: f64) -> bool {
-        self.has_interval() && self.estimate.interval.low > value
+        Verdict::of(Some(&self.estimate), value) == Verdict::Above
     }
 
     /// Whether the interval lies below `value`.
     pub(super) fn is_below(&self, value: f64) -> bool {
-        self.has_interval() && self.estimate.interval.high < value
+        Verdict::of(Some(&self.estimate), value) == Verdict::Below
     }
 
     /// Whether the interval covers the median as often as intervals are asked to.

@@ -7,17 +7,18 @@ mod overview;
 mod published;
 mod searches;
 
-use trial::Line;
+use journal::TrialLine;
+use study::Metric;
+use units::Unit;
 
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid, SearchEnd};
 use crate::findings::{self, Findings, Item, Listing, Remark, Section};
 use crate::label::trials;
-use crate::named::coverages;
 
 impl Analysis {
     /// What a report shows of it; `lines` are the trials that it was made from.
     #[must_use]
-    pub fn findings(&self, lines: &[Line]) -> Findings {
+    pub fn findings(&self, lines: &[TrialLine]) -> Findings {
         let answers = self.answers.iter().map(|answer| self.answer(answer));
         let projected = self.projections.iter().map(|projection| findings::Answer {
             remarks: vec![Remark::new("Projected", projection.sentences.join(" "))],
@@ -31,6 +32,7 @@ impl Analysis {
         Findings {
             title: "Answers",
             answers: answers.chain(projected).collect(),
+            gates: self.gates.clone(),
             charts: cpu_split::charts(&self.cells),
             conclusions: self.cross_checks(),
             overview: overview::tables(&self.cells),
@@ -49,7 +51,7 @@ impl Analysis {
             is_empty: counts.done == 0 && !self.cells.iter().any(is_searched),
             is_whole: self.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
             data: None,
-            started_unix_ms: lines.first().map(|line| line.started_unix_ms),
+            started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
         }
     }
 
@@ -131,6 +133,32 @@ fn title(cell: &CellSummary) -> String {
 
 fn is_searched(cell: &CellSummary) -> bool {
     cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
+}
+
+/// The unit in which a metric of these cells is written: the same as of what stands beside it.
+fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+    let both = [metric, metric.row().beside];
+    let figures =
+        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
+    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
+}
+
+/// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
+fn coverages(analysis: &Analysis) -> Vec<String> {
+    let figures = analysis.cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
+    let mut coverages: Vec<(usize, f64)> =
+        figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
+    coverages.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    coverages.dedup_by_key(|(n, _)| *n);
+    let in_words = |(n, coverage)| match n {
+        1 => "with 1 trial there is no interval".to_owned(),
+        _ => format!(
+            "with {} it covers the true median in {} of runs",
+            trials(n),
+            units::percent(coverage)
+        ),
+    };
+    coverages.into_iter().map(in_words).collect()
 }
 
 fn notes(coverages: &[String]) -> Option<String> {

@@ -18,7 +18,7 @@ use super::Figure;
 use super::compared::Compared;
 use super::sentence::unit;
 use super::trials::CellTrials;
-use super::wording::{list, quantity};
+use crate::wording::{grouped, list, quantity};
 
 /// The key whose values are numbers of cores.
 const CORES: &str = "target.cores";
@@ -68,16 +68,11 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
     for entry in &first.entries {
         // By what the cells have in common but their cores: the key with the highest figure is
         // shown.
-        let mut groups: Vec<(BTreeMap<String, String>, Vec<Step<'_>>)> = Vec::new();
-        for point in compared {
-            let Some(step) = step(point, entry.value) else { continue };
+        let groups = grouped(compared.iter().filter_map(|point| {
             let mut common = point.common.clone();
             common.remove(CORES);
-            match groups.iter_mut().find(|(other, _)| *other == common) {
-                Some((_, steps)) => steps.push(step),
-                None => groups.push((common, vec![step])),
-            }
-        }
+            Some((common, step(point, entry.value)?))
+        }));
         let height = |steps: &[Step<'_>]| {
             steps.iter().map(|step| step.figure.estimate.median).fold(0.0, f64::max)
         };

@@ -3,11 +3,12 @@
 //! More is asked here than of a comparison: the ratio's interval must have its full coverage, and
 //! a rate must be one that the server's CPU limited.
 
+use study::metric::Kind;
 use tls::{CertificateKey, Cipher, Mac, Suite};
 
 use super::compared::{Compared, Entry};
-use super::wording::{list, times};
 use super::{Figure, Mark};
+use crate::wording::{list, times};
 
 /// What to change, and what that gains.
 pub(super) struct Remedy {
@@ -46,6 +47,7 @@ pub(super) fn remedies<'a>(
 
 fn found(compared: &Compared<'_>) -> Option<Remedy> {
     match compared.rule.compare.as_str() {
+        _ if compared.kind() == Kind::Cost => None,
         "target.certificate-key" => certificate(compared),
         "load.suite" => suite(compared),
         _ => None,

@@ -6,11 +6,12 @@ use tls::{OrPlain, Suite};
 use units::Bytes;
 
 use journal::TargetRecord;
+use journal::testing::example;
+use journal::{Place, Role, TrialLine};
 use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Study};
 use trial::Limit;
-use trial::testing::example;
-use trial::{ByteCounts, CpuTimes, Line, Operations, Place, Role};
+use trial::{ByteCounts, CpuTimes, Line, Operations};
 
 use super::{Analysis, Answer};
 
@@ -27,7 +28,7 @@ pub(crate) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
 #[derive(Debug, Clone)]
 pub(crate) struct Scene {
     pub(crate) study: Study,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<TrialLine>,
     pub(crate) targets: Vec<TargetRecord>,
     pub(crate) machine: Option<observe::Machine>,
 }
@@ -98,6 +99,7 @@ impl Scene {
             along: None,
             published: None,
             project: Vec::new(),
+            gates: Vec::new(),
         });
         self
     }
@@ -112,24 +114,24 @@ impl Scene {
     }
 
     /// A trial of a second in which the server used all of its CPU.
-    fn line(&self, index: usize, round: u32, figure: f64) -> Line {
+    fn line(&self, index: usize, round: u32, figure: f64) -> TrialLine {
         let cell = &self.study.cells[index];
         let Bytes(object) = cell.target.object.sizes().unwrap()[0];
         let (completed, body) = match cell.load.operation {
             Operation::Handshakes => (figure as u64, 0),
             _ => ((figure / 8.0 / object as f64) as u64, (figure / 8.0) as u64),
         };
+        let place = Place {
+            target: None,
+            case: cell.case.clone(),
+            cell: cell.name.clone(),
+            params: cell.params.clone(),
+            role: Role::Measure,
+            find: None,
+            round,
+            order: round * self.study.cells.len() as u32 + index as u32,
+        };
         let mut line = Line {
-            place: Some(Place {
-                target: None,
-                case: cell.case.clone(),
-                cell: cell.name.clone(),
-                params: cell.params.clone(),
-                role: Role::Measure,
-                find: None,
-                round,
-                order: round * self.study.cells.len() as u32 + index as u32,
-            }),
             window_ns: 1_000_000_000,
             operations: Operations { completed, ..Operations::default() },
             bytes: ByteCounts { body, ..ByteCounts::default() },
@@ -140,26 +142,23 @@ impl Scene {
                 client: Some(100_000_000),
                 ..CpuTimes::default()
             },
-            ..example()
+            ..example().line
         };
         line.verdict.limit = Limit::ServerCpu;
-        line
+        TrialLine { place, line }
     }
 
     /// The trial of a cell in a round.
     pub(crate) fn trial(&mut self, cell: usize, round: u32) -> &mut Line {
         let name = self.study.cells[cell].name.clone();
-        let is_it = |line: &&mut Line| {
-            line.place.as_ref().is_some_and(|place| place.cell == name && place.round == round)
-        };
-        self.lines.iter_mut().find(is_it).unwrap()
+        let is_it = |trial: &&mut TrialLine| trial.place.cell == name && trial.place.round == round;
+        &mut self.lines.iter_mut().find(is_it).unwrap().line
     }
 
     /// Leaves only what is as `keep` wants it, by cell and round.
     pub(crate) fn keep(&mut self, keep: impl Fn(usize, u32) -> bool) {
         let cells = &self.study.cells;
-        self.lines.retain(|line| {
-            let place = line.place.as_ref().unwrap();
+        self.lines.retain(|TrialLine { place, .. }| {
             keep(cells.iter().position(|cell| cell.name == place.cell).unwrap(), place.round)
         });
     }

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use study::Cell;
-use study::find::{Find, Maximize, Next, Seen};
-use trial::{Line, Role};
+use journal::{Role, TrialLine};
+use study::find::{Find, Next, Seen};
+use study::{Cell, Metric};
 
 /// How the load of a cell was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Search {
-    /// What was to be as much as it can be: `goodput` or `rate`.
-    pub maximize: &'static str,
+    /// What was to be as much as it can be.
+    pub maximize: Metric,
     /// The key that was searched over: `load.connections`.
     pub over: &'static str,
     /// What had to hold: `first-byte-max <= 2s`.
@@ -73,7 +73,7 @@ impl SearchEnd {
 impl Search {
     /// Of a cell whose lines are `lines`, in the order in which they ran; `None` where its load is
     /// given.
-    pub(super) fn of(cell: &Cell, lines: &[&Line]) -> Option<Self> {
+    pub(super) fn of(cell: &Cell, lines: &[&TrialLine]) -> Option<Self> {
         let find = cell.find?;
         let seen: Vec<Seen> = lines.iter().filter_map(|line| find.seen(line)).collect();
         let end = match find.bounds().next(&seen) {
@@ -82,7 +82,7 @@ impl Search {
             Next::Infeasible => SearchEnd::Infeasible { best: best(&find, &seen) },
         };
         Some(Self {
-            maximize: find.maximize.name(),
+            maximize: find.maximize,
             over: find.over.key(),
             limit: find.ceiling.to_string(),
             end,
@@ -91,9 +91,8 @@ impl Search {
     }
 
     /// Whether a line is of the load that was found.
-    pub(super) fn has(&self, line: &Line) -> bool {
-        let load = line.place.as_ref().and_then(|place| place.find.as_ref());
-        match (&self.end, load) {
+    pub(super) fn has(&self, trial: &TrialLine) -> bool {
+        match (&self.end, &trial.place.find) {
             (SearchEnd::Found { load: found }, Some(sought)) => sought.load == *found,
             _ => false,
         }
@@ -106,17 +105,14 @@ fn best(find: &Find, seen: &[Seen]) -> Option<String> {
 }
 
 impl SearchStep {
-    fn of(find: &Find, line: &Line) -> Option<Self> {
-        let place = line.place.as_ref()?;
+    fn of(find: &Find, trial: &TrialLine) -> Option<Self> {
+        let TrialLine { place, line } = trial;
         let sought = place.find.as_ref()?;
         Some(Self {
             order: place.order,
             load: sought.load.clone(),
             at: find.over.number(find.over.load(&sought.load)?),
-            figure: match find.maximize {
-                Maximize::Goodput => line.goodput_bps as f64,
-                Maximize::Rate => line.rate_per_s,
-            },
+            figure: find.maximize.value(line).unwrap_or_default(),
             seen: sought.seen().map(|seen| find.ceiling.watched.in_words(seen)),
             holds: sought.holds,
             is_held: place.role == Role::Measure,

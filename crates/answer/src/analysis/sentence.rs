@@ -3,21 +3,23 @@
 use load::{Operation, Percent};
 
 use crate::label::cpus;
-use study::{AnswerRule, Metric};
+use study::AnswerRule;
+use study::metric::Kind;
 use trial::Limit;
+use units::Quantity;
 
 use super::Figure;
 use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
-use super::wording::{capitalized, list, percent, quantity};
+use crate::wording::{capitalized, grouped, list, percent, quantity};
 
 /// The whole answer, with its full stop.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {
     if compared.measured().is_empty() {
         return not_measured(compared);
     }
-    if compared.rule.metric == Metric::TlsTax {
+    if compared.kind() == Kind::Tax {
         return tax(compared);
     }
     let mut text = figures(compared);
@@ -26,7 +28,7 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     }
     text.push_str(&published(compared.rule));
     text.push('.');
-    if !compared.is_per_cpu() {
+    if compared.kind() == Kind::Throughput {
         text.push_str(&no_maximum(compared));
     }
     text
@@ -40,15 +42,19 @@ fn figures(compared: &Compared<'_>) -> String {
     let (unit, noun) = unit(compared, largest);
     let item = |(place, (entry, figure)): (usize, &(&Entry<'_>, &Figure))| {
         let noun = if place == 0 { format!(" {noun}") } else { String::new() };
-        format!("{}{noun} {}", quantity(figure, unit), compared.with(entry))
+        format!("{}{noun} {}", quantity(*figure, unit), compared.with(entry))
     };
     let items: Vec<String> = measured.iter().enumerate().map(item).collect();
-    let verb = match (compared.is_of_bodies(), compared.operation()) {
-        (true, _) => "sends",
-        (false, Operation::Handshakes) => "makes",
-        (false, _) => "serves",
-    };
-    format!("{} {verb} {}{}", subject(compared), list(&items), compared.context())
+    format!("{} {} {}{}", subject(compared), verb(compared), list(&items), compared.context())
+}
+
+pub(super) fn verb(compared: &Compared<'_>) -> &'static str {
+    match (compared.kind(), compared.is_of_bodies(), compared.operation()) {
+        (Kind::Cost, ..) => "is",
+        (_, true, _) => "sends",
+        (_, false, Operation::Handshakes) => "makes",
+        (_, false, _) => "serves",
+    }
 }
 
 /// `; Intel's Xeon E5 v3 had 2 to 2.4x`.
@@ -58,8 +64,10 @@ pub(super) fn published(rule: &AnswerRule) -> String {
 }
 
 pub(super) fn subject(compared: &Compared<'_>) -> String {
-    if compared.is_per_cpu() {
-        return "One core of this machine".to_owned();
+    match compared.kind() {
+        Kind::Cost => return format!("The {}", compared.rule.metric.row().words),
+        Kind::PerCpu | Kind::Tax => return "One core of this machine".to_owned(),
+        Kind::Throughput | Kind::State => {}
     }
     match compared.shared(|cell| cell.target.pinned_to().cloned()).flatten() {
         Some(list) => format!("The server (on {})", cpus(&list)),
@@ -69,21 +77,20 @@ pub(super) fn subject(compared: &Compared<'_>) -> String {
 
 /// What all figures are divided by, and what they then count.
 pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
-    if !compared.is_of_bodies() {
-        return (1.0, format!("{} per second", operations(compared)));
+    match compared.rule.metric.row().quantity {
+        Quantity::PerSecond => (1.0, format!("{} per second", operations(compared))),
+        quantity => {
+            let unit = quantity.unit_for([largest]);
+            (unit.factor, unit.name.to_owned())
+        }
     }
-    let (unit, name) = match largest {
-        1e9.. => (1e9, "Gb/s"),
-        1e6.. => (1e6, "Mb/s"),
-        1e3.. => (1e3, "kb/s"),
-        _ => (1.0, "b/s"),
-    };
-    (unit, name.to_owned())
 }
 
 fn operations(compared: &Compared<'_>) -> String {
-    if compared.operation() != Operation::Handshakes {
-        return "requests".to_owned();
+    match compared.operation() {
+        Operation::Handshakes => {}
+        Operation::Session => return "pages".to_owned(),
+        Operation::Requests | Operation::OneRequestPerConnection => return "requests".to_owned(),
     }
     let version = compared.shared(|cell| cell.load.asked_version());
     let resumption = compared.shared(|cell| cell.load.resumption);
@@ -135,23 +142,17 @@ fn tax(compared: &Compared<'_>) -> String {
 /// `Not measured (nginx): no trial was run.`
 fn not_measured(compared: &Compared<'_>) -> String {
     let context = compared.context();
-    if compared.rule.metric == Metric::TlsTax {
+    if compared.kind() == Kind::Tax {
         let Some(baseline) = compared.baseline() else {
             return format!("Not measured{context}: no cell is of plain HTTP.");
         };
-        if baseline.trials.samples(Metric::TlsTax).is_empty() {
+        if baseline.trials.samples(compared.rule.metric).is_empty() {
             let lacking = compared.lacking(baseline);
             return format!("Not measured{context}: {}, {lacking}.", compared.with(baseline));
         }
     }
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for entry in compared.shown() {
-        let (with, lacking) = (compared.with(entry), compared.lacking(entry));
-        match reasons.iter_mut().find(|(reason, _)| *reason == lacking) {
-            Some((_, cells)) => cells.push(with),
-            None => reasons.push((lacking, vec![with])),
-        }
-    }
+    let each = compared.shown().map(|entry| (compared.lacking(entry), compared.with(entry)));
+    let reasons = grouped(each);
     let told = match reasons.as_slice() {
         [(reason, _)] => reason.clone(),
         _ => {

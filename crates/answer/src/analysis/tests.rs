@@ -2,6 +2,7 @@
 
 mod cross_checks;
 mod doubts;
+mod gates;
 mod projections;
 mod properties;
 mod sentences;

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use load::Operation;
-
-use journal::TargetRecord;
+use journal::{Role, TargetRecord, TrialLine};
 use study::{Cell, Metric, Study};
 use trial::Limit;
-use trial::{Line, Role};
+use trial::Line;
 
 use super::{Figure, Mark, Search, TrialCounts};
 
@@ -24,7 +22,7 @@ pub(super) struct CellTrials<'a> {
     pub(super) skipped: Option<&'a str>,
     /// In the order in which they ran; where the load is searched for, those at the load that was
     /// found.
-    pub(super) lines: Vec<&'a Line>,
+    pub(super) lines: Vec<&'a TrialLine>,
     /// How the load was found.
     pub(super) search: Option<Search>,
 }
@@ -37,24 +35,22 @@ pub(super) const IS_A_MAXIMUM: [Limit; 2] = [Limit::ServerCpu, Limit::LatencyLim
 /// planned, and a resumed run does them again.
 pub(super) fn by_cell<'a>(
     study: &'a Study,
-    lines: &'a [Line],
+    lines: &'a [TrialLine],
     targets: &'a [TargetRecord],
 ) -> Vec<CellTrials<'a>> {
-    let mut of_cell: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
-    for line in lines.iter().filter(|line| !line.interrupted) {
-        if let Some(place) = &line.place {
-            of_cell.entry(&place.cell).or_default().push(line);
-        }
+    let mut of_cell: BTreeMap<&str, Vec<&TrialLine>> = BTreeMap::new();
+    for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
+        of_cell.entry(&trial.place.cell).or_default().push(trial);
     }
     let mut trials = Vec::new();
     for cell in &study.cells {
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
         let has_lines = !lines.is_empty();
-        lines.sort_by_key(|line| (order(line), line.started_unix_ms));
+        lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
         let search = Search::of(cell, &lines);
-        lines.retain(|line| {
-            line.place.as_ref().is_some_and(|place| place.role == Role::Measure)
-                && search.as_ref().is_none_or(|search| search.has(line))
+        lines.retain(|trial| {
+            trial.place.role == Role::Measure
+                && search.as_ref().is_none_or(|search| search.has(trial))
         });
         // A server that was there in an earlier part of the run was not left out.
         let skipped = targets
@@ -68,20 +64,14 @@ pub(super) fn by_cell<'a>(
     trials
 }
 
-/// A trial's place in the order of all.
-pub(super) fn order(line: &Line) -> u32 {
-    line.place.as_ref().map_or(0, |place| place.order)
-}
-
 impl CellTrials<'_> {
     pub(super) fn valid(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().copied().filter(|line| line.valid)
+        self.lines.iter().map(|trial| &trial.line).filter(|line| line.valid)
     }
 
     /// A trial that was not valid and was made again is one.
     pub(super) fn counts(&self) -> TrialCounts {
-        let round = |line: &&Line| line.place.as_ref().map(|place| place.round);
-        let done = self.lines.iter().map(round).collect::<BTreeSet<_>>().len();
+        let done = self.lines.iter().map(|trial| trial.place.round).collect::<BTreeSet<_>>().len();
         let valid = self.valid().count();
         TrialCounts { planned: self.planned, done, valid }
     }
@@ -145,37 +135,10 @@ impl CellTrials<'_> {
         })
     }
 
-    /// The share of its CPUs that the server used.
-    pub(super) fn server_busy(&self) -> Option<Figure> {
-        Figure::of(self.valid().filter_map(|line| line.verdict.evidence.server_busy).collect())
-    }
-
-    /// Whether an operation has a body.
-    pub(super) fn has_bodies(&self) -> bool {
-        self.cell.load.operation != Operation::Handshakes
-    }
-
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
     /// the tax is taken from.
     pub(super) fn samples(&self, metric: Metric) -> Vec<(u32, f64)> {
-        let figure: fn(&Line) -> Option<f64> = match metric {
-            Metric::Rate => |line| (line.operations.completed > 0).then_some(line.rate_per_s),
-            Metric::RatePerServerCpu => {
-                |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0)
-            }
-            _ if !self.has_bodies() => |_| None,
-            Metric::Goodput => |line| Some(line.goodput_bps as f64),
-            Metric::GoodputPerServerCpu | Metric::TlsTax => {
-                |line| Some(8.0 * per_server_cpu(line, line.bytes.body)?)
-            }
-        };
-        let round = |line: &Line| line.place.as_ref().map_or(0, |place| place.round);
-        self.valid().filter_map(|line| Some((round(line), figure(line)?))).collect()
+        let valid = self.lines.iter().filter(|trial| trial.line.valid && metric.is_of(self.cell));
+        valid.filter_map(|trial| Some((trial.place.round, metric.value(&trial.line)?))).collect()
     }
-}
-
-/// So many per CPU-second of the server; `None` where its CPU time is not known.
-fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
-    let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
-    Some(count as f64 / (ns as f64 / 1e9))
 }

@@ -6,9 +6,10 @@ use serde::Serialize;
 use stats::Estimate;
 
 use super::{Only, Side};
-use crate::Measure;
+use crate::Verdict;
 use crate::analysis::{CellSummary, Figure, Mark};
 use study::Cell;
+use study::Metric;
 
 /// A cell in both runs, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,21 +35,6 @@ pub struct Pair {
     pub mark_a: Option<Mark>,
     /// What is to be marked of B's cell.
     pub mark_b: Option<Mark>,
-}
-
-/// Where the interval of a ratio lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Above 1: B's figure is the greater one.
-    Above,
-    /// Below 1.
-    Below,
-    /// Around 1, or there is no interval: no difference is shown.
-    #[serde(rename = "not-told-apart")]
-    NoSignificantDifference,
-    /// There is no ratio.
-    NotCompared,
 }
 
 /// A cell of A with its like of B.
@@ -94,8 +80,8 @@ impl Only {
 }
 
 impl Pair {
-    pub(super) fn of(metric: Measure, both: &Match<'_>) -> Self {
-        let (a, b) = (metric.figure(both.summary_a), metric.figure(both.summary_b));
+    pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
+        let (a, b) = (both.summary_a.figures.get(metric), both.summary_b.figures.get(metric));
         let ratio =
             a.zip(b).and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
         Self {
@@ -107,21 +93,9 @@ impl Pair {
             a: a.cloned(),
             b: b.cloned(),
             ratio,
-            verdict: Verdict::of(ratio.as_ref()),
+            verdict: Verdict::of(ratio.as_ref(), 1.0),
             mark_a: both.summary_a.mark,
             mark_b: both.summary_b.mark,
-        }
-    }
-}
-
-impl Verdict {
-    fn of(ratio: Option<&Estimate>) -> Self {
-        match ratio {
-            None => Self::NotCompared,
-            Some(Estimate { n: 0 | 1, .. }) => Self::NoSignificantDifference,
-            Some(ratio) if ratio.interval.low > 1.0 => Self::Above,
-            Some(ratio) if ratio.interval.high < 1.0 => Self::Below,
-            Some(_) => Self::NoSignificantDifference,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use stats::Estimate;
 
-use super::{Pair, Verdict};
-use crate::Measure;
-use crate::analysis::wording::ratio_in_words;
+use super::Pair;
+use crate::Verdict;
+use crate::wording::ratio_in_words;
+use study::Metric;
 
-pub(super) fn of(metric: Measure, cells: &[Pair]) -> String {
-    let measure = metric.in_words();
+pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
+    let measure = metric.row().words;
     let compared: Vec<(&Pair, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
@@ -59,6 +60,6 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
     let furthest = furthest.map_or(String::new(), |(pair, ratio)| {
         format!(" Furthest: {}, {} ({}).", ratio_in_words(ratio), pair.label, pair.case)
     });
-    let parts = crate::analysis::wording::list(&parts);
+    let parts = crate::wording::list(&parts);
     format!("In {measure}, of {all} cells: {parts}.{furthest}")
 }

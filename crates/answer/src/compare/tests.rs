@@ -1,6 +1,7 @@
 //! Two journals made by hand.
 
 use super::*;
+use crate::Verdict;
 use crate::analysis::scene::{CBC, CHACHA, GCM, SPREAD, Scene};
 use study::testing::server;
 use trial::Limit;
@@ -13,7 +14,7 @@ fn bulk(figures: &[f64]) -> Scene {
     scene
 }
 
-fn compared_in(a: &Scene, b: &Scene, measures: &[Measure]) -> Comparison {
+fn compared_in(a: &Scene, b: &Scene, measures: &[Metric]) -> Comparison {
     let (of_a, of_b) = (a.analysis(), b.analysis());
     fn side<'a>(scene: &'a Scene, analysis: &'a Analysis) -> Side<'a> {
         let (study, machine) = (&scene.study, scene.machine.as_ref());
@@ -32,7 +33,7 @@ fn each_cell_is_above_below_or_not_significantly_different() {
     let b = bulk(&[10.0e9, 4.05e9, 1.6e9]);
     let comparison = compared(&a, &b);
     let [metric] = &comparison.metrics[..] else { panic!("{comparison:?}") };
-    assert_eq!(metric.metric, Measure::GoodputPerServerCpu);
+    assert_eq!(metric.metric, Metric::GoodputPerServerCpu);
     let verdicts: Vec<Verdict> = metric.cells.iter().map(|pair| pair.verdict).collect();
     assert_eq!(verdicts, [Verdict::Above, Verdict::NoSignificantDifference, Verdict::Below]);
     let ratio = metric.cells[0].ratio.unwrap();
@@ -42,7 +43,7 @@ fn each_cell_is_above_below_or_not_significantly_different() {
     assert!(ratio.interval.coverage >= 0.95);
     assert_eq!(
         comparison.sentences(),
-        ["In goodput per server CPU-second, of 3 cells: B above A in 1 (1.25x), B below A in 1 \
+        ["In goodput of one core, of 3 cells: B above A in 1 (1.25x), B below A in 1 \
           (0.80x) and no significant difference in 1 (1.01x). Furthest: 1.25x [1.18, 1.33], nginx, \
           AES-128-GCM (bulk)."]
     );
@@ -58,7 +59,7 @@ fn one_cell_is_one_ratio() {
     };
     assert_eq!(
         compared(&one(8e9), &one(16e9)).sentences(),
-        ["B is 2.00x [1.88, 2.12] A in goodput per server CPU-second (bulk: nginx, AES-128-GCM)."]
+        ["B is 2.00x [1.88, 2.12] A in goodput of one core (bulk: nginx, AES-128-GCM)."]
     );
     let same = compared(&one(8e9), &one(8e9));
     assert!(same.sentences()[0].ends_with("AES-128-GCM), which is no significant difference."));
@@ -76,8 +77,8 @@ fn a_single_trial_proves_no_difference() {
 #[test]
 fn handshakes_are_compared_by_their_rate_and_other_metrics_where_they_are_asked_for() {
     let (a, b) = (Scene::handshakes(), Scene::handshakes());
-    assert_eq!(compared(&a, &b).metrics[0].metric, Measure::RatePerServerCpu);
-    let asked = compared_in(&a, &b, &[Measure::Rate, Measure::Goodput]);
+    assert_eq!(compared(&a, &b).metrics[0].metric, Metric::RatePerServerCpu);
+    let asked = compared_in(&a, &b, &[Metric::Rate, Metric::Goodput]);
     assert_eq!(asked.metrics[0].cells.len(), 2);
     assert_eq!(
         asked.metrics[1].sentence,

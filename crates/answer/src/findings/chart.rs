@@ -1,7 +1,7 @@
 //! Charts by what they show. Where everything lies is the report's.
 
 use crate::analysis::{Figure, Mark};
-use crate::quantity::Unit;
+use units::Unit;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Chart {

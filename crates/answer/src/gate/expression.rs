@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Measure;
+use study::Metric;
+use study::gate::{Comparator, RATIO, RatioGate, ratio};
 
 /// A figure that cells must reach.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,42 +16,31 @@ pub struct Gate {
     pub(super) comparator: Comparator,
     /// In the unit of what is judged.
     pub(super) limit: f64,
+    pub(super) counts: Counts,
 }
 
 /// What is held against the limit.
+/// What of a figure decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counts {
+    Median,
+    /// All of it.
+    Interval,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
-    Figure(Measure),
+    Figure(Metric),
     /// Of two runs, in the metric in which they are compared.
     Ratio,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparator {
-    AtLeast,
-    AtMost,
-    Above,
-    Below,
-}
-
-/// The longer ones first.
-const COMPARATORS: [(&str, Comparator); 4] = [
-    (">=", Comparator::AtLeast),
-    ("<=", Comparator::AtMost),
-    (">", Comparator::Above),
-    ("<", Comparator::Below),
-];
-
-const RATIO: &str = "ratio";
-
-impl Comparator {
-    pub(super) fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Self::AtLeast => value >= limit,
-            Self::AtMost => value <= limit,
-            Self::Above => value > limit,
-            Self::Below => value < limit,
-        }
+impl Gate {
+    /// That of an answer, with what it is about.
+    pub(crate) fn of_answer(gate: &RatioGate, what: &str) -> Self {
+        let (comparator, limit) = (gate.comparator, gate.limit);
+        let (judged, counts) = (Judged::Ratio, Counts::Interval);
+        Self { text: format!("{gate} ({what})"), scope: None, judged, comparator, limit, counts }
     }
 }
 
@@ -61,28 +51,18 @@ impl FromStr for Gate {
         let wrong = |why: String| {
             format!("`{text}`: {why}; write a gate such as goodput>=10Gb/s or bulk:p99<=5ms")
         };
-        let found = COMPARATORS
-            .into_iter()
-            .find_map(|(sign, comparator)| Some((text.split_once(sign)?, comparator)));
-        let Some(((what, limit), comparator)) = found else {
-            return Err(wrong("there is no >=, <=, > or <".to_owned()));
-        };
+        let (what, comparator, limit) = Comparator::split(text).map_err(wrong)?;
         let (scope, name) = match what.split_once(':') {
             Some((scope, name)) => (Some(scope.trim().to_owned()), name.trim()),
-            None => (None, what.trim()),
+            None => (None, what),
         };
-        let limit = limit.trim();
         let (judged, limit) = if name == RATIO {
-            let ratio = limit.trim_end_matches('x').parse::<f64>().ok();
-            let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-            let ratio =
-                ratio.ok_or_else(|| wrong(format!("`{limit}` is not a ratio such as 0.95")))?;
-            (Judged::Ratio, ratio)
+            (Judged::Ratio, ratio(limit).map_err(wrong)?)
         } else {
-            let metric: Measure = name.parse().map_err(wrong)?;
-            (Judged::Figure(metric), metric.parse_value(limit).map_err(wrong)?)
+            let metric: Metric = name.parse().map_err(wrong)?;
+            (Judged::Figure(metric), metric.row().quantity.parse(limit).map_err(wrong)?)
         };
-        Ok(Self { text: text.to_owned(), scope, judged, comparator, limit })
+        Ok(Self { text: text.to_owned(), scope, judged, comparator, limit, counts: Counts::Median })
     }
 }
 
@@ -103,7 +83,7 @@ mod tests {
     #[test]
     fn metric_comparator_and_value_with_its_unit() {
         let goodput = gate("goodput>=10Gb/s");
-        assert_eq!(goodput.judged, Judged::Figure(Measure::Goodput));
+        assert_eq!(goodput.judged, Judged::Figure(Metric::Goodput));
         assert_eq!((goodput.comparator, goodput.limit), (Comparator::AtLeast, 10e9));
         assert_eq!(goodput.to_string(), "goodput>=10Gb/s");
         let latency = gate("bulk-0003: p99 < 5 ms");

@@ -30,14 +30,14 @@ fn every_cell_has_to_meet_it() {
     assert!(met.met);
     assert_eq!(
         met.sentence,
-        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 Gb/s [2.13 Gb/s, 2.27 Gb/s] \
+        "Gate goodput>=2Gb/s met by 2 cells: the nearest is 2.20 [2.13, 2.27] Gb/s \
          (nginx, AES-128-CBC-SHA)."
     );
     let failed = judged(&scene, "goodput>=5Gb/s");
     assert!(!failed.met && failed.cells[0].met && !failed.cells[1].met);
     assert_eq!(
         failed.sentence,
-        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 Gb/s [2.13 Gb/s, 2.27 Gb/s] (nginx, \
+        "Gate goodput>=5Gb/s NOT met by 1 of 2 cells: 2.20 [2.13, 2.27] Gb/s (nginx, \
          AES-128-CBC-SHA)."
     );
     assert!(judged(&scene, "bulk-0001:goodput>=5Gb/s").met);
@@ -77,7 +77,7 @@ fn an_unmeasured_cell_never_passes() {
     assert!(!judged(&scene, "goodput>=1b/s").met);
     // Without the server's CPU time there is no figure per CPU-second.
     let mut scene = bulk();
-    scene.lines.iter_mut().for_each(|line| line.cpu_ns.server = None);
+    scene.lines.iter_mut().for_each(|trial| trial.line.cpu_ns.server = None);
     assert!(judged(&scene, "goodput>=1b/s").met);
     assert!(!judged(&scene, "goodput-per-server-cpu>=1b/s").met);
 }

@@ -6,13 +6,14 @@
 
 mod words;
 
-use primitives::{Cache, Hardware};
+use primitives::instructions::Bounded;
+use primitives::{Cache, Hardware, RowKey};
 use serde::Serialize;
 use units::Bytes;
 
 use super::costs::{Cost, LowerBound, Row};
 use crate::analysis::Figure;
-use journal::primitive::Place;
+use crate::comparison::paired;
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};
 
@@ -43,8 +44,9 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ratio {
     /// What is compared with the baseline.
+    pub table: String,
     #[serde(flatten)]
-    pub place: Place,
+    pub row: RowKey,
     /// How many times as fast it is; a sample for each round.
     pub times_as_fast: Figure,
 }
@@ -57,7 +59,7 @@ pub struct Curve {
     /// One for each compared value.
     pub series: Vec<Series>,
     /// What no program can go below: of what, and cycles per byte.
-    pub bound: Option<(String, f64)>,
+    pub bound: Option<(Bounded, f64)>,
 }
 
 /// The costs of one compared value.
@@ -112,21 +114,21 @@ pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]
         projected: words::projected(rule, &groups),
         caveats: words::caveats(table, &groups),
         primitives: table.name.clone(),
-        compare: rule.compare.name(),
+        compare: rule.compare.into(),
         ratios: groups.iter().flat_map(Group::ratios).collect(),
         curves: groups.iter().filter_map(|group| group.curve(bounds)).collect(),
     }
 }
 
 fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
-    let is_same = |a: &Place, b: &Place| {
+    let is_same = |a: &RowKey, b: &RowKey| {
         let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
         others.all(|dimension| dimension.of(a) == dimension.of(b))
     };
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for row in rows.iter().filter(|row| row.place.table == table.name) {
+    for row in rows.iter().filter(|row| row.table == table.name) {
         let known =
-            groups.iter_mut().find(|group| group.first().is_some_and(|p| is_same(p, &row.place)));
+            groups.iter_mut().find(|group| group.first().is_some_and(|key| is_same(key, &row.key)));
         let group = match known {
             Some(group) => group,
             None => {
@@ -138,22 +140,22 @@ fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a
         group.add(row);
     }
     for group in &mut groups {
-        group.values.sort_by_key(|rows| {
-            !rows.first().is_some_and(|row| group.rule.is_baseline(&row.place))
-        });
+        group
+            .values
+            .sort_by_key(|rows| !rows.first().is_some_and(|row| group.rule.is_baseline(&row.key)));
     }
     groups
 }
 
 impl<'a> Group<'a> {
-    fn first(&self) -> Option<&'a Place> {
-        self.values.first()?.first().map(|row| &row.place)
+    fn first(&self) -> Option<&'a RowKey> {
+        self.values.first()?.first().map(|row| &row.key)
     }
 
     fn add(&mut self, row: &'a Row) {
-        let value = self.rule.compare.of(&row.place);
+        let value = self.rule.compare.of(&row.key);
         let is_of = |rows: &&mut Vec<&Row>| {
-            rows.first().is_some_and(|first| self.rule.compare.of(&first.place) == value)
+            rows.first().is_some_and(|first| self.rule.compare.of(&first.key) == value)
         };
         match self.values.iter_mut().find(is_of) {
             Some(rows) => rows.push(row),
@@ -165,7 +167,7 @@ impl<'a> Group<'a> {
     fn at(&self, size: Option<Bytes>) -> Vec<(&'a Row, &'a Cost)> {
         let size = size.map(|size| size.0);
         let of_value = |rows: &Vec<&'a Row>| {
-            let row = rows.iter().find(|row| row.place.size_bytes == size)?;
+            let row = rows.iter().find(|row| row.key.size_bytes == size)?;
             Some((*row, row.cost.as_ref()?))
         };
         self.values.iter().filter_map(of_value).collect()
@@ -173,7 +175,7 @@ impl<'a> Group<'a> {
 
     /// The sizes that sentences are about; none where the unit is an operation.
     fn sizes(&self) -> Vec<Option<Bytes>> {
-        let is_of_bytes = self.values.iter().flatten().any(|row| row.place.size_bytes.is_some());
+        let is_of_bytes = self.values.iter().flatten().any(|row| row.key.size_bytes.is_some());
         match is_of_bytes {
             true => self.rule.at.iter().copied().map(Some).collect(),
             false => vec![None],
@@ -182,18 +184,22 @@ impl<'a> Group<'a> {
 
     fn all_sizes(&self) -> Vec<Option<Bytes>> {
         let rows = self.values.first().map_or(&[][..], Vec::as_slice);
-        rows.iter().map(|row| row.place.size_bytes.map(Bytes)).collect()
+        rows.iter().map(|row| row.key.size_bytes.map(Bytes)).collect()
     }
 
     fn ratios(&self) -> Vec<Ratio> {
         let mut ratios = Vec::new();
         for size in self.all_sizes() {
             let rows = self.at(size);
-            let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place));
+            let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key));
             let Some((_, baseline)) = baseline else { continue };
-            for (row, cost) in rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.place)) {
+            for (row, cost) in rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.key)) {
                 if let Some(times_as_fast) = ratio(baseline, cost) {
-                    ratios.push(Ratio { place: row.place.clone(), times_as_fast });
+                    ratios.push(Ratio {
+                        table: row.table.clone(),
+                        row: row.key.clone(),
+                        times_as_fast,
+                    });
                 }
             }
         }
@@ -208,7 +214,7 @@ impl<'a> Group<'a> {
             .filter_map(|rows| {
                 let points: Vec<Point> = rows.iter().filter_map(|row| point(row)).collect();
                 let first = rows.first()?;
-                let is_baseline = self.rule.is_baseline(&first.place);
+                let is_baseline = self.rule.is_baseline(&first.key);
                 let label =
                     words::value(self.rule.compare, rows.iter().find(|r| r.cost.is_some())?);
                 (points.len() > 1).then_some(Series { label, is_baseline, points })
@@ -218,27 +224,27 @@ impl<'a> Group<'a> {
             return None;
         }
         // One line can be drawn where all that is compared has the same bound.
-        let mut of: Vec<&str> =
-            self.values.iter().flatten().filter_map(|row| row.bound.as_deref()).collect();
+        let mut of: Vec<Bounded> =
+            self.values.iter().flatten().filter_map(|row| row.bound).collect();
         of.dedup();
-        let bound = bounds.iter().find(|bound| of == [bound.of.as_str()]);
-        let bound = bound.map(|of| (of.of.clone(), of.cycles_per_byte.estimate.median));
+        let bound = bounds.iter().find(|bound| of == [bound.of]);
+        let bound = bound.map(|of| (of.of, of.cycles_per_byte.estimate.median));
         Some(Curve { title: words::subject(self), series, bound })
     }
 
     /// Names of values of other lists than the compared one, where the table has several of them.
     fn qualifiers(&self) -> Vec<&'static str> {
-        let Some(place) = self.first() else { return Vec::new() };
+        let Some(key) = self.first() else { return Vec::new() };
         let has_several = |dimension: Dimension| {
             dimension != self.rule.compare && dimension.values(self.table).len() > 1
         };
-        let hardware = match place.hardware {
+        let hardware = match key.hardware {
             Hardware::All => "all instructions",
             Hardware::Avx2 => "AVX2 at most",
             Hardware::Sse => "SSE 4.2 at most",
             Hardware::None => "no instructions for cryptography",
         };
-        let cache = match place.cache {
+        let cache = match key.cache {
             Cache::Warm => "data in the cache",
             Cache::Cold => "data in memory",
         };
@@ -257,7 +263,7 @@ fn point(row: &Row) -> Option<Point> {
     let cost = row.cost.as_ref()?;
     let published = row.published.iter();
     Some(Point {
-        size_bytes: row.place.size_bytes?,
+        size_bytes: row.key.size_bytes?,
         median: cost.cycles.estimate.median,
         low: cost.low,
         high: cost.high,
@@ -268,10 +274,5 @@ fn point(row: &Row) -> Option<Point> {
 
 /// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
 fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
-    let of_round = |round: &u32| {
-        let place = cost.rounds.iter().position(|other| other == round)?;
-        let base = baseline.rounds.iter().position(|other| other == round)?;
-        Some(baseline.cycles.samples.get(base)? / cost.cycles.samples.get(place)?)
-    };
-    Figure::of(cost.rounds.iter().filter_map(of_round).collect())
+    paired(baseline.samples(), cost.samples())
 }

@@ -1,15 +1,18 @@
 //! What the journal says of the tables: a cost for each row, with what was published of it and how far it
 //! is from what the instructions allow.
 
+use primitives::instructions::{Bound, Bounded};
+use primitives::row::{Measured, NoFigure, Reason};
 use primitives::sampler::Quality;
-use primitives::{Algorithm, CycleSource, Hardware};
+use primitives::{Algorithm, CycleSource, Hardware, RowKey};
 use serde::Serialize;
 
 use super::answer::{self, Answer};
+use super::gates;
 use crate::analysis::Figure;
+use crate::gate::GateOutcome;
 use journal::Entries;
-use journal::primitive::Place;
-use journal::primitive::{BoundLine, Line, Outcome};
+use journal::primitive::{BoundLine, RowLine};
 use study::Study;
 use study::primitive::Table;
 use study::reference::Reference;
@@ -33,23 +36,28 @@ pub struct Costs {
     pub cycles_source: Option<CycleSource>,
     /// When the first part began, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: Option<u64>,
+    /// What became of the gates of the answers; `toll` prints them with those of `--gate`.
+    #[serde(skip)]
+    pub gates: Vec<GateOutcome>,
 }
 
 /// One row of a table over all rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Which one.
+    /// The table's name.
+    pub table: String,
     #[serde(flatten)]
-    pub place: Place,
+    pub key: RowKey,
     /// The library and its version.
     pub library_title: String,
     /// What it costs; `None` where there is no figure.
     pub cost: Option<Cost>,
     /// Why there is none.
-    pub no_figure: Option<String>,
+    #[serde(flatten)]
+    pub no_figure: Option<NoFigure>,
     pub published: Vec<Beside>,
     /// What the bound is of, where there is one.
-    pub bound: Option<String>,
+    pub bound: Option<Bounded>,
     /// How many times the bound it costs, where there is a bound.
     pub times_the_bound: Option<f64>,
 }
@@ -98,8 +106,7 @@ pub struct Beside {
 /// What no program can go below.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LowerBound {
-    /// Of what.
-    pub of: String,
+    pub of: Bounded,
     /// Core cycles per byte; a sample is that of a round.
     pub cycles_per_byte: Figure,
     /// How it comes about.
@@ -121,32 +128,35 @@ impl Costs {
     pub fn of(study: &Study, entries: &Entries) -> Self {
         let tables = &study.primitives.tables;
         let mut discarded = Vec::new();
-        let lines = sound(tables, &entries.primitives, &mut discarded);
+        let keys = keys(tables);
+        let lines = sound(&keys, &entries.primitives, &mut discarded);
         let bounds = bounds(tables, &entries.bounds, &mut discarded);
         let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
-        let rows: Vec<Row> = tables
-            .iter()
-            .flat_map(places)
-            .map(|place| Row::of(place, &lines, &bounds, reference.as_ref()))
-            .collect();
+        let row = |(table, key): &(&Table, RowKey)| {
+            Row::of(&table.name, key, &lines, &bounds, reference.as_ref())
+        };
+        let rows: Vec<Row> = keys.iter().map(row).collect();
         let find = |name: &str| tables.iter().find(|table| table.name == name);
-        let answers = study
+        let answers: Vec<Answer> = study
             .primitives
             .answers
             .iter()
             .filter_map(|rule| Some(answer::of(rule, find(&rule.primitives)?, &rows, &bounds)))
             .collect();
-        let mut counted: Vec<(&Place, u32)> =
-            lines.iter().map(|line| (&line.place, line.round)).collect();
-        counted.sort_by_key(|(place, round)| (key(place), *round));
-        counted.dedup();
+        let done = |(table, key): &(&Table, RowKey)| {
+            let of_round = |round: &u32| {
+                lines.iter().any(|line| line.round == *round && is_of(line, &table.name, key))
+            };
+            (0..table.rounds).filter(of_round).count()
+        };
         Self {
-            planned: tables.iter().map(|table| places(table).len() * table.rounds as usize).sum(),
-            done: counted.len(),
+            gates: gates::all(study, &answers, &rows),
+            planned: keys.iter().map(|(table, _)| table.rounds as usize).sum(),
+            done: keys.iter().map(done).sum(),
             answers,
             bounds,
             discarded,
-            cycles_source: lines.iter().map(|line| line.cycles_source).max_by_key(|s| *s as u8),
+            cycles_source: lines.iter().map(|line| line.row.cycles_source).max_by_key(|s| *s as u8),
             started_unix_ms: lines.iter().map(|line| line.started_unix_ms).min(),
             rows,
         }
@@ -159,32 +169,35 @@ impl Costs {
     }
 }
 
-/// All rows of a table.
-fn places(table: &Table) -> Vec<Place> {
-    let caches = || table.caches.iter();
-    let all =
-        table.hardware.iter().flat_map(|hardware| caches().map(move |cache| (hardware, cache)));
-    all.flat_map(|(hardware, cache)| table.combination(*hardware, *cache)).collect()
+/// What all rows of the tables are of.
+fn keys(tables: &[Table]) -> Vec<(&Table, RowKey)> {
+    let mut keys = Vec::new();
+    for table in tables {
+        for &hardware in &table.hardware {
+            for &cache in &table.caches {
+                keys.extend(table.combination(hardware, cache).into_iter().map(|key| (table, key)));
+            }
+        }
+    }
+    keys
 }
 
-/// Something that places can be sorted by.
-fn key(place: &Place) -> (&str, &str, &str, Option<u64>, String, String, usize) {
-    let Place { table, algorithm, library, size_bytes, hardware, cache, threads } = place;
-    (table, algorithm, library, *size_bytes, hardware.to_string(), cache.to_string(), *threads)
+fn is_of(line: &RowLine, table: &str, key: &RowKey) -> bool {
+    line.table == table && line.row.key == *key
 }
 
 /// The lines that belong to the study and do not contradict themselves.
-fn sound<'a>(tables: &[Table], lines: &'a [Line], discarded: &mut Vec<Discarded>) -> Vec<&'a Line> {
-    let known: Vec<(Place, u32)> = tables
-        .iter()
-        .flat_map(|table| places(table).into_iter().map(|place| (place, table.rounds)))
-        .collect();
-    let why_not = |line: &Line| {
-        let rounds = known.iter().find(|(place, _)| *place == line.place).map(|(_, rounds)| rounds);
-        match rounds {
-            None => Some("the study has no such row".to_owned()),
-            Some(rounds) if line.round >= *rounds => Some("the study has no such round".to_owned()),
-            Some(_) => line.contradiction(),
+fn sound<'a>(
+    keys: &[(&Table, RowKey)],
+    lines: &'a [RowLine],
+    discarded: &mut Vec<Discarded>,
+) -> Vec<&'a RowLine> {
+    let why_not = |line: &RowLine| {
+        let table = keys.iter().find(|(table, key)| is_of(line, &table.name, key));
+        match table {
+            None => Some("the study has no such row"),
+            Some((table, _)) if line.round >= table.rounds => Some("the study has no such round"),
+            Some(_) => line.row.contradiction(),
         }
     };
     let mut sound = Vec::new();
@@ -192,9 +205,9 @@ fn sound<'a>(tables: &[Table], lines: &'a [Line], discarded: &mut Vec<Discarded>
         match why_not(line) {
             None => sound.push(line),
             Some(why) => {
-                let Place { table, algorithm, library, .. } = &line.place;
-                let of = format!("{table}, {algorithm}, {library}, round {}", line.round);
-                discarded.push(Discarded { of, why });
+                let RowKey { algorithm, library, .. } = &line.row.key;
+                let of = format!("{}, {algorithm}, {library}, round {}", line.table, line.round);
+                discarded.push(Discarded { of, why: why.to_owned() });
             }
         }
     }
@@ -207,24 +220,24 @@ fn bounds(
     discarded: &mut Vec<Discarded>,
 ) -> Vec<LowerBound> {
     let rounds = tables.iter().map(|table| table.rounds).max().unwrap_or(0);
-    let mut bounds: Vec<(&BoundLine, Vec<f64>)> = Vec::new();
-    for line in lines {
-        let is_number = line.cycles_per_byte.is_finite() && line.cycles_per_byte > 0.0;
-        if !is_number || line.round >= rounds {
-            let of = format!("{}, round {}", line.of, line.round);
+    let mut bounds: Vec<(&Bound, Vec<f64>)> = Vec::new();
+    for BoundLine { bound, round, .. } in lines {
+        let is_number = bound.cycles_per_byte.is_finite() && bound.cycles_per_byte > 0.0;
+        if !is_number || *round >= rounds {
+            let of = format!("{}, round {round}", bound.of);
             discarded.push(Discarded { of, why: "it is not a bound of this study".to_owned() });
             continue;
         }
-        match bounds.iter_mut().find(|(first, _)| first.of == line.of) {
-            Some((_, samples)) => samples.push(line.cycles_per_byte),
-            None => bounds.push((line, vec![line.cycles_per_byte])),
+        match bounds.iter_mut().find(|(first, _)| first.of == bound.of) {
+            Some((_, samples)) => samples.push(bound.cycles_per_byte),
+            None => bounds.push((bound, vec![bound.cycles_per_byte])),
         }
     }
-    let bound = |(line, samples): (&BoundLine, Vec<f64>)| {
+    let bound = |(bound, samples): (&Bound, Vec<f64>)| {
         Some(LowerBound {
-            of: line.of.clone(),
+            of: bound.of,
             cycles_per_byte: Figure::of(samples)?,
-            arithmetic: line.arithmetic.clone(),
+            arithmetic: bound.arithmetic.clone(),
         })
     };
     bounds.into_iter().filter_map(bound).collect()
@@ -232,48 +245,49 @@ fn bounds(
 
 impl Row {
     fn of(
-        place: Place,
-        lines: &[&Line],
+        table: &str,
+        key: &RowKey,
+        lines: &[&RowLine],
         bounds: &[LowerBound],
         reference: Option<&Reference>,
     ) -> Self {
         // Of a round that was measured again, the last counts.
-        let mut of_rounds: Vec<&Line> = Vec::new();
-        for line in lines.iter().filter(|line| line.place == place) {
+        let mut of_rounds: Vec<&RowLine> = Vec::new();
+        for line in lines.iter().filter(|line| is_of(line, table, key)) {
             of_rounds.retain(|other| other.round != line.round);
             of_rounds.push(line);
         }
         of_rounds.sort_by_key(|line| line.round);
-        let no_figure = of_rounds.iter().find_map(|line| match &line.outcome {
-            Outcome::None { no_figure } => Some(no_figure.clone()),
-            Outcome::Measured(_) => None,
-        });
+        let no_figure = of_rounds.iter().find_map(|line| line.row.outcome.no_figure()).cloned();
         // A result that was wrong once makes all of the row doubtful.
         let cost = if no_figure.is_none() { Cost::of(&of_rounds) } else { None };
-        let bound = cost.as_ref().and_then(|cost| bound(&place, cost, bounds));
+        let bound = cost
+            .as_ref()
+            .and_then(|cost| bounds.iter().find(|bound| bound.of.is_of(key, cost.messages_per_op)));
         let times_the_bound = cost.as_ref().zip(bound).map(|(cost, bound)| {
             cost.cycles.estimate.median / bound.cycles_per_byte.estimate.median
         });
         let published = match (&cost, reference) {
-            (Some(cost), Some(reference)) => published(&place, cost, reference),
+            (Some(cost), Some(reference)) => published(key, cost, reference),
             _ => Vec::new(),
         };
-        let title = of_rounds.last().map_or(&place.library, |line| &line.library_title);
+        let title = of_rounds.last().map_or(&key.library, |line| &line.row.library_title);
         Self {
             library_title: title.clone(),
+            table: table.to_owned(),
             cost,
             no_figure,
             published,
-            bound: bound.map(|bound| bound.of.clone()),
+            bound: bound.map(|bound| bound.of),
             times_the_bound,
-            place,
+            key: key.clone(),
         }
     }
 
     /// Whether it has no figure because its result is wrong, and not because the library does not do it.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.no_figure.as_ref().is_some_and(|why| !why.starts_with("not available"))
+        self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
     }
 }
 
@@ -284,30 +298,23 @@ impl Cost {
         self.disturbed_rounds > 0
     }
 
-    fn of(lines: &[&Line]) -> Option<Self> {
-        let figures: Vec<_> = lines
+    fn of(lines: &[&RowLine]) -> Option<Self> {
+        let figures: Vec<(u32, &Measured)> = lines
             .iter()
-            .filter_map(|line| match &line.outcome {
-                Outcome::Measured(figure) => Some((line.round, figure.as_ref())),
-                Outcome::None { .. } => None,
-            })
+            .filter_map(|line| Some((line.round, line.row.outcome.measured()?)))
             .collect();
         let (_, last) = figures.last()?;
-        let median = |of: &dyn Fn(&journal::primitive::Figure) -> f64| {
+        let median = |of: &dyn Fn(&Measured) -> f64| {
             let values: Vec<f64> = figures.iter().map(|(_, figure)| of(figure)).collect();
             stats::median(&values).ok()
         };
-        let cycles = |figure: &journal::primitive::Figure| {
-            figure.cycles_per_byte.unwrap_or(figure.cycles_per_op)
-        };
-        let sum =
-            |of: fn(&journal::primitive::Figure) -> u64| figures.iter().map(|(_, f)| of(f)).sum();
+        let sum = |of: fn(&Measured) -> u64| figures.iter().map(|(_, figure)| of(figure)).sum();
         let with = |quality| figures.iter().filter(|(_, figure)| figure.quality == quality).count();
         Some(Self {
-            cycles: Figure::of(figures.iter().map(|(_, f)| cycles(f).median).collect())?,
+            cycles: Figure::of(figures.iter().map(|(_, f)| f.cycles().median).collect())?,
             rounds: figures.iter().map(|(round, _)| *round).collect(),
-            low: median(&|figure| cycles(figure).low)?,
-            high: median(&|figure| cycles(figure).high)?,
+            low: median(&|figure| figure.cycles().low)?,
+            high: median(&|figure| figure.cycles().high)?,
             core_hz: median(&|figure| figure.core_hz)?,
             ops_per_s: median(&|figure| figure.ops_per_s)?,
             bytes_per_s: match last.bytes_per_s {
@@ -315,11 +322,8 @@ impl Cost {
                 None => None,
             },
             messages_per_op: last.messages_per_op,
-            taken: sum(|figure| match figure.quality {
-                Quality::Disturbed => figure.samples,
-                Quality::Quiet | Quality::Unknown => figure.samples + dropped(figure),
-            }),
-            dropped: sum(dropped),
+            taken: sum(Measured::taken),
+            dropped: sum(Measured::dropped),
             disturbed_rounds: with(Quality::Disturbed),
             contention_unknown: with(Quality::Unknown) > 0,
             confirmed_by: last.confirmed_by.clone(),
@@ -327,37 +331,22 @@ impl Cost {
     }
 }
 
-fn dropped(figure: &journal::primitive::Figure) -> u64 {
-    figure.dropped_shared + figure.dropped_unsteady
-}
-
-/// The bound of a row: that of its algorithm with the whole processor, on one CPU.
-fn bound<'a>(place: &Place, cost: &Cost, bounds: &'a [LowerBound]) -> Option<&'a LowerBound> {
-    /// Kernels of half the width, whose instructions are those of AVX-512: no bound is of these.
-    const HALF: &str = "multibuffer-avx512vl";
-    if place.hardware != Hardware::All || place.threads != 1 || place.library == HALF {
-        return None;
+impl Cost {
+    /// The rounds with their cycles.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
     }
-    let name = match cost.messages_per_op {
-        1 => place.algorithm.clone(),
-        messages => format!("{}, {messages} messages", place.algorithm),
-    };
-    let of_one = format!("{name}, one message");
-    bounds.iter().find(|bound| match cost.messages_per_op {
-        1 => bound.of == name || bound.of.starts_with(&of_one),
-        _ => bound.of.starts_with(&name),
-    })
 }
 
-fn published(place: &Place, cost: &Cost, reference: &Reference) -> Vec<Beside> {
+fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
     let is_beside = |beside: &study::reference::Beside| {
         let algorithm: Option<Algorithm> = beside.algorithm.parse().ok();
         let size = beside.size.parse::<units::Bytes>().ok().map(|size| size.0);
-        algorithm.is_some_and(|algorithm| algorithm.name() == place.algorithm)
-            && size == place.size_bytes
+        algorithm == Some(key.algorithm)
+            && size == key.size_bytes
             && beside.many_messages == (cost.messages_per_op > 1)
-            && beside.cache.as_ref().is_none_or(|cache| *cache == place.cache.to_string())
-            && place.hardware == Hardware::All
+            && beside.cache.as_ref().is_none_or(|cache| *cache == key.cache.to_string())
+            && key.hardware == Hardware::All
     };
     let costs = reference.costs().filter(|(beside, _)| is_beside(beside));
     costs

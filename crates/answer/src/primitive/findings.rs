@@ -13,11 +13,11 @@ impl Costs {
     /// What a report shows of it.
     #[must_use]
     pub fn findings(&self) -> Findings {
-        let mut names: Vec<&str> = self.rows.iter().map(|row| row.place.table.as_str()).collect();
+        let mut names: Vec<&str> = self.rows.iter().map(|row| row.table.as_str()).collect();
         names.dedup();
         let each = |table: fn(&str, &[&Row]) -> Table| -> Vec<Table> {
             let rows = |name: &str| -> Vec<&Row> {
-                self.rows.iter().filter(|row| row.place.table == name).collect()
+                self.rows.iter().filter(|row| row.table == name).collect()
             };
             names.iter().map(|name| table(name, &rows(name))).collect()
         };
@@ -54,6 +54,7 @@ impl Costs {
                 let planned = units::thousands(self.planned as u64);
                 format!("{} of {planned} figures of primitives were measured", self.done)
             }),
+            gates: self.gates.clone(),
             is_empty: self.done == 0,
             is_whole: self.is_whole(),
             data: serde_json::to_value(self).ok().map(|all| ("primitives", all)),
@@ -135,16 +136,16 @@ fn bounds(bounds: &[LowerBound]) -> Table {
         let median = (format!("{:.3}", estimate.median), estimate.median);
         Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
     };
-    let text = |name: &str, of: fn(&LowerBound) -> &String| {
-        Column::words(name, bounds.iter().map(|bound| of(bound).clone()))
+    let text = |name: &str, of: fn(&LowerBound) -> String| {
+        Column::words(name, bounds.iter().map(|bound| of(bound)))
     };
     Table {
         title: "What the instructions allow".to_owned(),
         count: format!("{} bounds", bounds.len()),
         columns: vec![
-            text("bound of", |bound| &bound.of),
+            text("bound of", |bound| bound.of.to_string()),
             Column::numbers("cycles/byte", "range of the rounds", bounds.iter().map(cost)),
-            text("how", |bound| &bound.arithmetic),
+            text("how", |bound| bound.arithmetic.clone()),
         ],
         ..Table::default()
     }

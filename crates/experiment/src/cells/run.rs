@@ -12,16 +12,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::order::trial_seed;
 use crate::{Ended, RunError};
 use agenda::{Agenda, Task};
-use journal::Journal;
-use journal::TargetRecord;
-use journal::{Results, ResultsError};
+use journal::{Entry, Journal, Place, Results, ResultsError, Role};
+use journal::{TargetRecord, TrialLine};
 use servers::Servers;
 pub(crate) use servers::by_target;
 use study::Forecast;
 use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
-use trial::{Line, Place, Role};
+
 use trial::{Measured, Moment};
 
 /// What a run needs of the world: servers, and something that loads them.
@@ -66,7 +65,7 @@ pub trait Bench {
 }
 
 /// What a trial is of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Ask<'a> {
     /// The cell, with the load that it has in this trial.
     pub cell: &'a Cell,
@@ -74,6 +73,8 @@ pub struct Ask<'a> {
     pub seed: u64,
     /// How far the next larger load of a search was above its limit, as a share of the limit.
     pub beyond_limit: Option<f64>,
+    /// Where its latencies are kept.
+    pub latency_file: String,
 }
 
 /// Why a server does not run.
@@ -118,7 +119,7 @@ pub enum Event<'a> {
         why: &'a str,
     },
     /// A trial has ended; its line is on disk.
-    Finished(&'a Line),
+    Finished(&'a TrialLine),
 }
 
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
@@ -137,8 +138,8 @@ pub fn run<B: Bench>(
 ) -> Result<Ended, RunError> {
     let (journal, entries) = results.journal()?;
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
-    let lines = entries.of_cells(study.cell_names(), cpus).trials;
-    let mut agenda = Agenda::new(study, &lines);
+    let trials = entries.of_cells(study.cell_names(), cpus).trials;
+    let mut agenda = Agenda::new(study, &trials);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
     for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
         if let Some(target) = servers.of_cell(index) {
@@ -150,9 +151,9 @@ pub fn run<B: Bench>(
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
-    report(Event::Begins { done: lines.len(), ahead: agenda.ahead() });
+    report(Event::Begins { done: trials.len(), ahead: agenda.ahead() });
     // Lines may have been removed from the journal by hand: no place is taken twice.
-    let last = lines.iter().filter_map(|line| line.place.as_ref()).map(|place| place.order).max();
+    let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report };
     while let Some(task) = agenda.next() {
@@ -164,9 +165,9 @@ pub fn run<B: Bench>(
             continue;
         };
         match run.trial(bench, target, &agenda, &task, order)? {
-            Became::Line(line) => {
-                agenda.note(&line);
-                if let Some(why) = line.target_error {
+            Became::Trial(trial) => {
+                agenda.note(&trial);
+                if let Some(why) = trial.line.target_error {
                     return Err(RunError::TargetLost(why));
                 }
                 order += 1;
@@ -181,7 +182,7 @@ pub fn run<B: Bench>(
 /// What became of a trial.
 enum Became {
     /// It is in the journal.
-    Line(Box<Line>),
+    Trial(Box<TrialLine>),
     /// This load cannot be made here.
     Impossible(u64),
     Interrupted,
@@ -212,7 +213,12 @@ impl Run<'_, '_> {
         let ahead = agenda.ahead();
         let mut progress =
             |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
-        let ask = Ask { cell: &at, seed, beyond_limit: agenda.beyond(task) };
+        let ask = Ask {
+            cell: &at,
+            seed,
+            beyond_limit: agenda.beyond(task),
+            latency_file: Results::latency_file(order),
+        };
         let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
             Err(why) => return self.not_begun(cell, task, why),
@@ -222,8 +228,11 @@ impl Run<'_, '_> {
             return Ok(Became::Interrupted);
         }
         let sought = cell.find.zip(task.load).map(|(find, load)| find.sought(load, &measured));
-        let Measured { mut line, latencies, .. } = measured;
-        line.place = Some(Place {
+        let Measured { line, latencies, .. } = measured;
+        let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
+            .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
+        self.results.write_latencies(order, &log)?;
+        let place = Place {
             case: cell.case.clone(),
             cell: cell.name.clone(),
             target: Some(bench.name(target)),
@@ -232,13 +241,11 @@ impl Run<'_, '_> {
             find: sought,
             round: task.round,
             order,
-        });
-        let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
-            .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
-        line.latency_ns.file = Some(self.results.write_latencies(order, &log)?);
-        self.journal.append(&line)?;
-        (self.report)(Event::Finished(&line));
-        Ok(Became::Line(Box::new(line)))
+        };
+        let trial = Box::new(TrialLine { place, line });
+        self.journal.append(&[Entry::Trial(trial.clone())])?;
+        (self.report)(Event::Finished(&trial));
+        Ok(Became::Trial(trial))
     }
 
     /// A trial that could not begin ends the run, unless a search asked for too much.

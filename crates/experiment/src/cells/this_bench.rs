@@ -15,8 +15,8 @@ use units::Bytes;
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
 use super::warm_up::warm_up;
-use study::{Cell, Only, Study, mixed_objects, offer};
-use trial::{Hooks, Measured, Moment, Neighbours, NotSteady, RunsOn, Trial};
+use study::{Cell, Only, Study, mixed_objects, offer, path};
+use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
 
 /// Servers on this machine, and the load engine.
@@ -130,7 +130,9 @@ impl Bench for ThisBench {
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(running)), connections))
             .map_err(|error| match error {
-                TargetError::Missing { .. } => StartError::Missing(error.to_string()),
+                TargetError::Missing { .. } | TargetError::NotBuilt { .. } => {
+                    StartError::Missing(error.to_string())
+                }
                 _ => StartError::Failed(error.to_string()),
             })
     }
@@ -166,7 +168,7 @@ impl Bench for ThisBench {
     fn trial(
         &mut self,
         target: &mut ThisTarget,
-        Ask { cell, seed, beyond_limit }: Ask<'_>,
+        Ask { cell, seed, beyond_limit, latency_file }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -185,7 +187,9 @@ impl Bench for ThisBench {
             objects_on_disk: self.note().map(str::to_owned),
             not_steady,
             beyond_limit,
+            latency_file: Some(latency_file),
         };
+        let orders = target.orders(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
@@ -199,7 +203,11 @@ impl Bench for ThisBench {
                     .map_err(|error| error.to_string())
             }),
         };
-        measured.map_err(|error| target.cause(error))
+        let mut measured = measured.map_err(|error| target.cause(error))?;
+        if measured.line.target_error.is_none() {
+            measured.line = measured.line.with_application(target.application(cell, orders));
+        }
+        Ok(measured)
     }
 }
 
@@ -268,6 +276,32 @@ impl ThisTarget {
             }),
             Life::Elsewhere(_) => None,
         }
+    }
+
+    /// The orders that it has, where it is a shop.
+    fn orders(&self, cell: &Cell) -> Result<Option<u64>, String> {
+        match (&self.life, cell.target.server.program()) {
+            (Life::Started(running), Some(program)) => {
+                program.orders(running).map_err(|error| error.to_string())
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What it says of itself after a load before which it had these orders.
+    fn application(&self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
+        let orders = match (before, self.orders(cell)?) {
+            (Some(before), Some(after)) => Some(Orders { before, after }),
+            _ => None,
+        };
+        let crypto = match (&self.life, cell.target.server.program()) {
+            (Life::Started(running), Some(program)) => program
+                .crypto(running, &Settings::of(cell.target.clone()))
+                .map_err(|error| error.to_string())?,
+            _ => None,
+        };
+        let asked = (cell.target.crypto, cell.target.aes);
+        Ok(Application { orders, crypto: crypto.map(|found| (asked, found)) })
     }
 
     fn backend(&self) -> Option<&Running> {
@@ -349,7 +383,7 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
     let (address, url, objects, known) = match &target.life {
         Life::Started(running) => {
             let address = if is_tls { running.https() } else { running.http() };
-            let url = Url::at(is_tls, address, cell.target.object.only().unwrap_or("/"));
+            let url = Url::at(is_tls, address, path(&cell.target, &plan));
             let trust = Trust::File(running.certificate().to_owned());
             (address, url, mixed_objects(&cell.target, &plan), trust)
         }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use answer::label;
 use cpus::CpuList;
+use journal::Role;
 use load::{Client, Operation};
 use study::find::Over;
 use study::{Cell, Forecast, Study};
-use trial::Role;
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
@@ -93,8 +93,13 @@ fn load(cell: &Cell) -> String {
         )),
         None => words.push(format!("{} connections", load.connections)),
     }
-    if target.url.is_none() && load.operation != Operation::Handshakes {
-        words.push(format!("{} objects", target.object));
+    match (&load.session, load.operation) {
+        (Some(session), _) => {
+            words.push(format!("pages of {} of {}", load.page(), session.display()));
+        }
+        (None, Operation::Handshakes) => {}
+        (None, _) if target.url.is_some() => {}
+        (None, _) => words.push(format!("{} objects", target.object)),
     }
     if load.is_plain() {
         words.push("plain HTTP".to_owned());

@@ -1,14 +1,17 @@
 //! Runs the tables of a study, part by part, each on disk before the next begins.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::{Ended, Event, RunError};
-use journal::Entries;
-use journal::Results;
-use journal::primitive::{BoundLine, Line, Outcome};
-use study::primitive::Primitives;
-use study::primitive::{Part, What};
+use journal::primitive::{BoundLine, RowLine};
+use journal::{Entries, Entry, Results};
+use primitives::Row;
+use primitives::instructions::Bound;
+use primitives::row::{NoFigure, Reason};
+use serde::Deserialize;
+use study::primitive::{Part, Primitives, What};
+use trial::SCHEMA;
 
 /// What measures a part.
 pub trait Meter {
@@ -32,12 +35,14 @@ pub trait Meter {
 }
 
 /// What a part gave.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Reading {
-    /// A line for each row.
-    pub lines: Vec<Line>,
+    /// Of a table.
+    #[serde(default)]
+    pub rows: Vec<Row>,
     /// Of the part of the bounds.
-    pub bounds: Vec<BoundLine>,
+    #[serde(default)]
+    pub bounds: Vec<Bound>,
 }
 
 /// Why a part could not be measured.
@@ -69,6 +74,7 @@ pub fn run(
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
+        let started = SystemTime::now();
         let mut progress = |elapsed| tell_progress(&lacking[place..], elapsed, report);
         let measured = match interrupt.load(Relaxed) {
             true => None,
@@ -79,16 +85,11 @@ pub fn run(
                 })?
             }
         };
-        let Some(mut reading) = measured else { return Ok(Ended::Interrupted) };
-        reading.lines.iter_mut().for_each(|line| line.order = order);
-        reading.bounds.iter_mut().for_each(|line| line.order = order);
-        journal.append_all(&reading.lines)?;
-        journal.append_all(&reading.bounds)?;
-        let lines = reading.lines.iter().map(crate::json);
-        report(Event::Finished {
-            lines: lines.chain(reading.bounds.iter().map(crate::json)).collect(),
-            wrong: reading.lines.iter().filter_map(refused).collect(),
-        });
+        let Some(reading) = measured else { return Ok(Ended::Interrupted) };
+        let entries = reading.entries(part, order, started);
+        journal.append(&entries)?;
+        let wrong = entries.iter().filter_map(refused).collect();
+        report(Event::Finished { entries: &entries, wrong });
     }
     Ok(Ended::Complete)
 }
@@ -109,12 +110,30 @@ fn tell_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut
 }
 
 /// That a library gives wrong results, where it does.
-fn refused(line: &Line) -> Option<String> {
-    match &line.outcome {
-        Outcome::None { no_figure } if no_figure.starts_with("no figure") => {
-            Some(format!("Refused: {}, {}: {no_figure}.", line.place.algorithm, line.library_title))
-        }
-        _ => None,
+fn refused(entry: &Entry) -> Option<String> {
+    let Entry::Row(RowLine { row, .. }) = entry else { return None };
+    let NoFigure { why, reason: Reason::Refused } = row.outcome.no_figure()? else { return None };
+    Some(format!("Refused: {}, {}: {why}.", row.key.algorithm, row.library_title))
+}
+
+impl Reading {
+    /// The lines of the journal.
+    fn entries(self, part: &Part<'_>, order: u32, started: SystemTime) -> Vec<Entry> {
+        let started = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let started_unix_ms = u64::try_from(started.as_millis()).unwrap_or(u64::MAX);
+        let round = part.round;
+        let table = match part.what {
+            What::Bounds(_) => "",
+            What::Table { table, .. } => &table.name,
+        };
+        let rows = self.rows.into_iter().map(|row| {
+            let table = table.to_owned();
+            Entry::Row(RowLine { schema: SCHEMA, table, row, round, order, started_unix_ms })
+        });
+        let bounds = self.bounds.into_iter();
+        let bounds =
+            bounds.map(|bound| Entry::Bound(BoundLine { schema: SCHEMA, bound, round, order }));
+        rows.chain(bounds).collect()
     }
 }
 
@@ -123,11 +142,12 @@ fn is_in(part: &Part<'_>, entries: &Entries) -> bool {
     match part.what {
         What::Bounds(_) => entries.bounds.iter().any(|line| line.round == part.round),
         What::Table { table, hardware, cache } => {
-            table.combination(hardware, cache).iter().all(|place| {
+            table.combination(hardware, cache).iter().all(|key| {
                 entries.primitives.iter().any(|line| {
                     line.round == part.round
-                        && line.place == *place
-                        && line.contradiction().is_none()
+                        && line.table == table.name
+                        && line.row.key == *key
+                        && line.row.contradiction().is_none()
                 })
             })
         }

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
+use primitives::instructions::{Bound, Bounded};
+use primitives::row::{Measured, NoFigure, Outcome, Reason};
 use primitives::sampler::{Quality, Quartiles};
-use primitives::{Algorithm, CycleSource, Hardware};
+use primitives::{CycleSource, Hardware, Row, RowKey};
 use tempfile::TempDir;
 
 use super::*;
 use crate::{Ended, Event};
-use answer::primitive::{Costs, Row};
+use answer::primitive::Costs;
 use journal::Results;
-use journal::primitive::{BoundLine, Figure, Line, Outcome, Place, Role};
 use study::Study;
 use study::primitive::{Part, Primitives, What};
-use trial::SCHEMA;
 
 const STUDY: &str = r#"
 schema = 1
@@ -58,17 +58,17 @@ fn study_of(text: &str) -> Study {
 }
 
 /// A cost of 2 cycles/byte, of AWS-LC 1 and of many messages 0.5, at 2 GHz.
-fn figure(place: &Place) -> Figure {
-    let messages: u8 = if place.library == "multibuffer" { 16 } else { 1 };
-    let cycles = match place.library.as_str() {
+fn measured(key: &RowKey) -> Measured {
+    let messages: u8 = if key.library == "multibuffer" { 16 } else { 1 };
+    let cycles = match key.library.as_str() {
         "aws-lc" => 1.0,
         "multibuffer" => 0.5,
         _ => 2.0,
     };
-    let bytes = place.size_bytes.unwrap() as f64 * f64::from(messages);
+    let bytes = key.size_bytes.unwrap() as f64 * f64::from(messages);
     let quartiles = |median: f64| Quartiles { low: median * 0.9, median, high: median * 1.1 };
     let ops_per_s = 2e9 / (cycles * bytes);
-    Figure {
+    Measured {
         cycles_per_byte: Some(quartiles(cycles)),
         cycles_per_op: quartiles(cycles * bytes),
         core_hz: 2e9,
@@ -107,46 +107,25 @@ impl Meter for Known {
         report(Duration::ZERO);
         self.asked.push(format!("{}: {}", part.round, part.in_words()));
         interrupt.store(self.interrupt_after == Some(self.asked.len()), Relaxed);
-        let What::Table { table, hardware, cache } = part.what else {
-            let bound = BoundLine {
-                schema: SCHEMA,
-                role: Role::Bound,
-                of: "AES-128-GCM".to_owned(),
-                cycles_per_byte: 0.5,
-                arithmetic: "one half".to_owned(),
-                round: part.round,
-                order: 0,
-            };
-            return Ok(Some(Reading { lines: Vec::new(), bounds: vec![bound] }));
+        if let What::Bounds(_) = part.what {
+            let bound =
+                Bound { of: Bounded::Gcm, cycles_per_byte: 0.5, arithmetic: "one half".to_owned() };
+            return Ok(Some(Reading { rows: Vec::new(), bounds: vec![bound] }));
+        }
+        let row = |key: RowKey| Row {
+            library_title: format!("{} 1", key.library),
+            cycles_source: CycleSource::MeasuredFrequency,
+            outcome: match self.wrong == Some(key.library.as_str()) {
+                true => Outcome::None(NoFigure {
+                    why: "no figure: its result is wrong".to_owned(),
+                    reason: Reason::Refused,
+                }),
+                false => Outcome::Measured(Box::new(measured(&key))),
+            },
+            key,
         };
-        let line = |(algorithm, library, size_bytes): (Algorithm, &str, Option<u64>)| {
-            let place = Place {
-                table: table.name.clone(),
-                algorithm: algorithm.name().to_owned(),
-                library: library.to_owned(),
-                size_bytes,
-                hardware,
-                cache,
-                threads: table.cpus.len(),
-            };
-            let outcome = match self.wrong == Some(library) {
-                true => Outcome::None { no_figure: "no figure: its result is wrong".to_owned() },
-                false => Outcome::Measured(Box::new(figure(&place))),
-            };
-            Line {
-                schema: SCHEMA,
-                role: Role::Primitive,
-                place,
-                round: part.round,
-                order: 0,
-                started_unix_ms: 1_795_000_000_000,
-                library_title: format!("{library} 1"),
-                cycles_source: CycleSource::MeasuredFrequency,
-                outcome,
-            }
-        };
-        let lines = table.places().into_iter().map(line).collect();
-        Ok(Some(Reading { lines, bounds: Vec::new() }))
+        let rows = part.rows().into_iter().map(row).collect();
+        Ok(Some(Reading { rows, bounds: Vec::new() }))
     }
 }
 
@@ -237,7 +216,8 @@ fn a_run_resumes_after_the_last_whole_part() {
     assert!(third.asked.is_empty());
     let (whole, mut meter) = (Desk::new(), Known::default());
     whole.run(&study, &mut meter);
-    assert_eq!(whole.found(&study), all);
+    let whole = whole.found(&study);
+    assert_eq!(Costs { started_unix_ms: all.started_unix_ms, ..whole }, all);
 }
 
 #[test]
@@ -276,12 +256,13 @@ fn sentences_have_figures_and_ratios() {
         [
             "At 8 KiB SHA-1 (data in memory) costs 2.00 cycles/byte with openssl 1 (1.00 GB/s at 2.00 GHz) and \
           0.500 cycles/byte with multibuffer 1, 16 messages at once (4.00 GB/s at 2.00 GHz): multibuffer 1 \
-          is 4.0x as fast as openssl 1."
+          are 4.0x as fast as openssl 1."
         ]
     );
     // Published over many messages with data in memory, which only the second is.
     let of = |library: &str| {
-        let is_it = |row: &&Row| row.place.table == "hashes" && row.place.library == library;
+        let is_it =
+            |row: &&answer::primitive::Row| row.table == "hashes" && row.key.library == library;
         found.rows.iter().find(is_it).unwrap().published.len()
     };
     assert_eq!((of("openssl"), of("multibuffer")), (0, 2));
@@ -294,9 +275,9 @@ fn a_wrong_result_is_refused_and_no_number() {
     desk.run(&study, &mut meter);
     let found = desk.found(&study);
     assert!(!found.is_whole());
-    let refused: Vec<&Row> = found.rows.iter().filter(|row| row.is_refused()).collect();
+    let refused: Vec<_> = found.rows.iter().filter(|row| row.is_refused()).collect();
     assert_eq!(refused.len(), 8);
-    assert!(refused.iter().all(|row| row.cost.is_none() && row.place.library == "aws-lc"));
+    assert!(refused.iter().all(|row| row.cost.is_none() && row.key.library == "aws-lc"));
     let answer = &found.answers[0];
     assert!(answer.caveats[0].contains("its result is wrong"), "{answer:?}");
     assert!(answer.sentences.iter().all(|sentence| !sentence.contains("aws-lc")), "{answer:?}");
@@ -342,7 +323,8 @@ fn forged_lines_are_discarded() {
         assert_eq!(found.discarded.len(), 1, "{forged}");
         assert!(found.discarded[0].why.contains(why), "{forged}: {:?}", found.discarded);
         assert!(!found.is_whole(), "{forged}");
-        let of_first = |rows: &[Row]| rows[0].cost.as_ref().unwrap().cycles.samples.len();
+        let of_first =
+            |rows: &[answer::primitive::Row]| rows[0].cost.as_ref().unwrap().cycles.samples.len();
         assert_eq!(of_first(&honest_rows), of_first(&found.rows) + 1, "{forged}");
         // What was discarded is measured again.
         let mut again = Known::default();
@@ -401,7 +383,8 @@ fn what_is_on_one_cpu_alone_has_a_bound() {
     let (desk, study) = (Desk::new(), study());
     desk.run(&study, &mut Known::default());
     for row in desk.found(&study).rows {
-        let is_bound = row.place.algorithm == "AES-128-GCM" && row.place.hardware == Hardware::All;
+        let is_bound =
+            row.key.algorithm.name() == "AES-128-GCM" && row.key.hardware == Hardware::All;
         assert_eq!(row.times_the_bound.is_some(), is_bound, "{row:?}");
     }
 }

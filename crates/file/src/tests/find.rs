@@ -3,7 +3,8 @@
 use super::*;
 use study::Cell;
 use study::CpuOrder;
-use study::find::{Find, Maximize, Over};
+use study::Metric;
+use study::find::{Find, Over};
 
 const FIND: &[&str] =
     &["find.maximize = \"goodput\"", "find.to = 64", "find.while = \"first-byte-max <= 2s\""];
@@ -17,7 +18,7 @@ fn what_a_search_leaves_out_has_a_value() {
     let study = parse(&with(&["connections = 8", "duration = \"7s\""], FIND));
     let cell = &study.cells[0];
     let find = cell.find.unwrap();
-    assert_eq!((find.maximize, find.over), (Maximize::Goodput, Over::Connections));
+    assert_eq!((find.maximize, find.over), (Metric::Goodput, Over::Connections));
     assert_eq!((find.from, find.to), (1, 64));
     assert_eq!((find.step.seconds(), find.hold.seconds()), (3.0, 7.0));
     assert_eq!((find.plateau.to_string().as_str(), cell.load.connections), ("2%", 1));

@@ -20,7 +20,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.warmup", &["\"20s\"", "\"steady\""]),
     ("load.cpus", &["\"1\"", "\"0,1\""]),
     ("load.client", &["\"toll\"", "\"wrk\"", "\"ab\"", "\"h2load\""]),
-    ("load.operation", &["\"requests\"", "\"one-request-per-connection\""]),
+    ("load.operation", &["\"requests\"", "\"one-request-per-connection\"", "\"session\""]),
+    ("load.session", &["\"petstore\""]),
+    ("load.page", &["\"4KiB\"", "\"16KiB\""]),
+    ("load.walks", &["1", "20"]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),
     (
@@ -144,9 +147,10 @@ fn check_never_panics(text: &str) -> Result<(), TestCaseError> {
 
 #[test]
 fn every_key_has_values_to_try() {
-    // The last four are of one server each, and tried beside this.
+    // All but the first are of one server each, and tried beside this.
     let left_out = ["target.if-missing", "target.command", "target.url", "target.pid"];
-    let left_out = [&left_out[..], &["target.i-operate-this-host"]].concat();
+    let of_servers = ["target.i-operate-this-host", "target.crypto", "target.aes"];
+    let left_out = [&left_out[..], &of_servers].concat();
     for key in Key::all().map(|key| key.to_string()) {
         let is_tried = VALUES.iter().any(|(name, _)| *name == key);
         assert!(is_tried || left_out.contains(&&*key), "{key}");

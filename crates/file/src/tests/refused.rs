@@ -119,7 +119,7 @@ fn values_that_are_none_are_told_which_there_are() {
         let message = load(&[line]);
         assert!(message.starts_with("line 8: load.") && message.contains(part), "{message}");
     }
-    let message = case(&["load.operation = \"session\""]);
+    let message = case(&["load.operation = \"surf\""]);
     assert!(message.contains("write one of: handshakes, one-request"), "{message}");
     let message = case(&["target.server = \"ngnix\""]);
     assert!(message.ends_with("did you mean nginx?"), "{message}");
@@ -390,6 +390,10 @@ fn answers_are_about_what_is_measured() {
         });
         answer(&lines.each_ref().map(String::as_str))
     };
+    let gated = |metric: &str, baseline: &str, gate: &str| {
+        let compare = "compare = \"load.suite\"";
+        answer(&["case = \"bulk\"", metric, compare, baseline, gate])
+    };
     assert_eq!(
         full(("case", "bluk")),
         "line 16: case = \"bluk\" is no case of this study; did you mean bulk?"
@@ -398,6 +402,9 @@ fn answers_are_about_what_is_measured() {
         full(("metric", "goodputt")),
         "line 17: metric: `goodputt` is no value of it; did you mean goodput?"
     );
+    assert!(full(("metric", "server-busy")).starts_with(
+        "line 17: metric = \"server-busy\" is neither good nor bad, so it makes no answer; gate it"
+    ));
     assert_eq!(
         full(("compare", "load.group")),
         "line 18: compare = \"load.group\" is not swept by case bulk; it sweeps load.suite"
@@ -411,6 +418,19 @@ fn answers_are_about_what_is_measured() {
         "line 17: metric = \"tls-tax\" is what TLS costs; write compare = \"load.suite\" or \
          \"load.tls\" and baseline = \"none\""
     ));
+    let rate = "metric = \"rate\"";
+    assert_eq!(
+        gated(rate, "baseline = \"none\"", "gate = \"goodput >= 4\""),
+        "line 20: gate: `goodput >= 4`: an answer is gated by its ratio, not by `goodput`; write a \
+         gate such as ratio >= 4"
+    );
+    assert!(
+        gated(rate, "baseline = \"none\"", "gate = \"ratio = 4\"").contains("no >=, <=, > or <")
+    );
+    assert_eq!(
+        gated("metric = \"tls-tax\"", "baseline = \"none\"", "gate = \"ratio >= 4\""),
+        "line 20: gate is of a ratio, which a tax is not; gate goodput-per-server-cpu"
+    );
     assert_eq!(answer(&[]), "line 15: an answer has no case; write case = \"...\"");
     assert_eq!(
         answer(&["case = \"setup\"", "metric = \"goodput\""]),
@@ -425,7 +445,7 @@ fn a_study_is_found_by_its_name_or_its_path() {
     assert!(find("quik").starts_with(
         "`quik` is not a built-in study; did you mean quick? (one of your own is named"
     ));
-    assert!(find("bulk").contains("; there are: quick, gcm-vs-cbc, primitives (one"));
+    assert!(find("bulk").contains("; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto (one"));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");

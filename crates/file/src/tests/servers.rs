@@ -72,6 +72,14 @@ fn a_server_lacks_nothing_and_is_told_nothing_in_vain() {
             "target.server = command (line 5) has no use for that key, which contradicts target.tickets = true; leave one out",
         ),
         (
+            &["server = \"tomcat\"", "tickets = true"],
+            "target.server = tomcat (line 5) has no use for that key, which contradicts target.tickets = true; leave one out",
+        ),
+        (
+            &["server = \"nginx\"", "aes = \"off\""],
+            "target.server = nginx (line 5) has no use for that key, which contradicts target.aes = off; leave one out",
+        ),
+        (
             &["server = \"address\"", "url = \"https://a/\"", "cpus = \"0\""],
             "target.server = address (line 5) has no use for that key, which contradicts target.cpus = 0; leave one out",
         ),

@@ -52,7 +52,7 @@ impl Open {
                 }
                 Given::More | Given::Closed => Ok(Next::Close),
             },
-            Phase::Connecting | Phase::Handshaking(_) => Ok(Next::Close),
+            Phase::Connecting | Phase::Handshaking(_) | Phase::Browsing { .. } => Ok(Next::Close),
         }
     }
 
@@ -92,7 +92,9 @@ impl Open {
             let (kind, what) = match self.phase {
                 Phase::Connecting => (ErrorKind::ConnectTimeout, "the connection"),
                 Phase::Handshaking(_) => (ErrorKind::Stall, "the handshake"),
-                Phase::Receiving { .. } => (ErrorKind::Stall, "the response"),
+                Phase::Receiving { .. } | Phase::Browsing { .. } => {
+                    (ErrorKind::Stall, "the response")
+                }
                 Phase::Closing { .. } => (ErrorKind::Stall, "the close"),
             };
             let seen = format!("{what} made no progress for {}", context.plan.timeout);
@@ -108,6 +110,8 @@ impl Open {
     pub(super) fn settle(&mut self, context: &mut Context<'_>) {
         let is_proven = match &self.phase {
             Phase::Receiving { reception, .. } => reception.is_proven(),
+            // Each record was authentic.
+            Phase::Browsing { .. } => true,
             _ => false,
         };
         if is_proven {

@@ -10,7 +10,7 @@ use crate::socket::{Moved, Socket, Use};
 use crate::{Close, Operation, Receive};
 
 /// The most bytes that one connection receives in one turn, so that the others get theirs.
-const LONGEST_TURN: u64 = 8 << 20;
+pub(super) const LONGEST_TURN: u64 = 8 << 20;
 
 /// The smallest mark: to wait for fewer bytes is not worth two system calls.
 const LEAST_MARK: u64 = 32 << 10;
@@ -23,6 +23,9 @@ impl Open {
         context: &mut Context<'_>,
         times: Times,
     ) -> Result<Next, Failure> {
+        if matches!(self.phase, Phase::Browsing { .. }) {
+            return self.begin_page(context, times);
+        }
         let next = self.take_unasked(context)?;
         if next == Next::Wait {
             self.operation = Some(times);

@@ -3,6 +3,7 @@
 //! The phases are in `opening`, `exchange` and `closing`. This module has what the worker sees: a
 //! slot that begins operations, handles events and says what follows.
 
+mod browsing;
 mod closing;
 mod exchange;
 mod opening;
@@ -15,6 +16,7 @@ use crate::handshake::Handshake;
 use crate::receive::{Completed, Reception};
 use crate::record::Sealer;
 use crate::recorder::Times;
+use crate::session::{self, User};
 use crate::socket::Socket;
 
 /// The largest mark that the default receive buffer has room for.
@@ -38,6 +40,8 @@ struct Spare {
 
 /// A connection that is open or being opened.
 struct Open {
+    /// The slot, which is also the number of its user in a session.
+    slot: usize,
     socket: Socket,
     interest: EventFlags,
     phase: Phase,
@@ -74,6 +78,11 @@ struct Counted {
 }
 
 impl Counted {
+    /// What follows is another response of the same operation.
+    fn begin_response(&mut self) {
+        (self.body, self.opened) = (0, 0);
+    }
+
     fn has_window_body(&self) -> bool {
         self.window_body > 0
     }
@@ -108,6 +117,11 @@ enum Phase {
         reception: Reception,
         sealer: Option<Sealer>,
     },
+    /// The same in a session.
+    Browsing {
+        reception: session::Reception,
+        sealer: Option<Sealer>,
+    },
     /// All is received; the server's close is awaited.
     Closing {
         reception: Reception,
@@ -135,6 +149,8 @@ pub(crate) enum After {
     Free,
     /// Its operation failed. The next one waits a little, so that a dead server is not flooded.
     BackOff,
+    /// Its operation has ended, and its user has made all walks.
+    Done,
 }
 
 /// What becomes of the connection after an event.
@@ -146,6 +162,10 @@ enum Next {
     Keep,
     /// It is done, or the server has closed it.
     Close,
+    /// The same, but its operation goes on with a new one.
+    Reconnect,
+    /// Its operation has failed, and it can be kept for the next one.
+    Fail(Failure),
 }
 
 /// What a connection is for at the moment.
@@ -162,6 +182,8 @@ enum Role {
 impl Connection {
     /// Begins an operation, on the connection that is kept or on a new one.
     pub(crate) fn begin(&mut self, context: &mut Context<'_>, slot: usize, times: Times) -> After {
+        let page = context.users.get(slot).map(User::page);
+        let times = page.map_or(times, |object| Times { object, ..times });
         if let Some(open) = &mut self.open {
             match open.begin(context, times) {
                 // The server has closed it meanwhile, as it may.
@@ -169,7 +191,7 @@ impl Connection {
                 result => return self.finish(Role::Operating(times), result, context, slot),
             }
         }
-        self.connect(context, slot, Some(times))
+        self.connect(context, slot, times.start, Some(times))
     }
 
     /// When the slot's last operation ended.
@@ -179,7 +201,8 @@ impl Connection {
 
     /// Opens a connection ahead of its first operation.
     pub(crate) fn open_ahead(&mut self, context: &mut Context<'_>, slot: usize) -> After {
-        self.connect(context, slot, None)
+        let now = context.now();
+        self.connect(context, slot, now, None)
     }
 
     /// Closes the connection if it is kept for the next operation.
@@ -255,8 +278,8 @@ impl Connection {
     ) -> After {
         let after = match (&result, role) {
             (Ok(Next::Wait), _) => After::Wait,
+            (Ok(Next::Fail(_)) | Err(_), Role::Operating(_)) => After::BackOff,
             (Ok(_), Role::Operating(_)) => After::Free,
-            (Err(_), Role::Operating(_)) => After::BackOff,
             (_, Role::Ahead) => After::Opened,
             // The next operation opens a new one.
             (_, Role::Kept) => After::Wait,
@@ -276,22 +299,50 @@ impl Connection {
                     self.spare = open.spare(context);
                 }
             }
+            Ok(Next::Reconnect) => {
+                if let Some(mut open) = self.open.take() {
+                    open.settle(context);
+                }
+                let now = context.now();
+                return self.connect(context, slot, now, role.times());
+            }
+            Ok(Next::Fail(failure)) => {
+                let now = fail(context, slot, role, failure);
+                self.ended = if after == After::BackOff { Some(now) } else { self.ended };
+                if let Some(open) = &mut self.open {
+                    open.let_go(context);
+                    open.update_interest(context, slot);
+                }
+            }
             Err(failure) => {
                 // After the window's end the operation has been recorded as under way.
                 if !context.is_winding_up {
-                    let now = context.now();
-                    context.recorder.failed(context.window, now, role.times(), failure);
-                    if after == After::BackOff {
-                        self.ended = Some(now);
-                    }
+                    let now = fail(context, slot, role, failure);
+                    self.ended = if after == After::BackOff { Some(now) } else { self.ended };
                 }
                 if let Some(open) = self.open.take() {
                     open.fail(context);
                 }
             }
         }
+        let is_done = || context.users.get(slot).is_some_and(User::is_done);
+        if matches!(after, After::Free | After::BackOff) && is_done() {
+            self.close(context);
+            return After::Done;
+        }
         after
     }
+}
+
+/// Records a failure, which ends a user's walk, and says when it was.
+fn fail(context: &mut Context<'_>, slot: usize, role: Role, failure: Failure) -> u64 {
+    let now = context.now();
+    context.recorder.failed(context.window, now, role.times(), failure);
+    if let (Some(user), Role::Operating(_)) = (context.users.get_mut(slot), role) {
+        user.end_walk();
+        context.recorder.walked(context.window, now, false);
+    }
+    now
 }
 
 impl Readable {
@@ -319,7 +370,9 @@ impl Open {
         match (self.operation, &self.phase) {
             (Some(times), _) => Role::Operating(times),
             (None, Phase::Connecting | Phase::Handshaking(_)) => Role::Ahead,
-            (None, Phase::Receiving { .. } | Phase::Closing { .. }) => Role::Kept,
+            (None, Phase::Receiving { .. } | Phase::Browsing { .. } | Phase::Closing { .. }) => {
+                Role::Kept
+            }
         }
     }
 
@@ -335,6 +388,7 @@ impl Open {
         }
         match self.phase {
             Phase::Handshaking(_) => self.handshake(context),
+            Phase::Browsing { .. } => self.browse(context),
             _ => {
                 if has_ended {
                     self.end_too(context);

@@ -12,6 +12,7 @@ use crate::handshake::Established;
 use crate::receive::Reception;
 use crate::record::content_type;
 use crate::recorder::Times;
+use crate::session;
 use crate::socket::{Moved, Socket};
 use crate::{Close, Operation, Receive};
 
@@ -21,10 +22,10 @@ impl Connection {
         &mut self,
         context: &mut Context<'_>,
         slot: usize,
+        now: u64,
         operation: Option<Times>,
     ) -> After {
         let role = operation.map_or(Role::Ahead, Role::Operating);
-        let now = operation.map_or_else(|| context.now(), |times| times.start);
         let dialled = match self.spare.take() {
             Some(spare) => spare.dial(context),
             None => dial(context, slot),
@@ -34,6 +35,7 @@ impl Connection {
             Err(failure) => return self.finish(role, Err(failure), context, slot),
         };
         let open = self.open.insert(Open {
+            slot,
             socket,
             interest,
             phase: Phase::Connecting,
@@ -97,7 +99,12 @@ impl Open {
         match context.client {
             None => {
                 context.recorder.connected(context.window, now, self.started, None);
-                self.phase = Phase::Receiving { reception: Reception::plain(), sealer: None };
+                self.phase = match context.plan.operation {
+                    Operation::Session => {
+                        Phase::Browsing { reception: session::Reception::plain(), sealer: None }
+                    }
+                    _ => Phase::Receiving { reception: Reception::plain(), sealer: None },
+                };
                 self.go_on(context, now)
             }
             Some(client) => {
@@ -149,6 +156,12 @@ impl Open {
             // Frees the handshake's buffer: there may be many idle connections.
             self.received = Vec::new();
         }
+        if context.plan.operation == Operation::Session {
+            let Established { opener, sealer, post_handshake, .. } = established;
+            let reception = session::Reception::tls(opener, post_handshake);
+            self.phase = Phase::Browsing { reception, sealer: Some(sealer) };
+            return self.go_on(context, now);
+        }
         let mut reception = Reception::tls(established.opener, context.lengths.clone())
             .with_post_handshake(established.post_handshake);
         if context.plan.receive() == Receive::Walk {
@@ -177,6 +190,10 @@ impl Open {
 
     /// Requests can be sent: sends the one of the operation under way, if there is one.
     fn go_on(&mut self, context: &mut Context<'_>, now: u64) -> Result<Next, Failure> {
+        if matches!(self.phase, Phase::Browsing { .. }) {
+            self.ask(context, now)?;
+            return Ok(Next::Wait);
+        }
         if self.operation.is_some() {
             if self.take_unasked(context)? != Next::Wait {
                 return Err(Failure::new(ErrorKind::EarlyClose, "closed before a request"));

@@ -8,11 +8,13 @@
 mod handshakes;
 mod heads;
 mod input;
+mod pages;
 mod records;
 mod script;
 
 pub use handshakes::{certificate, handshake, server_flight};
 pub use heads::heads;
+pub use pages::pages;
 pub use records::records;
 
 #[cfg(test)]
@@ -41,6 +43,11 @@ mod tests {
     #[test]
     fn heads() {
         smoke("heads", super::heads, MANY);
+    }
+
+    #[test]
+    fn pages() {
+        smoke("pages", super::pages, MANY);
     }
 
     #[test]

@@ -17,23 +17,26 @@
 //! others, so the head is read but not authenticated. A head that cannot be read this way is
 //! opened, so that a reported failure is always authentic.
 
-mod chunks;
+pub(crate) mod chunks;
 mod heads;
+pub(crate) mod http;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod line;
+mod messages;
 mod response;
 mod step;
 mod stride;
 mod totals;
 mod unasked;
 
+pub(crate) use messages::Messages;
 pub(crate) use response::{Completed, Expectation};
 #[cfg(any(test, fuzzing))]
 pub(crate) use stride::LEARNED_FROM;
 pub(crate) use stride::Lengths;
 
 use crate::failure::{ErrorKind, Failure};
-use crate::handshake::{PostHandshake, Side, message_length};
+use crate::handshake::PostHandshake;
 use crate::record::{HEADER, Header, MOST_PLAINTEXT, Opener, Sealer, content_type};
 use heads::Heads;
 use response::Response;
@@ -47,16 +50,6 @@ pub(crate) const READ_AHEAD: usize = 64 << 10;
 /// What is read ahead for a head when a long body after it is to be dropped: one full record with
 /// its header.
 const ONE_RECORD: usize = (16 << 10) + 256 + HEADER;
-
-/// Types of handshake messages (RFC 8446, section 4).
-const NEW_SESSION_TICKET: u8 = 4;
-const KEY_UPDATE: u8 = 24;
-
-/// The longest partial handshake message that is kept; it exceeds any ticket.
-const MOST_OF_A_MESSAGE: usize = 128 << 10;
-
-/// How many KeyUpdates without data between them are accepted: as many as OpenSSL accepts.
-const MOST_KEY_UPDATES: u32 = 32;
 
 /// What a reception needs next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,14 +97,7 @@ pub(crate) struct Reception {
     has_peeked: bool,
     /// Whether the record under way began before the response was asked for.
     is_early: bool,
-    /// What is kept of a handshake of TLS 1.3 for the messages after it.
-    post_handshake: Option<Box<dyn PostHandshake>>,
-    /// The received part of a handshake message.
-    partial: Vec<u8>,
-    /// KeyUpdates since the last data.
-    key_updates: u32,
-    /// Whether the peer has asked for a KeyUpdate.
-    owes_key_update: bool,
+    messages: Messages,
 }
 
 enum Framing {
@@ -154,10 +140,7 @@ impl Reception {
             peeked: 0,
             has_peeked: false,
             is_early: false,
-            post_handshake: None,
-            partial: Vec::new(),
-            key_updates: 0,
-            owes_key_update: false,
+            messages: Messages::default(),
         }
     }
 
@@ -167,10 +150,9 @@ impl Reception {
         Self { trusts_content: true, ..self }
     }
 
-    /// The same, with `to` for the messages after a handshake. Without it tickets are ignored, and
-    /// a KeyUpdate is an error.
+    /// The same, with `to` for the messages after a handshake.
     pub(crate) fn with_post_handshake(self, to: Option<Box<dyn PostHandshake>>) -> Self {
-        Self { post_handshake: to, ..self }
+        Self { messages: Messages::new(to), ..self }
     }
 
     /// Expects a response from now on; `whole` opens (over plain HTTP: reads) all of its body.
@@ -190,20 +172,13 @@ impl Reception {
         self.is_early = true;
     }
 
-    /// Where the peer has requested a KeyUpdate, appends one and gives `sealer` its new key. That
-    /// must happen before more data is sent (RFC 8446, section 4.6.3).
+    /// See [`Messages::answer_key_update`].
     pub(crate) fn answer_key_update(
         &mut self,
         sealer: &mut Sealer,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        if !std::mem::take(&mut self.owes_key_update) {
-            return Some(());
-        }
-        let next = self.post_handshake.as_mut()?.next_protection(Side::Client)?;
-        sealer.seal(content_type::HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 0], out)?;
-        *sealer = Sealer::new(next, 0);
-        Some(())
+        self.messages.answer_key_update(sealer, out)
     }
 
     /// Body bytes of the response under way that have arrived.
@@ -409,11 +384,14 @@ impl Reception {
                         return Err(Failure::unasked());
                     }
                     content_type::APPLICATION_DATA => self.plaintext(plaintext)?,
-                    content_type::HANDSHAKE => self.post_handshake(plaintext)?,
+                    content_type::HANDSHAKE => {
+                        self.messages.take(plaintext, opener)?;
+                        Given::More
+                    }
                     content_type::ALERT => {
-                        let given = alert(plaintext)?;
-                        self.is_closed |= given == Given::Closed;
-                        given
+                        alert(plaintext)?;
+                        self.is_closed = true;
+                        Given::Closed
                     }
                     other => return Err(lost(&format!("a record of type {other}"))),
                 };
@@ -544,7 +522,7 @@ impl Reception {
         let Some(response) = &mut self.response else {
             return Err(Failure::unasked());
         };
-        self.key_updates = 0;
+        self.messages.data();
         let is_counted = self.dropped > 0 && matches!(self.framing, Framing::Tls { .. });
         let is_first = !response.has_begun();
         response.take(content).map_err(|failure| match failure.kind {
@@ -567,56 +545,6 @@ impl Reception {
         self.complete_if_done()
     }
 
-    /// Tickets go to `post_handshake`, where there is one. A HelloRequest is ignored, as RFC 5246
-    /// allows.
-    fn post_handshake(&mut self, content: &[u8]) -> Result<Given, Failure> {
-        let joined = if self.partial.is_empty() {
-            None
-        } else {
-            self.partial.extend_from_slice(content);
-            Some(std::mem::take(&mut self.partial))
-        };
-        let mut messages = joined.as_deref().unwrap_or(content);
-        while let Some(length) = message_length(messages) {
-            let (message, rest) = messages.split_at(length);
-            messages = rest;
-            match (message[0], &mut self.post_handshake) {
-                (KEY_UPDATE, _) => self.update_key(&message[4..], rest.is_empty())?,
-                (NEW_SESSION_TICKET, Some(to)) => to.take_ticket(&message[4..])?,
-                _ => {}
-            }
-        }
-        if messages.len() > MOST_OF_A_MESSAGE {
-            return Err(lost("a handshake message of more than 128 KiB"));
-        }
-        self.partial = messages.to_vec();
-        Ok(Given::More)
-    }
-
-    /// The peer's next records have another key (RFC 8446, section 4.6.3).
-    fn update_key(&mut self, request: &[u8], is_last: bool) -> Result<(), Failure> {
-        let is_requested = match request {
-            [0] => false,
-            [1] => true,
-            _ => return Err(lost("a malformed KeyUpdate")),
-        };
-        if !is_last {
-            return Err(lost("more data in a record after which the keys change"));
-        }
-        self.key_updates += 1;
-        if self.key_updates > MOST_KEY_UPDATES {
-            return Err(lost("more than 32 KeyUpdates in a row"));
-        }
-        let to = self.post_handshake.as_mut();
-        let next = to.and_then(|to| to.next_protection(Side::Server));
-        let (Framing::Tls { opener, .. }, Some(next)) = (&mut self.framing, next) else {
-            return Err(lost("a KeyUpdate, which toll follows only with --receive decrypt"));
-        };
-        *opener = Opener::new(next, 0);
-        self.owes_key_update |= is_requested;
-        Ok(())
-    }
-
     fn complete_if_done(&mut self) -> Result<Given, Failure> {
         let Some(mut completed) = self.response.as_ref().and_then(Response::completed) else {
             return Ok(Given::More);
@@ -632,18 +560,19 @@ impl Reception {
     }
 }
 
-fn lost(seen: &str) -> Failure {
+pub(crate) fn lost(seen: &str) -> Failure {
     Failure::new(ErrorKind::UnverifiableRecord, seen)
 }
 
 /// RFC 8446, section 5.1, and RFC 5246, section 6.2.1.
-fn too_full() -> Failure {
+pub(crate) fn too_full() -> Failure {
     lost("a record that holds more than 2^14 bytes")
 }
 
-fn alert(message: &[u8]) -> Result<Given, Failure> {
+/// All alerts but close_notify are failures.
+pub(crate) fn alert(message: &[u8]) -> Result<(), Failure> {
     match message {
-        [_, 0] => Ok(Given::Closed),
+        [_, 0] => Ok(()),
         [_, description] => Err(Failure::new(
             ErrorKind::Alert,
             format!("alert {}", crate::handshake::alert_name(*description)),

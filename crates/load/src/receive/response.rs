@@ -1,14 +1,7 @@
-use std::mem::MaybeUninit;
-
 use crate::failure::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
-
-/// The longest response head that is accepted.
-const LONGEST_HEAD: usize = 64 << 10;
-
-/// The most header fields that are accepted.
-const MOST_FIELDS: usize = 96;
+use super::http::{BodyEnd, LONGEST_HEAD, body_end, head_too_long, read_head, status, too_long};
 
 /// What the body of a response must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,92 +164,28 @@ impl Response {
         }
     }
 
-    /// The length of the head, if `bytes` hold all of it; interim responses (1xx) are skipped.
+    /// The length of the head, if `bytes` hold all of it.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
-        let mut start = 0;
-        loop {
-            let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
-            let mut head = httparse::Response::new(&mut []);
-            let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-                &mut head,
-                &bytes[start..],
-                &mut fields,
-            );
-            let length = match parsed {
-                Ok(httparse::Status::Complete(length)) => length,
-                Ok(httparse::Status::Partial) => {
-                    // Skipped heads are parsed again with each piece, but they are rare.
-                    return Ok(None);
-                }
-                Err(error) => return Err(status(&format!("no HTTP response: {error}"))),
-            };
-            start += length;
-            if start > LONGEST_HEAD {
-                return Err(head_too_long());
-            }
-            let code = head.code.unwrap_or(0);
-            match code {
-                101 => return Err(status("101 Switching Protocols, unasked")),
-                100..=199 => continue,
-                // toll requests neither ranges nor heads alone.
-                200 => {}
-                _ => return Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
-            }
-            self.closes = head.version == Some(0);
-            self.begin_body(head.headers)?;
-            self.head_length = start;
-            return Ok(Some(start));
-        }
-    }
-
-    /// The body's length (RFC 9112, section 6.3).
-    fn begin_body(&mut self, fields: &[httparse::Header<'_>]) -> Result<(), Failure> {
-        let mut length = None;
-        let mut chunked = false;
-        for field in fields {
-            let value = std::str::from_utf8(field.value.trim_ascii()).unwrap_or_default();
-            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-            if is("content-length") {
-                let Some(promised) = content_length(value) else {
-                    return Err(status(&format!("a Content-Length of `{value}`")));
-                };
-                if length.is_some_and(|other| other != promised) {
-                    return Err(status("two different Content-Lengths"));
-                }
-                length = Some(promised);
-            } else if is("transfer-encoding") {
-                if !value.eq_ignore_ascii_case("chunked") {
-                    return Err(status(&format!("Transfer-Encoding `{value}`")));
-                }
-                chunked = true;
-            } else if is("connection") {
-                for option in value.split(',').map(str::trim) {
-                    if option.eq_ignore_ascii_case("close") {
-                        self.closes = true;
-                    } else if option.eq_ignore_ascii_case("keep-alive") {
-                        self.closes = false;
-                    }
-                }
-            }
-        }
-        if chunked {
-            self.phase = Phase::Chunked(Chunks::new());
-            return Ok(());
-        }
-        match length {
-            Some(promised) => {
+        let read = read_head(bytes, |head| match head.code.unwrap_or(0) {
+            // toll requests neither ranges nor heads alone.
+            200 => body_end(head),
+            code => Err(status(&format!("{code} {}", head.reason.unwrap_or_default()))),
+        })?;
+        let Some((length, (end, closes))) = read else { return Ok(None) };
+        self.closes = closes;
+        match end {
+            BodyEnd::Chunked => self.phase = Phase::Chunked(Chunks::new()),
+            BodyEnd::Close => self.phase = Phase::UntilClose,
+            BodyEnd::Length(promised) => {
                 self.check_length(promised)?;
-                if promised == 0 {
-                    return self.finish();
-                }
                 self.phase = Phase::Length { left: promised };
-            }
-            None => {
-                self.closes = true;
-                self.phase = Phase::UntilClose;
+                if promised == 0 {
+                    self.finish()?;
+                }
             }
         }
-        Ok(())
+        self.head_length = length;
+        Ok(Some(length))
     }
 
     fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {
@@ -327,21 +256,4 @@ impl Response {
             std::cmp::Ordering::Greater => Err(Failure::new(ErrorKind::LongBody, seen())),
         }
     }
-}
-
-/// Only digits (RFC 9110, section 8.6); `str::parse` would accept a sign too.
-fn content_length(value: &str) -> Option<u64> {
-    value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
-}
-
-fn head_too_long() -> Failure {
-    status("a head of more than 64 KiB")
-}
-
-fn status(seen: &str) -> Failure {
-    Failure::new(ErrorKind::Status, seen)
-}
-
-fn too_long() -> Failure {
-    Failure::new(ErrorKind::LongBody, "more bytes than the response promised")
 }

@@ -11,6 +11,7 @@ mod unseen_by_a_walk;
 
 use super::line::{End, Layer, Line, Peer, head, object, plaintext_at_most};
 use super::*;
+use crate::handshake::Side;
 
 const SIZE: usize = 5 * 4096;
 /// Delivered at once.

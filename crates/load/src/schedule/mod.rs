@@ -53,7 +53,7 @@ impl Part {
     }
 
     /// A slot's number among those of the whole load.
-    fn number(&self, slot: usize) -> usize {
+    pub(crate) fn number(&self, slot: usize) -> usize {
         slot * self.threads + self.thread
     }
 }

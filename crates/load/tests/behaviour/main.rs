@@ -12,6 +12,7 @@ mod records;
 mod responses;
 mod resumption;
 mod scripted_server;
+mod sessions;
 mod several_objects;
 mod tcp;
 mod waking;

@@ -17,9 +17,8 @@ pub(super) fn item(root: &Root) -> Item {
     let (Some(&receive), Some(&send)) = (receive.known(), send.known()) else {
         return Item::not_available(NAME, "the kernel does not report tcp_rmem and tcp_wmem");
     };
-    let asked =
-        root.number("/proc/sys/net/core/rmem_max").known().and_then(|n| u64::try_from(*n).ok());
-    let asked = asked.map(|n| format!(", rmem_max {}", Bytes(n))).unwrap_or_default();
+    let asked = root.number("/proc/sys/net/core/rmem_max");
+    let asked = asked.known().map(|n| format!(", rmem_max {}", Bytes(*n))).unwrap_or_default();
     let seen = format!("receive up to {}, send up to {}{asked}", Bytes(receive[2]), Bytes(send[2]));
     let wider = |name, [least, first, most]: [u64; 3]| {
         (most < LEAST).then(|| (name, format!("{least} {first} {WANTED}")))

@@ -10,7 +10,7 @@ const FOLDER: &str = "/sys/bus/event_source/devices";
 pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     let is_of_cores = |name: &String| name.starts_with("cpu") || name.starts_with("armv8_");
     let unit = root.names(FOLDER).into_iter().find(is_of_cores);
-    let paranoid = root.number("/proc/sys/kernel/perf_event_paranoid");
+    let paranoid = root.number::<i64>("/proc/sys/kernel/perf_event_paranoid");
     let paranoid = match paranoid.known() {
         Some(level) => format!("perf_event_paranoid {level}"),
         None => "no perf_event_paranoid".to_owned(),

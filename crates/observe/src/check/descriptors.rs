@@ -28,8 +28,8 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     }
     let why = "one server process cannot hold more connections than that; toll's load and its \
                nginx need more threads and workers instead, which costs CPU time";
-    let most = root.number("/proc/sys/fs/nr_open").known().and_then(|n| u64::try_from(*n).ok());
-    let wanted = most.map_or(WANTED, |most| most.min(WANTED));
+    let most = root.number("/proc/sys/fs/nr_open");
+    let wanted = most.known().map_or(WANTED, |most| WANTED.min(*most));
     // The limit of the shell that starts toll: toll cannot change it for that shell.
     let fix = Fix::Command(format!(
         "prlimit --pid $$ --nofile={wanted}:{wanted}  # for this shell, as root"

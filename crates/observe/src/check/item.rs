@@ -24,10 +24,7 @@ pub enum Judgement {
     /// Figures taken so are wrong, or cannot be taken.
     Bad(Trouble),
     /// It is not known, or this machine does not have it.
-    NotAvailable {
-        /// The reason, one line.
-        why: String,
-    },
+    NotAvailable { why: String },
 }
 
 /// Why something matters, and what to do.
@@ -62,7 +59,6 @@ pub enum Fix {
 pub struct Change {
     /// The file, from `/`.
     pub file: String,
-    /// The value.
     pub to: String,
 }
 

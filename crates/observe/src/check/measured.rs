@@ -20,7 +20,6 @@ pub struct Measured {
     pub kernel_tls: Availability,
     /// Whether cycles can be counted.
     pub hardware_counters: Availability,
-    /// The version of the OpenSSL library that this process runs with.
     pub openssl: String,
     /// The programs that studies start.
     pub programs: Vec<Program>,

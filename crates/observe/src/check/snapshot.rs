@@ -22,10 +22,7 @@ impl Snapshot {
     /// What the kernel reports now.
     #[must_use]
     pub fn take(root: &Root) -> Self {
-        let cores = match root.text("/proc/stat") {
-            Fact::Known(text) => parse_proc_stat(&text).into(),
-            Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
-        };
+        let cores = root.text("/proc/stat").and_then(|text| parse_proc_stat(&text).into());
         let pids = root.numbered("/proc", "");
         let process = |pid: usize| {
             // A process that has ended meanwhile has no file.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::{line, number};
 use crate::Fact;
+use crate::root::Root;
 
 /// Settings of the network that bound what a load can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,42 +25,16 @@ pub struct Network {
 }
 
 impl Network {
-    pub(super) fn read() -> Self {
+    pub(super) fn read(root: &Root) -> Self {
         Self {
-            tcp_congestion_control: line("/proc/sys/net/ipv4/tcp_congestion_control"),
-            tcp_rmem_bytes: numbers("/proc/sys/net/ipv4/tcp_rmem"),
-            tcp_wmem_bytes: numbers("/proc/sys/net/ipv4/tcp_wmem"),
-            rmem_max_bytes: number("/proc/sys/net/core/rmem_max"),
-            wmem_max_bytes: number("/proc/sys/net/core/wmem_max"),
-            local_port_range: numbers("/proc/sys/net/ipv4/ip_local_port_range"),
-            somaxconn: number("/proc/sys/net/core/somaxconn"),
-            tcp_max_syn_backlog: number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
+            tcp_congestion_control: root.line("/proc/sys/net/ipv4/tcp_congestion_control"),
+            tcp_rmem_bytes: root.numbers("/proc/sys/net/ipv4/tcp_rmem"),
+            tcp_wmem_bytes: root.numbers("/proc/sys/net/ipv4/tcp_wmem"),
+            rmem_max_bytes: root.number("/proc/sys/net/core/rmem_max"),
+            wmem_max_bytes: root.number("/proc/sys/net/core/wmem_max"),
+            local_port_range: root.numbers("/proc/sys/net/ipv4/ip_local_port_range"),
+            somaxconn: root.number("/proc/sys/net/core/somaxconn"),
+            tcp_max_syn_backlog: root.number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
         }
-    }
-}
-
-fn numbers<const N: usize>(path: &str) -> Fact<[u64; N]> {
-    let Fact::Known(text) = line(path) else {
-        return Fact::unknown(format_args!("cannot read {path}"));
-    };
-    numbers_in(&text).ok_or_else(|| format!("{path} holds `{text}`, not {N} numbers")).into()
-}
-
-fn numbers_in<const N: usize>(text: &str) -> Option<[u64; N]> {
-    let numbers: Option<Vec<u64>> =
-        text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
-    numbers?.try_into().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn as_many_numbers_as_belong_there() {
-        assert_eq!(numbers_in("4096\t131072\t33554432"), Some([4096, 131_072, 33_554_432]));
-        assert_eq!(numbers_in::<2>("1 2 3"), None);
-        assert_eq!(numbers_in::<2>("1 -2"), None);
-        assert_eq!(numbers_in::<1>(""), None);
     }
 }

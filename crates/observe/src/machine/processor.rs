@@ -6,8 +6,8 @@ use std::path::Path;
 use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 
-use super::line;
 use crate::error::{ObserveError, read};
+use crate::root::Root;
 use crate::{Fact, contention, frequency};
 
 /// The processor, and the CPUs that a study uses.
@@ -15,7 +15,6 @@ use crate::{Fact, contention, frequency};
 pub struct Processor {
     /// The architecture that toll was built for.
     pub architecture: String,
-    /// The model's name.
     pub model: Fact<String>,
     /// The vendor, as the processor names it.
     pub vendor: Fact<String>,
@@ -23,7 +22,6 @@ pub struct Processor {
     pub flags: Fact<Vec<String>>,
     /// The hypervisor under which this machine runs, `"none"`, or `"yes, which one is not known"`.
     pub hypervisor: Fact<String>,
-    /// How many CPUs are online.
     pub online_cpus: Fact<usize>,
     /// The sets of CPUs that share a core, as the kernel says; a virtual machine may not know.
     pub kernel_siblings: Fact<Vec<String>>,
@@ -42,7 +40,6 @@ pub struct Processor {
 /// Whether two CPUs share a core, measured; see [`contention`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredSiblings {
-    /// Both CPUs.
     pub cpus: [usize; 2],
     /// The throughput of the first beside the adding second one, over that beside the pausing one.
     pub throughput_ratio: f64,
@@ -62,7 +59,6 @@ pub struct CpuFrequency {
 pub struct Cache {
     /// `L1d`, `L2`, `L3`.
     pub name: String,
-    /// Its size in bytes.
     pub bytes: u64,
     /// The CPUs that share it, as the kernel says.
     pub shared_by_cpus: String,
@@ -107,33 +103,22 @@ const FLAGS: [&str; 31] = [
 const MOST_PAIRS: usize = 66;
 
 impl Processor {
-    pub(super) fn read(cpus: &CpuList) -> Self {
-        let cpuinfo = read("/proc/cpuinfo");
-        let field = |names: &[&str]| -> Fact<String> {
-            match &cpuinfo {
-                Ok(text) => cpuinfo_field(text, names).map(str::to_owned).into(),
-                Err(error) => Fact::unknown(error),
-            }
-        };
-        let flags = field(&["flags", "Features"]);
+    pub(super) fn read(root: &Root, cpus: &CpuList) -> Self {
+        let flags = root.cpu_flags();
         let first = cpus.as_slice()[0];
         Self {
             architecture: std::env::consts::ARCH.to_owned(),
-            model: field(&["model name", "CPU part"]),
-            vendor: field(&["vendor_id", "CPU implementer"]),
-            hypervisor: hypervisor(&flags),
+            model: root.cpuinfo(&["model name", "CPU part"]),
+            vendor: root.cpuinfo(&["vendor_id", "CPU implementer"]),
+            hypervisor: hypervisor(root, &flags),
             tsc_hz: tsc_hz(&flags),
-            flags: match flags {
-                Fact::Known(flags) => Fact::Known(relevant_flags(&flags)),
-                Fact::Unknown { not_available_here } => Fact::Unknown { not_available_here },
-            },
-            online_cpus: online_cpus().into(),
-            kernel_siblings: kernel_siblings().into(),
+            flags: flags.map(|flags| relevant_flags(&flags)),
+            online_cpus: online_cpus(root),
+            kernel_siblings: Fact::Known(kernel_siblings(root)),
             measured_siblings: measured_siblings(cpus),
             caches: caches(first).into(),
-            frequency_governor: line(&format!(
-                "/sys/devices/system/cpu/cpu{first}/cpufreq/scaling_governor"
-            )),
+            frequency_governor: root
+                .line(&format!("/sys/devices/system/cpu/cpu{first}/cpufreq/scaling_governor")),
             frequencies: cpus.as_slice().iter().map(|&cpu| CpuFrequency::measure(cpu)).collect(),
         }
     }
@@ -145,41 +130,26 @@ impl CpuFrequency {
     }
 }
 
-/// The value of the first of `names` that the text of `/proc/cpuinfo` has.
-fn cpuinfo_field<'a>(text: &'a str, names: &[&str]) -> Result<&'a str, String> {
-    let field = |name: &str| {
-        text.lines().find_map(|line| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == name).then(|| value.trim())
-        })
-    };
-    let value = names.iter().find_map(|name| field(name));
-    value.ok_or_else(|| format!("/proc/cpuinfo has no line `{}`", names.join("` or `")))
+fn has_flag(flags: &[String], flag: &str) -> bool {
+    flags.iter().any(|word| word == flag)
 }
 
-fn has_flag(flags: &str, flag: &str) -> bool {
-    flags.split_ascii_whitespace().any(|word| word == flag)
-}
-
-fn relevant_flags(flags: &str) -> Vec<String> {
+fn relevant_flags(flags: &[String]) -> Vec<String> {
     FLAGS.iter().filter(|flag| has_flag(flags, flag)).map(|flag| (*flag).to_owned()).collect()
 }
 
 /// The hypervisor by the name that it gives itself, or that of the virtual hardware's vendor.
-fn hypervisor(flags: &Fact<String>) -> Fact<String> {
-    match flags {
-        Fact::Unknown { not_available_here } => Fact::unknown(not_available_here),
-        Fact::Known(_) if !cfg!(target_arch = "x86_64") => {
-            Fact::unknown("this processor has no flag for it")
-        }
-        Fact::Known(flags) if !has_flag(flags, "hypervisor") => Fact::Known("none".into()),
-        Fact::Known(_) => Fact::Known(
+fn hypervisor(root: &Root, flags: &Fact<Vec<String>>) -> Fact<String> {
+    flags.clone().and_then(|flags| match has_flag(&flags, "hypervisor") {
+        _ if !cfg!(target_arch = "x86_64") => Fact::unknown("this processor has no flag for it"),
+        false => Fact::Known("none".into()),
+        true => Fact::Known(
             cpuid_vendor()
-                .or_else(|| line("/sys/hypervisor/type").known().cloned())
-                .or_else(|| line("/sys/class/dmi/id/sys_vendor").known().cloned())
+                .or_else(|| root.line("/sys/hypervisor/type").known().cloned())
+                .or_else(|| root.line("/sys/class/dmi/id/sys_vendor").known().cloned())
                 .unwrap_or_else(|| "yes, which one is not known".into()),
         ),
-    }
+    })
 }
 
 /// The hypervisor's signature, such as `KVMKVMKVM`, in the CPUID leaf that is reserved for it.
@@ -200,27 +170,18 @@ fn cpuid_vendor() -> Option<String> {
     None
 }
 
-fn online_cpus() -> Result<usize, ObserveError> {
-    let text = read("/sys/devices/system/cpu/online")?;
-    let list: Result<CpuList, String> = text.trim().parse();
-    list.map(|cpus| cpus.len())
-        .map_err(|what| ObserveError::Malformed { file: "/sys/devices/system/cpu/online", what })
+fn online_cpus(root: &Root) -> Fact<usize> {
+    let online = root.line("/sys/devices/system/cpu/online");
+    online.and_then(|list| list.parse().map(|cpus: CpuList| cpus.len()).into())
 }
 
-fn kernel_siblings() -> Result<Vec<String>, ObserveError> {
-    const FOLDER: &str = "/sys/devices/system/cpu";
-    let failed = |source| ObserveError::Unreadable { path: FOLDER.into(), source };
-    let mut sets = BTreeSet::new();
-    for entry in std::fs::read_dir(FOLDER).map_err(failed)? {
-        let list = entry.map_err(failed)?.path().join("topology/thread_siblings_list");
-        if list.exists() {
-            let text = read(&list)?.trim().to_owned();
-            let first: Option<usize> =
-                text.split([',', '-']).next().and_then(|first| first.parse().ok());
-            sets.insert((first, text));
-        }
-    }
-    Ok(sets.into_iter().map(|(_, text)| text).collect())
+fn kernel_siblings(root: &Root) -> Vec<String> {
+    let sets = root.cpus().into_iter().filter_map(|cpu| {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        root.line(&file).known().cloned()
+    });
+    let mut seen = BTreeSet::new();
+    sets.filter(|set| seen.insert(set.clone())).collect()
 }
 
 fn measured_siblings(cpus: &CpuList) -> Fact<Vec<MeasuredSiblings>> {
@@ -277,7 +238,7 @@ fn cache_bytes(size: &str) -> Option<u64> {
 
 /// The time-stamp counter against the monotonic clock over 20 ms: good to some parts in 10^5.
 #[cfg(target_arch = "x86_64")]
-fn tsc_hz(flags: &Fact<String>) -> Fact<f64> {
+fn tsc_hz(flags: &Fact<Vec<String>>) -> Fact<f64> {
     use std::time::{Duration, Instant};
 
     if !flags.known().is_some_and(|flags| has_flag(flags, "constant_tsc")) {
@@ -292,7 +253,7 @@ fn tsc_hz(flags: &Fact<String>) -> Fact<f64> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn tsc_hz(_flags: &Fact<String>) -> Fact<f64> {
+fn tsc_hz(_flags: &Fact<Vec<String>>) -> Fact<f64> {
     Fact::unknown("this processor has no time-stamp counter")
 }
 
@@ -315,13 +276,21 @@ CPU part\t: 0xd40
 
     #[test]
     fn both_architectures_report_their_flags() {
-        let flags = |text| relevant_flags(cpuinfo_field(text, &["flags", "Features"]).unwrap());
-        assert_eq!(flags(X86), ["aes", "avx2", "sha_ni", "avx512ifma", "constant_tsc"]);
-        assert_eq!(flags(ARM), ["aes", "asimd", "pmull", "sha1", "sha2", "atomics"]);
-        assert_eq!(cpuinfo_field(X86, &["model name"]), Ok("Intel(R) Xeon(R) Processor"));
-        assert_eq!(cpuinfo_field(ARM, &["model name", "CPU part"]), Ok("0xd40"));
-        let message = cpuinfo_field("", &["flags", "Features"]).unwrap_err();
-        assert_eq!(message, "/proc/cpuinfo has no line `flags` or `Features`");
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        std::fs::create_dir(root.path("/proc")).unwrap();
+        let cpuinfo = |text| std::fs::write(root.path("/proc/cpuinfo"), text).unwrap();
+        let flags = || relevant_flags(root.cpu_flags().known().unwrap());
+        cpuinfo(X86);
+        assert_eq!(flags(), ["aes", "avx2", "sha_ni", "avx512ifma", "constant_tsc"]);
+        let model = || root.cpuinfo(&["model name", "CPU part"]).known().cloned();
+        assert_eq!(model().as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        cpuinfo(ARM);
+        assert_eq!(flags(), ["aes", "asimd", "pmull", "sha1", "sha2", "atomics"]);
+        assert_eq!(model().as_deref(), Some("0xd40"));
+        cpuinfo("");
+        let why = "/proc/cpuinfo has no line `flags` or `Features`";
+        assert_eq!(root.cpu_flags(), Fact::unknown(why));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
 
-use super::{line, number};
-use crate::error::{ObserveError, read};
+use crate::root::Root;
 use crate::{Fact, InterruptTime, interrupt_time};
 
 /// The operating system and its limits.
@@ -36,32 +35,26 @@ pub struct Descriptors {
 }
 
 impl System {
-    pub(super) fn read() -> Self {
+    pub(super) fn read(root: &Root) -> Self {
         Self {
-            kernel_release: line("/proc/sys/kernel/osrelease"),
-            distribution: distribution().into(),
+            kernel_release: root.line("/proc/sys/kernel/osrelease"),
+            distribution: distribution(root),
             descriptors: limits(),
-            descriptors_of_root: number("/proc/sys/fs/nr_open"),
+            descriptors_of_root: root.number("/proc/sys/fs/nr_open"),
             interrupt_time: interrupt_time().clone(),
         }
     }
 }
 
-fn distribution() -> Result<String, ObserveError> {
-    let text = read("/etc/os-release").or_else(|_| read("/usr/lib/os-release"))?;
-    pretty_name(&text).ok_or_else(|| ObserveError::Malformed {
-        file: "/etc/os-release",
-        what: "it has no PRETTY_NAME".into(),
-    })
-}
-
 /// The value of `PRETTY_NAME`, with or without quotes (os-release(5)).
-fn pretty_name(os_release: &str) -> Option<String> {
-    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+fn distribution(root: &Root) -> Fact<String> {
+    let texts = ["/etc/os-release", "/usr/lib/os-release"].map(|file| root.text(file));
+    let text = texts.iter().find_map(Fact::known).map_or("", String::as_str);
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let value = value.map(|value| value.trim().trim_matches(['"', '\'']).to_owned());
+    value.ok_or("no os-release names the distribution").into()
 }
 
-/// The limits of this process.
 pub(crate) fn limits() -> Fact<Descriptors> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let [soft, hard] = [current, maximum].map(|limit| limit.unwrap_or(u64::MAX));
@@ -74,9 +67,16 @@ mod tests {
 
     #[test]
     fn the_pretty_name_loses_its_quotes() {
-        let text = "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
-        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
-        assert_eq!(pretty_name("PRETTY_NAME=Alpine").as_deref(), Some("Alpine"));
-        assert_eq!(pretty_name("NAME=x"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        std::fs::create_dir(root.path("/etc")).unwrap();
+        let distribution = |text: &str| {
+            std::fs::write(root.path("/etc/os-release"), text).unwrap();
+            distribution(&root).known().cloned()
+        };
+        let debian = "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(distribution(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(distribution("PRETTY_NAME=Alpine").as_deref(), Some("Alpine"));
+        assert_eq!(distribution("NAME=x"), None);
     }
 }

@@ -30,7 +30,6 @@ pub struct Record {
 pub struct Former {
     /// The file, from `/`.
     pub file: String,
-    /// Its value before.
     pub value: String,
 }
 

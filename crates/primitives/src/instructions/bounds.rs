@@ -24,17 +24,82 @@
 //!   bytes. With AVX2 20 rounds take 13 instructions (Ch), 40 take 12 (parity), 20 take 14 (Maj), and
 //!   the schedule 6: 1020 + 64 x 6 = 1404 for 8 x 64 bytes.
 
+use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+use strum::{Display, EnumString};
+
 use super::{Cost, Timing};
+use crate::{Aes, Algorithm, Direction, Hardware, Hash, RowKey};
 
 /// A cost below which nothing can go, with its arithmetic.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Of what.
-    pub name: &'static str,
+    pub of: Bounded,
     /// Core cycles per byte.
     pub cycles_per_byte: f64,
     /// How it comes about, with the measured costs.
     pub arithmetic: String,
+}
+
+/// What a bound is of.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, SerializeDisplay, DeserializeFromStr,
+)]
+pub enum Bounded {
+    #[strum(serialize = "AES-128-CBC encrypt")]
+    CbcEncrypt,
+    #[strum(serialize = "AES-128-CTR")]
+    Ctr,
+    /// Half of AES-GCM.
+    #[strum(serialize = "GHASH")]
+    Ghash,
+    #[strum(serialize = "AES-128-GCM")]
+    Gcm,
+    #[strum(serialize = "SHA-256, one message, SHA instructions")]
+    Sha256,
+    #[strum(serialize = "SHA-1, 16 messages, AVX-512")]
+    Sha1Of16,
+    #[strum(serialize = "SHA-1, 8 messages, AVX2")]
+    Sha1Of8,
+    #[strum(serialize = "SHA-256, 16 messages, AVX-512")]
+    Sha256Of16,
+    #[strum(serialize = "SHA-256, 8 messages, AVX2")]
+    Sha256Of8,
+    #[strum(serialize = "SHA-512, 8 messages, AVX-512")]
+    Sha512Of8,
+    #[strum(serialize = "SHA-512, 4 messages, AVX2")]
+    Sha512Of4,
+}
+
+impl Bounded {
+    /// Whether it bounds a row of so many messages in a run: that of its algorithm with the whole
+    /// processor, on one CPU.
+    #[must_use]
+    pub fn is_of(self, row: &RowKey, messages: u64) -> bool {
+        /// Kernels of half the width, whose instructions are those of AVX-512: no bound is of these.
+        const HALF: &str = "multibuffer-avx512vl";
+        self.algorithm() == Some((row.algorithm, messages))
+            && row.hardware == Hardware::All
+            && row.threads == 1
+            && row.library != HALF
+    }
+
+    /// The algorithm, and the number of messages in a run; none for a part of an algorithm.
+    fn algorithm(self) -> Option<(Algorithm, u64)> {
+        Some(match self {
+            Self::CbcEncrypt => (Algorithm::Cbc(Aes::Aes128, Direction::Encrypt), 1),
+            Self::Ctr => (Algorithm::Ctr(Aes::Aes128), 1),
+            Self::Ghash => return None,
+            Self::Gcm => (Algorithm::Gcm(Aes::Aes128), 1),
+            Self::Sha256 => (Algorithm::Hash(Hash::Sha256), 1),
+            Self::Sha1Of16 => (Algorithm::Hash(Hash::Sha1), 16),
+            Self::Sha1Of8 => (Algorithm::Hash(Hash::Sha1), 8),
+            Self::Sha256Of16 => (Algorithm::Hash(Hash::Sha256), 16),
+            Self::Sha256Of8 => (Algorithm::Hash(Hash::Sha256), 8),
+            Self::Sha512Of8 => (Algorithm::Hash(Hash::Sha512), 8),
+            Self::Sha512Of4 => (Algorithm::Hash(Hash::Sha512), 4),
+        })
+    }
 }
 
 /// The bounds that follow from what was measured.
@@ -47,13 +112,13 @@ pub fn bounds(costs: &[Cost]) -> Vec<Bound> {
     };
     let widest = |names: &[&str]| names.iter().find_map(|name| of(name));
     let mut bounds = Vec::new();
-    let mut add = |name, cycles_per_byte, arithmetic| {
-        bounds.push(Bound { name, cycles_per_byte, arithmetic });
+    let mut add = |of, cycles_per_byte, arithmetic| {
+        bounds.push(Bound { of, cycles_per_byte, arithmetic });
     };
     if let Some((name, _, timing)) = of("AESENC 128") {
         let latency = latency(timing);
         add(
-            "AES-128-CBC encrypt",
+            Bounded::CbcEncrypt,
             10.0 * latency / 16.0,
             format!("10 x {latency:.2} (latency of {name}) / 16 bytes"),
         );
@@ -68,14 +133,14 @@ pub fn bounds(costs: &[Cost]) -> Vec<Bound> {
         widest(&["VAESENC 512", "VAESENC 256", "AESENC 128"]).map(|wide| per_byte(10.0, wide));
     let ghash = widest(&["VPCLMULQDQ 512", "PCLMULQDQ 128"]).map(|wide| per_byte(4.0, wide));
     if let Some((cycles, arithmetic)) = &ctr {
-        add("AES-128-CTR", *cycles, arithmetic.clone());
+        add(Bounded::Ctr, *cycles, arithmetic.clone());
     }
     if let Some((cycles, arithmetic)) = &ghash {
-        add("GHASH", *cycles, arithmetic.clone());
+        add(Bounded::Ghash, *cycles, arithmetic.clone());
     }
     if let Some(((ctr, _), (ghash, _))) = ctr.zip(ghash) {
         add(
-            "AES-128-GCM",
+            Bounded::Gcm,
             ctr.max(ghash),
             format!("the greater of {ctr:.3} (CTR) and {ghash:.3} (GHASH), if no port is shared"),
         );
@@ -83,18 +148,18 @@ pub fn bounds(costs: &[Cost]) -> Vec<Bound> {
     if let Some((name, _, timing)) = of("SHA256RNDS2") {
         let latency = latency(timing);
         add(
-            "SHA-256, one message, SHA instructions",
+            Bounded::Sha256,
             32.0 * latency / 64.0,
             format!("32 x {latency:.2} (latency of {name}) / 64 bytes"),
         );
     }
     for (what, name, instructions, bytes) in [
-        ("SHA-1, 16 messages, AVX-512", "VPADDD 512", 752.0, 1024.0),
-        ("SHA-1, 8 messages, AVX2", "VPADDD 256", 1404.0, 512.0),
-        ("SHA-256, 16 messages, AVX-512", "VPADDD 512", 1616.0, 1024.0),
-        ("SHA-256, 8 messages, AVX2", "VPADDD 256", 3312.0, 512.0),
-        ("SHA-512, 8 messages, AVX-512", "VPADDD 512", 2064.0, 1024.0),
-        ("SHA-512, 4 messages, AVX2", "VPADDD 256", 4224.0, 512.0),
+        (Bounded::Sha1Of16, "VPADDD 512", 752.0, 1024.0),
+        (Bounded::Sha1Of8, "VPADDD 256", 1404.0, 512.0),
+        (Bounded::Sha256Of16, "VPADDD 512", 1616.0, 1024.0),
+        (Bounded::Sha256Of8, "VPADDD 256", 3312.0, 512.0),
+        (Bounded::Sha512Of8, "VPADDD 512", 2064.0, 1024.0),
+        (Bounded::Sha512Of4, "VPADDD 256", 4224.0, 512.0),
     ] {
         if let Some((name, _, timing)) = of(name) {
             let throughput = throughput(timing);
@@ -137,24 +202,24 @@ mod tests {
         all().iter().map(|&instruction| Cost { instruction, measured: Ok(timing) }).collect()
     }
 
-    fn bound(costs: &[Cost], name: &str) -> f64 {
-        bounds(costs).iter().find(|bound| bound.name == name).unwrap().cycles_per_byte
+    fn bound(costs: &[Cost], of: Bounded) -> f64 {
+        bounds(costs).iter().find(|bound| bound.of == of).unwrap().cycles_per_byte
     }
 
     /// The paper's whole gain: latencies of 7 and of 4 cycles.
     #[test]
     fn cbc_is_bound_by_latency() {
-        assert_eq!(bound(&costs(7.0, 1.0), "AES-128-CBC encrypt"), 4.375);
-        assert_eq!(bound(&costs(4.0, 1.0), "AES-128-CBC encrypt"), 2.5);
+        assert_eq!(bound(&costs(7.0, 1.0), Bounded::CbcEncrypt), 4.375);
+        assert_eq!(bound(&costs(4.0, 1.0), Bounded::CbcEncrypt), 2.5);
     }
 
     #[test]
     fn the_rest_is_bound_by_width_and_throughput() {
         let costs = costs(4.0, 0.5);
-        assert_eq!(bound(&costs, "AES-128-CTR"), 10.0 * 0.5 / 64.0);
-        assert_eq!(bound(&costs, "AES-128-GCM"), 10.0 * 0.5 / 64.0);
-        assert_eq!(bound(&costs, "SHA-256, one message, SHA instructions"), 2.0);
-        assert_eq!(bound(&costs, "SHA-256, 16 messages, AVX-512"), 1616.0 * 0.5 / 1024.0);
+        assert_eq!(bound(&costs, Bounded::Ctr), 10.0 * 0.5 / 64.0);
+        assert_eq!(bound(&costs, Bounded::Gcm), 10.0 * 0.5 / 64.0);
+        assert_eq!(bound(&costs, Bounded::Sha256), 2.0);
+        assert_eq!(bound(&costs, Bounded::Sha256Of16), 1616.0 * 0.5 / 1024.0);
     }
 
     #[test]
@@ -162,10 +227,44 @@ mod tests {
         let mut costs = costs(4.0, 1.0);
         for cost in &mut costs {
             if cost.instruction.width > 16 {
-                cost.measured = Err("not available here: test".to_owned());
+                cost.measured = Err(crate::Unavailable::because("test"));
             }
         }
-        assert_eq!(bound(&costs, "AES-128-CTR"), 10.0 / 16.0, "of the narrow one");
-        assert!(bounds(&costs).iter().all(|bound| !bound.name.contains("AVX")));
+        assert_eq!(bound(&costs, Bounded::Ctr), 10.0 / 16.0, "of the narrow one");
+        assert!(bounds(&costs).iter().all(|bound| !bound.of.to_string().contains("AVX")));
+    }
+
+    /// The kernels with as many messages, on one CPU with all instructions, and nothing else.
+    #[test]
+    fn a_bound_is_of_its_algorithm_and_number_of_messages() {
+        let row = |algorithm: &str, library: &str| RowKey {
+            algorithm: algorithm.parse().unwrap(),
+            library: library.to_owned(),
+            size_bytes: Some(8192),
+            hardware: Hardware::All,
+            cache: crate::Cache::Warm,
+            threads: 1,
+        };
+        let sha1 = row("SHA-1", "multibuffer-avx2");
+        assert!(Bounded::Sha1Of8.is_of(&sha1, 8));
+        assert!(!Bounded::Sha1Of16.is_of(&sha1, 8) && !Bounded::Sha1Of8.is_of(&sha1, 1));
+        assert!(!Bounded::Sha1Of8.is_of(&row("SHA-256", "multibuffer-avx2"), 8));
+        assert!(!Bounded::Sha1Of8.is_of(&row("SHA-1", "multibuffer-avx512vl"), 8));
+        let masked = RowKey { hardware: Hardware::Avx2, ..sha1.clone() };
+        let two = RowKey { threads: 2, ..sha1 };
+        assert!(!Bounded::Sha1Of8.is_of(&masked, 8) && !Bounded::Sha1Of8.is_of(&two, 8));
+        assert!(Bounded::Sha256.is_of(&row("SHA-256", "openssl"), 1));
+    }
+
+    #[test]
+    fn a_bound_is_written_with_its_name() {
+        let bound = Bound {
+            of: Bounded::Sha256Of16,
+            cycles_per_byte: 0.5,
+            arithmetic: "a half".to_owned(),
+        };
+        let text = serde_json::to_string(&bound).unwrap();
+        assert!(text.starts_with(r#"{"of":"SHA-256, 16 messages, AVX-512","cycles"#), "{text}");
+        assert_eq!(serde_json::from_str::<Bound>(&text).unwrap(), bound);
     }
 }

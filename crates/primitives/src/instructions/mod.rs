@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cpus::{CpuList, pin_current_thread};
 
 use crate::bench::BenchError;
-use crate::routine::Failed;
+use crate::routine::{Failed, Unavailable};
 use crate::sampler::{Figure, Instruments, Series, Spent, Subject};
 use crate::{CycleSource, ThisCore};
 
-pub use bounds::{Bound, bounds};
+pub use bounds::{Bound, Bounded, bounds};
 
 /// An instruction that can be measured.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ pub struct Cost {
     pub instruction: Instruction,
     /// Cycles until its result can be used, and cycles from one to the next independent one; or why
     /// there are none.
-    pub measured: Result<Timing, String>,
+    pub measured: Result<Timing, Unavailable>,
 }
 
 /// The two costs of an instruction, in cycles.
@@ -99,16 +99,16 @@ pub fn measure(
 }
 
 impl Instruction {
-    fn measure(&self, instruments: &mut dyn Instruments) -> Result<Timing, String> {
+    fn measure(&self, instruments: &mut dyn Instruments) -> Result<Timing, Unavailable> {
         if !(self.is_here)() {
-            return Err("not available here: this processor has no such instruction".to_owned());
+            return Err(Unavailable::because("this processor has no such instruction"));
         }
         let latency = figure(&mut Blocks(self.chain), instruments);
         let throughput = figure(&mut Blocks(self.spread), instruments);
         latency
             .zip(throughput)
             .map(|(latency, throughput)| Timing { latency, throughput })
-            .ok_or_else(|| "not available here: the clock stood still".to_owned())
+            .ok_or_else(|| Unavailable::because("the clock stood still"))
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
                     assert!(timing.latency.cycles.median > 0.0, "{}", cost.instruction.name);
                     assert!(timing.throughput.cycles.median > 0.0, "{}", cost.instruction.name);
                 }
-                Err(why) => assert!(why.starts_with("not available here: "), "{why}"),
+                Err(why) => assert!(!why.0.is_empty()),
             }
         }
     }
@@ -170,6 +170,6 @@ mod tests {
             spread: |_| panic!("it was run"),
         };
         let mut core = ThisCore::new().unwrap();
-        assert!(lacking.measure(&mut core).unwrap_err().contains("no such instruction"));
+        assert!(lacking.measure(&mut core).unwrap_err().0.contains("no such instruction"));
     }
 }

@@ -2,7 +2,7 @@
 
 use answer::Mark;
 use answer::findings::{self, Series};
-use answer::named::{interval, joined};
+use answer::wording::{interval, joined};
 use serde::Serialize;
 
 use super::scale::Scale;
@@ -204,7 +204,7 @@ impl Bar {
             height,
             x: zero.min(median),
             width: rounded((median - zero).abs()),
-            whisker: match answer::named::has_interval(figure) {
+            whisker: match figure.has_interval() {
                 true => Some([at(interval.low)?, at(interval.high)?]),
                 false => None,
             },
@@ -230,9 +230,9 @@ impl Band {
 #[cfg(test)]
 mod tests {
     use answer::analysis::Figure;
-    use answer::quantity::Quantity;
     use proptest::prelude::*;
     use stats::Estimate;
+    use units::Quantity;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Figures by a number, which is drawn by its logarithm: equal factors are equal distances.
 
 use answer::findings::{self, Axis, Dot as Figure, Line};
-use answer::quantity::Unit;
 use serde::Serialize;
+use units::Unit;
 
 use super::scale::Scale;
 use super::{Tick, rounded};
@@ -244,7 +244,7 @@ fn share(value: f64, low: f64, high: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use answer::quantity::Quantity;
+    use units::Quantity;
 
     use super::*;
 

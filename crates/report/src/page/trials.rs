@@ -1,14 +1,15 @@
 //! Every trial with its receipt and its verdict, by cell.
 
-use answer::quantity::{Quantity, Unit};
 use answer::trials;
+use journal::{Role, TrialLine};
 use serde::Serialize;
-use trial::{Line, Role};
+use trial::Line;
 use units::{Hertz, Nanos};
 
 use super::record::{Entry, receipt, shares_and_counts};
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
+use units::{Quantity, Unit};
 
 /// The trials of one cell.
 #[derive(Serialize)]
@@ -47,18 +48,16 @@ struct Trial {
 /// The trials of all cells, in the order of the cells; last, those that belong to no cell of the
 /// study.
 pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
-    let cell_of = |line: &Line| line.place.as_ref().map(|place| place.cell.clone());
     let cells = || run.findings.iter().flat_map(|found| &found.evidence);
     let mut groups: Vec<Group> = cells()
         .map(|(cell, title)| {
-            let of_cell = |line: &&Line| cell_of(line).as_ref() == Some(cell);
-            let lines: Vec<&Line> = run.lines.iter().filter(of_cell).collect();
-            group(Some(cell.clone()), title.clone(), &lines)
+            let of_cell = |trial: &&TrialLine| trial.place.cell == *cell;
+            let trials: Vec<&TrialLine> = run.lines.iter().filter(of_cell).collect();
+            group(Some(cell.clone()), title.clone(), &trials)
         })
         .collect();
-    let is_known = |name: &String| cells().any(|(cell, _)| cell == name);
-    let others: Vec<&Line> =
-        run.lines.iter().filter(|line| !cell_of(line).as_ref().is_some_and(is_known)).collect();
+    let is_known = |trial: &TrialLine| cells().any(|(cell, _)| *cell == trial.place.cell);
+    let others: Vec<&TrialLine> = run.lines.iter().filter(|trial| !is_known(trial)).collect();
     if !others.is_empty() {
         groups.push(group(None, "Not of a cell of this study".to_owned(), &others));
     }
@@ -96,7 +95,8 @@ const FIGURES: [Figures; 5] = [
     },
 ];
 
-fn group(cell: Option<String>, title: String, lines: &[&Line]) -> Group {
+fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group {
+    let lines: Vec<&Line> = of_group.iter().map(|trial| &trial.line).collect();
     let figures: Vec<(&Figures, Unit)> = FIGURES
         .iter()
         .filter(|figures| lines.iter().any(|line| (figures.of)(line).is_some()))
@@ -111,22 +111,21 @@ fn group(cell: Option<String>, title: String, lines: &[&Line]) -> Group {
         count: trials(lines.len()),
         invalid: lines.iter().filter(|line| !line.valid).count(),
         columns: figures.iter().map(|(figures, unit)| (figures.name, unit.name)).collect(),
-        trials: lines.iter().map(|line| trial(line, &figures)).collect(),
+        trials: of_group.iter().map(|of| trial(of, &figures)).collect(),
     }
 }
 
-fn trial(line: &Line, figures: &[(&Figures, Unit)]) -> Trial {
-    let place = line.place.as_ref();
+fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) -> Trial {
     let figure = |(figures, unit): &(&Figures, Unit)| {
         // What is not valid is no figure.
         let value = (figures.of)(line).filter(|_| line.valid);
         value.map(|value| unit.number(value)).unwrap_or_default()
     };
     Trial {
-        order: place.map(|place| place.order.to_string()).unwrap_or_default(),
-        round: place.map(|place| place.round.to_string()).unwrap_or_default(),
+        order: place.order.to_string(),
+        round: place.round.to_string(),
         is_valid: line.valid,
-        state: state(line),
+        state: state(place.role, line),
         figures: figures.iter().map(figure).collect(),
         limit: line.verdict.limit.to_string(),
         receipt: receipt(&line.receipt),
@@ -142,13 +141,12 @@ fn trial(line: &Line, figures: &[(&Figures, Unit)]) -> Trial {
     }
 }
 
-fn state(line: &Line) -> &'static str {
-    let is_search = line.place.as_ref().is_some_and(|place| place.role == Role::Search);
+fn state(role: Role, line: &Line) -> &'static str {
     match (line.valid, line.interrupted) {
         (false, true) => "invalid, interrupted",
         (false, false) => "invalid",
         (true, true) => "interrupted",
-        (true, false) if is_search => "search",
+        (true, false) if role == Role::Search => "search",
         (true, false) => "valid",
     }
 }

@@ -76,9 +76,9 @@ fn answer(
         .iter()
         .filter(|cell| cell.case == case && cell.params["target.server"] == server)
         .collect();
-    let of = |cell: &CellSummary| match metric {
-        Metric::RatePerServerCpu => cell.rate_per_server_cpu.clone(),
-        _ => cell.goodput_per_server_cpu.clone(),
+    let of = |cell: &CellSummary| {
+        let of_cell = if metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { metric };
+        cell.figures.get(of_cell).cloned()
     };
     let baseline = of(cells[0]).map_or(1.0, |figure| figure.estimate.median);
     let bar = |(i, cell): (usize, &&CellSummary)| Bar {

@@ -1,13 +1,14 @@
 //! The journal's lines.
 
+use journal::TrialLine;
 use serde_json::{Value, json};
-use trial::{Limit, Line};
+use trial::Limit;
 
 use super::{GCM128, HOSTILE, INVALID, PLAIN, Spec, siblings};
 
 const WINDOW_NS: f64 = 600e6;
 
-pub(super) fn line(spec: &Spec, round: usize, order: usize) -> Line {
+pub(super) fn line(spec: &Spec, round: usize, order: usize) -> TrialLine {
     let server_busy = if spec.limit == Limit::ClientCpu { 0.62 } else { 0.986 };
     let server_ns = WINDOW_NS * server_busy;
     let of_one_core = spec.of_round(round);

@@ -9,10 +9,12 @@ mod machine;
 
 use std::collections::BTreeMap;
 
-use answer::analysis::{Analysis, CellSummary, Figure, Invalid, Mark, Repeated, TrialCounts};
+use answer::analysis::{
+    Analysis, CellSummary, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
+};
 use answer::findings::Findings;
 use answer::primitive::Costs;
-use journal::TargetRecord;
+use journal::{TargetRecord, TrialLine};
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
@@ -33,7 +35,7 @@ pub struct Fabricated {
     pub analysis: Analysis,
     /// What algorithms cost.
     pub costs: Option<Costs>,
-    pub lines: Vec<Line>,
+    pub lines: Vec<TrialLine>,
     pub machine: Option<Machine>,
     pub targets: Vec<TargetRecord>,
 }
@@ -168,12 +170,12 @@ impl Spec {
 
 /// A whole run of both servers, with one mark and one invalid trial.
 pub fn whole() -> Fabricated {
-    let lines: Vec<Line> = (0..ROUNDS)
+    let lines: Vec<TrialLine> = (0..ROUNDS)
         .flat_map(|round| SPECS.iter().enumerate().map(move |(i, spec)| (round, i, spec)))
         .map(|(round, i, spec)| line(spec, round, round * SPECS.len() + i))
         .collect();
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
-    let valid = lines.iter().filter(|line| line.valid).count();
+    let valid = lines.iter().filter(|trial| trial.line.valid).count();
     let analysis = Analysis {
         projections: Vec::new(),
         cross_checks: vec![answers::cross_check()],
@@ -184,6 +186,7 @@ pub fn whole() -> Fabricated {
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
+        gates: Vec::new(),
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
             order: INVALID as u32,
@@ -200,10 +203,10 @@ pub const INVALID: usize = 2 * SPECS.len() + 1;
 pub fn without_nginx() -> Fabricated {
     let mut run = whole();
     let is_nginx = |params: &BTreeMap<String, String>| params["target.server"] == "nginx";
-    run.lines.retain(|line| !is_nginx(&line.place.as_ref().unwrap().params));
+    run.lines.retain(|line| !is_nginx(&line.place.params));
     run.analysis.trials.done = run.lines.len();
     run.analysis.trials.planned = run.lines.len();
-    run.analysis.trials.valid = run.lines.iter().filter(|line| line.valid).count();
+    run.analysis.trials.valid = run.lines.iter().filter(|trial| trial.line.valid).count();
     run.analysis.answers.retain(|answer| answer.common["target.server"] != "nginx");
     for cell in run.analysis.cells.iter_mut().filter(|cell| is_nginx(&cell.params)) {
         empty(cell);
@@ -237,7 +240,7 @@ pub fn of_nothing() -> Fabricated {
 pub fn all_invalid() -> Fabricated {
     let mut run = whole();
     for line in &mut run.lines {
-        line.valid = false;
+        line.line.valid = false;
     }
     let analysis = &mut run.analysis;
     analysis.trials.valid = 0;
@@ -249,7 +252,7 @@ pub fn all_invalid() -> Fabricated {
         (bar.figure, bar.ratio, bar.mark) = (None, None, Some(Mark::NotMeasured));
     }
     let invalid = run.lines.iter().map(|line| {
-        let place = line.place.as_ref().unwrap();
+        let place = &line.place;
         Invalid {
             cell: place.cell.clone(),
             order: place.order,
@@ -264,7 +267,7 @@ pub fn all_invalid() -> Fabricated {
 pub fn interrupted() -> Fabricated {
     let mut run = whole();
     run.lines.truncate(SPECS.len() + 3);
-    run.lines.last_mut().unwrap().interrupted = true;
+    run.lines.last_mut().unwrap().line.interrupted = true;
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &run.lines)).collect();
     run.analysis.answers = answers(&cells);
     run.analysis.cells = cells;
@@ -282,18 +285,7 @@ fn empty(cell: &mut CellSummary) {
         label: label.clone(),
         params: params.clone(),
         trials: *trials,
-        rate_per_s: None,
-        goodput_bps: None,
-        rate_per_server_cpu: None,
-        goodput_per_server_cpu: None,
-        server_ns_per_operation: None,
-        client_ns_per_operation: None,
-        server_s_per_gb: None,
-        client_s_per_gb: None,
-        server_busy: None,
-        client_busy: None,
-        p50_ns: None,
-        p99_ns: None,
+        figures: Figures::default(),
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
         search: None,
@@ -304,17 +296,13 @@ pub fn figure(samples: Vec<f64>) -> Option<Figure> {
     Estimate::of(&samples).ok().map(|estimate| Figure { estimate, samples })
 }
 
-fn cell(spec: &Spec, lines: &[Line]) -> CellSummary {
+fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
     let all: Vec<&Line> = lines
         .iter()
-        .filter(|line| line.place.as_ref().is_some_and(|place| place.cell == spec.name()))
+        .filter(|trial| trial.place.cell == spec.name())
+        .map(|trial| &trial.line)
         .collect();
     let valid: Vec<&Line> = all.iter().copied().filter(|line| line.valid).collect();
-    let of = |figure: &dyn Fn(&Line) -> Option<f64>| {
-        self::figure(valid.iter().filter_map(|line| figure(line)).collect())
-    };
-    let server = |line: &Line| line.cpu_ns.server.unwrap() as f64 / 1e9;
-    let goodput = |line: &Line| (line.goodput_bps > 0).then_some(line.goodput_bps as f64);
     let mut limits = BTreeMap::new();
     for line in &valid {
         *limits.entry(line.verdict.limit).or_insert(0) += 1;
@@ -332,18 +320,11 @@ fn cell(spec: &Spec, lines: &[Line]) -> CellSummary {
         label: spec.label(),
         params: spec.params(),
         trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
-        rate_per_s: of(&|line| Some(line.rate_per_s)),
-        goodput_bps: of(&goodput),
-        rate_per_server_cpu: of(&|line| Some(line.operations.completed as f64 / server(line))),
-        goodput_per_server_cpu: of(&|line| Some(goodput(line)? * 0.6 / server(line))),
-        server_ns_per_operation: of(&|line| line.per_operation(line.cpu_ns.server?)),
-        client_ns_per_operation: of(&|line| line.per_operation(line.cpu_ns.client?)),
-        server_s_per_gb: of(&|line| line.per_gigabyte(line.cpu_ns.server?)),
-        client_s_per_gb: of(&|line| line.per_gigabyte(line.cpu_ns.client?)),
-        server_busy: of(&|line| line.verdict.evidence.server_busy),
-        client_busy: of(&|line| line.verdict.evidence.client_busy),
-        p50_ns: of(&|line| line.latency_ns.p50.map(|ns| ns as f64)),
-        p99_ns: of(&|line| line.latency_ns.p99.map(|ns| ns as f64)),
+        figures: Figures::of(|metric| {
+            let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
+            let lines = valid.iter().filter(|_| is_of_it);
+            self::figure(lines.filter_map(|line| metric.value(line)).collect())
+        }),
         limits,
         mark,
         search: None,

@@ -15,13 +15,13 @@ use units::Nanos;
 pub use ceiling::{Ceiling, Watched};
 pub use search::{Bounds, Next, Seen};
 
-use crate::Cell;
+use crate::{Cell, Metric};
 
 /// What is searched for in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Find {
-    /// What is to be as large as it can be.
-    pub maximize: Maximize,
+    /// What is to be as large as it can be, a throughput.
+    pub maximize: Metric,
     /// What the load is, and so what `from` and `to` count.
     pub over: Over,
     /// The smallest load that is tried; at least 1.
@@ -38,19 +38,6 @@ pub struct Find {
     pub hold: Nanos,
 }
 
-/// What a search makes as large as it can be.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Maximize {
-    /// Proven body bits per second.
-    Goodput,
-    /// Completed operations per second.
-    Rate,
-}
-
 /// What a search changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Over {
@@ -58,14 +45,6 @@ pub enum Over {
     Connections,
     /// The rate of `load.arrival`: a load is this many thousandths of an operation per second.
     Arrival(Distribution),
-}
-
-impl Maximize {
-    /// The name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl Over {

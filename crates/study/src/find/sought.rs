@@ -1,8 +1,9 @@
 //! What a trial says to its search.
 
-use trial::{Limit, Line, Measured, Role, Sought};
+use journal::{Role, Sought, TrialLine};
+use trial::{Limit, Measured};
 
-use super::{Find, Maximize, Seen};
+use super::{Find, Seen};
 
 impl Find {
     /// What a trial at this load says.
@@ -29,21 +30,17 @@ impl Find {
 
     /// What a line of the journal says to this search; `None` where it is not of it, or failed for a
     /// reason that has nothing to do with the load.
-    pub fn seen(&self, line: &Line) -> Option<Seen> {
-        let place = line.place.as_ref()?;
+    pub fn seen(&self, trial: &TrialLine) -> Option<Seen> {
+        let TrialLine { place, line } = trial;
         let sought = place.find.as_ref()?;
         let is_held = place.role == Role::Measure;
         if is_held && !line.valid && line.verdict.limit != Limit::Errors {
             return None;
         }
-        let figure = match self.maximize {
-            Maximize::Goodput => line.goodput_bps as f64,
-            Maximize::Rate => line.rate_per_s,
-        };
         let watched = sought.seen();
         Some(Seen {
             load: self.over.load(&sought.load)?,
-            figure,
+            figure: self.maximize.value(line).unwrap_or_default(),
             watched,
             holds: sought.holds,
             is_held,

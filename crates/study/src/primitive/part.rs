@@ -5,7 +5,7 @@
 //! round backwards, so that what drifts touches all tables alike.
 
 use cpus::CpuList;
-use primitives::{Cache, Hardware, instructions};
+use primitives::{Cache, Hardware, RowKey, instructions};
 use units::{Bytes, Nanos};
 
 use super::{Primitives, Table};
@@ -107,6 +107,15 @@ impl Part<'_> {
         }
         arguments.push("--json".to_owned());
         arguments
+    }
+
+    /// What its rows are of; none of the bounds.
+    #[must_use]
+    pub fn rows(&self) -> Vec<RowKey> {
+        match self.what {
+            What::Bounds(_) => Vec::new(),
+            What::Table { table, hardware, cache } => table.combination(hardware, cache),
+        }
     }
 
     /// The command to repeat it by hand.

@@ -1,13 +1,12 @@
 //! What an `[[answer]]` about primitives compares.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 use units::Bytes;
 
+use crate::gate::RatioGate;
 use crate::reference::Published;
-use journal::primitive::Place;
+use primitives::RowKey;
 
 /// How an answer is found: the costs of a table over the values of one of its lists. Where the table
 /// has several values of the others too, each combination of those is compared by itself.
@@ -27,11 +26,14 @@ pub struct Rule {
     pub published: Vec<Published>,
     /// Numbers of cores to which rates are projected.
     pub project: Vec<u32>,
+    /// How many times as fast as the baseline all others must be.
+    pub gates: Vec<RatioGate>,
 }
 
 /// A list of a table that can be compared over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Dimension {
     /// What is done.
     Algorithm,
@@ -44,28 +46,16 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Algorithm, Self::Library, Self::Hardware, Self::Cache];
-
-    /// The name in study files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Algorithm => "algorithm",
-            Self::Library => "library",
-            Self::Hardware => "hardware",
-            Self::Cache => "cache",
-        }
-    }
 
     /// The value that a row has of it.
     #[must_use]
-    pub fn of(self, place: &Place) -> String {
+    pub fn of(self, row: &RowKey) -> String {
         match self {
-            Self::Algorithm => place.algorithm.clone(),
-            Self::Library => place.library.clone(),
-            Self::Hardware => place.hardware.to_string(),
-            Self::Cache => place.cache.to_string(),
+            Self::Algorithm => row.algorithm.to_string(),
+            Self::Library => row.library.clone(),
+            Self::Hardware => row.hardware.to_string(),
+            Self::Cache => row.cache.to_string(),
         }
     }
 
@@ -84,21 +74,7 @@ impl Dimension {
 impl Rule {
     /// Whether the others are compared with this row.
     #[must_use]
-    pub fn is_baseline(&self, place: &Place) -> bool {
-        self.compare.of(place) == self.baseline
-    }
-}
-
-impl fmt::Display for Dimension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Dimension {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|dimension| dimension.name() == text).ok_or(())
+    pub fn is_baseline(&self, row: &RowKey) -> bool {
+        self.compare.of(row) == self.baseline
     }
 }

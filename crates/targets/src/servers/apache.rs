@@ -19,7 +19,6 @@ use crate::server::{Invocation, Program, Server};
 use crate::site::Site;
 use crate::{Settings, TargetError, openssl};
 
-/// The file of its configuration.
 const CONFIGURATION: &str = "apache.conf";
 /// Where Debian puts its modules.
 const MODULES: &str = "/usr/lib/apache2/modules";

@@ -92,13 +92,11 @@ fn line(settings: &Settings) -> Result<&CommandLine, TargetError> {
 pub struct CommandLine(String);
 
 impl CommandLine {
-    /// Whether the server speaks TLS.
     #[must_use]
     pub fn has_tls(&self) -> bool {
         self.0.contains("{port}")
     }
 
-    /// Whether the server speaks plain HTTP.
     #[must_use]
     pub fn has_plain(&self) -> bool {
         self.0.contains("{plain-port}")

@@ -1,7 +1,6 @@
 //! The server that is built into toll, as a child process: `toll serve`.
 
 use std::ffi::OsString;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
@@ -12,11 +11,8 @@ use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
-use crate::site::Site;
+use crate::site::{ANNOUNCEMENT, Site};
 use crate::{Settings, TargetError};
-
-/// The file of the line that it prints when it listens.
-const ANNOUNCEMENT: &str = "announcement.json";
 
 pub(crate) struct Embedded;
 
@@ -58,7 +54,7 @@ impl Program for Embedded {
     }
 
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, openssl } = announcement(&site.logs.join(ANNOUNCEMENT))?;
+        let Announcement { tls, plain, openssl } = ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
         Ok(Started { version: format!("{}, {openssl}", site.version), https: tls, http: plain })
     }
@@ -91,16 +87,6 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
 
 fn list<'a>(items: impl Iterator<Item = &'a str>) -> OsString {
     items.collect::<Vec<_>>().join(",").into()
-}
-
-/// The announcement, once its line is complete.
-fn announcement(file: &Path) -> Result<Announcement, Unready> {
-    let text = fs::read_to_string(file)?;
-    let Some((line, _)) = text.split_once('\n') else {
-        return Err(Unready::NotYet("it has not announced its ports".to_owned()));
-    };
-    serde_json::from_str(line)
-        .map_err(|e| Unready::Wrong(format!("it announces `{line}` instead of its ports ({e})")))
 }
 
 #[cfg(test)]
@@ -144,18 +130,5 @@ mod tests {
         for flag in ["--suites", "--groups"] {
             assert!(!command.contains(flag), "{flag}");
         }
-    }
-
-    #[test]
-    fn an_announcement_counts_when_its_line_is_complete() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("out");
-        let line = r#"{"tls":"127.0.0.1:1","plain":"127.0.0.1:2","pid":3,"openssl":"OpenSSL 3"}"#;
-        fs::write(&file, line).unwrap();
-        assert!(matches!(announcement(&file), Err(Unready::NotYet(_))));
-        fs::write(&file, format!("{line}\nmore")).unwrap();
-        assert_eq!(announcement(&file).ok().unwrap().plain.port(), 2);
-        fs::write(&file, "hello\n").unwrap();
-        assert!(matches!(announcement(&file), Err(Unready::Wrong(why)) if why.contains("`hello`")));
     }
 }

@@ -16,7 +16,6 @@ use crate::server::{Invocation, Program, Server};
 use crate::site::Site;
 use crate::{Settings, TargetError};
 
-/// The file of its configuration.
 const CONFIGURATION: &str = "haproxy.cfg";
 /// The file of OpenSSL's configuration for it.
 const LIBRARY_CONFIGURATION: &str = "openssl.cnf";

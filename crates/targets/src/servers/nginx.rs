@@ -13,7 +13,6 @@ use crate::server::{Invocation, Program, Server};
 use crate::site::Site;
 use crate::{Settings, TargetError};
 
-/// The file of its configuration.
 const CONFIGURATION: &str = "nginx.conf";
 
 pub(super) struct Nginx;

@@ -7,7 +7,9 @@ use super::published::{band, in_words};
 use crate::analysis::{Answer, Bar, Curve, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
 use crate::label::label;
-use crate::quantity::{Quantity, Unit};
+use crate::wording::capitalized;
+use study::metric::Kind;
+use units::{Quantity, Unit};
 
 /// The bars of an answer, next to those of `all`: answers to one question about different servers have
 /// the same axis, so that their bars can be compared.
@@ -16,7 +18,7 @@ pub(super) fn side_by_side(answer: &Answer, all: &[Answer]) -> Bars {
     let alike: Vec<&Answer> = all.iter().filter(|other| key(other) == key(answer)).collect();
     let figures =
         alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
-    let unit = Quantity::of(answer.metric).unit_for(figures.map(|figure| figure.estimate.median));
+    let unit = answer.metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
     let room = alike.iter().flat_map(|answer| bars(answer, &unit).values());
     Bars { room: room.collect(), ..bars(answer, &unit) }
 }
@@ -30,12 +32,12 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
     };
     let common = answer.common.values().cloned();
     Bars {
-        title: title(answer.metric).to_owned(),
+        title: capitalized(answer.metric.row().words),
         subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
         axis: axis(answer.metric, unit),
         unit: *unit,
         room: Vec::new(),
-        is_share: answer.metric == Metric::TlsTax,
+        is_share: answer.metric.row().quantity == Quantity::Share,
         rows: answer.bars.iter().map(row).collect(),
         legend: Vec::new(),
         published: answer.published.as_ref().map(in_words),
@@ -67,15 +69,15 @@ type Of = fn(&Point, usize) -> Option<&Figure>;
 pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
     let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
     let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
-    let unit = unit(Quantity::of(answer.metric), curve, of_bar);
+    let unit = unit(answer.metric.row().quantity, curve, of_bar);
     let first = Bars {
-        title: title(answer.metric).to_owned(),
+        title: capitalized(answer.metric.row().words),
         axis: axis(answer.metric, &unit),
         published: answer.published.as_ref().map(in_words),
         ..chart_along(answer, curve, of_bar, unit, answer.published.as_ref())
     };
     // Beside what a CPU-second gives, it would say nothing.
-    let has_busy = matches!(answer.metric, Metric::Goodput | Metric::Rate)
+    let has_busy = answer.metric.row().kind == Kind::Throughput
         && curve.points.iter().any(|point| point.busy.iter().any(Option::is_some));
     let unit = self::unit(Quantity::Share, curve, of_busy);
     let second = has_busy.then(|| Bars {
@@ -141,26 +143,11 @@ fn colours(curve: &Curve) -> Option<String> {
     Some(format!("from above: {}", names.join(", ")))
 }
 
-fn title(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rate => "Operations per second",
-        Metric::Goodput => "Goodput",
-        Metric::RatePerServerCpu => "What one core does per second",
-        Metric::GoodputPerServerCpu => "What one core sends",
-        Metric::TlsTax => "What TLS takes",
-    }
-}
-
 fn axis(metric: Metric, unit: &Unit) -> String {
-    let name = unit.name;
-    match metric {
-        Metric::Rate => "operations per second".to_owned(),
-        Metric::Goodput => format!("{name} of proven bodies"),
-        Metric::RatePerServerCpu => {
-            "operations per second for each CPU that the server uses fully".to_owned()
-        }
-        Metric::GoodputPerServerCpu => format!("{name} for each CPU that the server uses fully"),
-        Metric::TlsTax => format!("{name} of what one core sends over plain HTTP"),
+    let axis = metric.row().axis;
+    match metric.row().quantity {
+        Quantity::PerSecond => axis.to_owned(),
+        _ => format!("{} {axis}", unit.name),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The table of all cells with all their figures.
 
-use super::found;
+use super::{found, unit};
 use crate::analysis::CellSummary;
 use crate::findings::{Cell, Column, Table};
-use crate::named::{
-    FIGURES, GOODPUT, GOODPUT_OF_ONE_CORE, Named, RATE, RATE_OF_ONE_CORE, interval,
-};
-use crate::quantity::Unit;
+use crate::wording::interval;
+use study::Metric;
+use study::metric::Kind;
+use units::Unit;
 
 pub(super) fn table(cells: &[CellSummary]) -> Table {
     let text =
@@ -26,10 +26,10 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
         Column::numbers("trials", "valid/planned", cells.iter().map(trials)),
         text("load", &found),
     ];
-    for named in &FIGURES {
-        let unit = named.unit(cells);
-        let figures = cells.iter().map(|cell| figure(cell, named, &unit));
-        columns.push(Column::numbers(named.words, unit.name, figures));
+    for metric in Metric::of_cells() {
+        let unit = unit(metric, cells);
+        let figures = cells.iter().map(|cell| figure(cell, metric, &unit));
+        columns.push(Column::numbers(metric.row().words, unit.name, figures));
     }
     columns.push(text("limit", &limits));
     columns.push(text("mark", &|cell| cell.mark.map_or("", |mark| mark.name()).to_owned()));
@@ -42,12 +42,11 @@ fn limits(cell: &CellSummary) -> String {
     limits.collect::<Vec<_>>().join(", ")
 }
 
-fn figure(cell: &CellSummary, named: &Named, unit: &Unit) -> Cell {
-    let Some(figure) = (named.of)(cell) else { return Cell::default() };
+fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Cell {
+    let Some(figure) = cell.figures.get(metric) else { return Cell::default() };
     let median = figure.estimate.median;
     // With all intervals the table would be too wide; `cells.csv` has the others.
-    let with_intervals = [RATE, GOODPUT, RATE_OF_ONE_CORE, GOODPUT_OF_ONE_CORE];
-    let shows_interval = with_intervals.iter().any(|with| with.name == named.name);
+    let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
     let more = if shows_interval { interval(figure, unit) } else { String::new() };
     Cell { more, ..(unit.number(median), median).into() }
 }

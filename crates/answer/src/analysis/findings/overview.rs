@@ -1,13 +1,11 @@
 //! The cells of each case with the figures that matter most, for a terminal.
 
-use super::found;
+use super::{found, unit};
 use crate::analysis::{CellSummary, Figure};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;
-use crate::named::{
-    CLIENT_PER_GIGABYTE, CLIENT_PER_OPERATION, GOODPUT, GOODPUT_OF_ONE_CORE, Named, P50, P99, RATE,
-    RATE_OF_ONE_CORE, SERVER_PER_GIGABYTE, SERVER_PER_OPERATION, interval,
-};
+use crate::wording::interval;
+use study::Metric;
 
 /// A table for each case.
 pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
@@ -32,7 +30,7 @@ pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
 /// The figures of one column.
 struct Figures {
     name: &'static str,
-    figure: Named,
+    metric: Metric,
     gives_way: usize,
     /// The same of the column of intervals, where there is to be one.
     intervals_give_way: Option<usize>,
@@ -40,7 +38,7 @@ struct Figures {
 
 /// A row for each cell.
 fn columns(cells: &[&CellSummary]) -> Vec<Column> {
-    let has_bodies = cells.iter().any(|cell| cell.goodput_bps.is_some());
+    let has_bodies = cells.iter().any(|cell| cell.figures.get(Metric::Goodput).is_some());
     let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
     let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
@@ -58,37 +56,38 @@ fn columns(cells: &[&CellSummary]) -> Vec<Column> {
 }
 
 const WITHOUT: [Figures; 6] = [
-    Figures::of("rate", RATE, 0, Some(9)),
-    Figures::of("one core", RATE_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_PER_OPERATION, 2, None),
-    Figures::of("client CPU", CLIENT_PER_OPERATION, 4, None),
-    Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 7, None),
+    Figures::of("rate", Metric::Rate, 0, Some(9)),
+    Figures::of("one core", Metric::RatePerServerCpu, 0, Some(1)),
+    Figures::of("server CPU", Metric::ServerCpuPerOperation, 2, None),
+    Figures::of("client CPU", Metric::ClientCpuPerOperation, 4, None),
+    Figures::of("p50", Metric::P50, 8, None),
+    Figures::of("p99", Metric::P99, 7, None),
 ];
 
 const WITH_BODIES: [Figures; 6] = [
-    Figures::of("goodput", GOODPUT, 0, Some(9)),
-    Figures::of("one core", GOODPUT_OF_ONE_CORE, 0, Some(1)),
-    Figures::of("server CPU", SERVER_PER_GIGABYTE, 2, None),
-    Figures::of("client CPU", CLIENT_PER_GIGABYTE, 4, None),
-    Figures::of("p50", P50, 8, None),
-    Figures::of("p99", P99, 7, None),
+    Figures::of("goodput", Metric::Goodput, 0, Some(9)),
+    Figures::of("one core", Metric::GoodputPerServerCpu, 0, Some(1)),
+    Figures::of("server CPU", Metric::ServerCpuPerGigabyte, 2, None),
+    Figures::of("client CPU", Metric::ClientCpuPerGigabyte, 4, None),
+    Figures::of("p50", Metric::P50, 8, None),
+    Figures::of("p99", Metric::P99, 7, None),
 ];
 
 impl Figures {
     const fn of(
         name: &'static str,
-        figure: Named,
+        metric: Metric,
         gives_way: usize,
         intervals_give_way: Option<usize>,
     ) -> Self {
-        Self { name, figure, gives_way, intervals_give_way }
+        Self { name, metric, gives_way, intervals_give_way }
     }
 
     fn columns(&self, cells: &[&CellSummary]) -> Vec<Column> {
-        let unit = self.figure.unit(cells.iter().copied());
+        let unit = unit(self.metric, cells.iter().copied());
         let column = |name: &str, gives_way, words: &dyn Fn(&Figure) -> String| {
-            let word = |cell: &&CellSummary| (self.figure.of)(cell).map(words).unwrap_or_default();
+            let word =
+                |cell: &&CellSummary| cell.figures.get(self.metric).map(words).unwrap_or_default();
             Column::numbers(name, unit.name, cells.iter().map(word)).gives_way(gives_way)
         };
         let numbers =

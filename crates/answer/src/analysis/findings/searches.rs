@@ -3,7 +3,7 @@
 use super::{found, is_searched, title};
 use crate::analysis::{CellSummary, Search, SearchStep};
 use crate::findings::{Axis, Cell, Column, Curve, Dot, Line, Table};
-use crate::quantity::{Quantity, Unit};
+use units::Unit;
 
 /// A table for each cell whose load was searched for.
 pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
@@ -13,11 +13,7 @@ pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
 
 fn table(cell: &CellSummary, search: &Search) -> Table {
     let Search { maximize, over, limit, path, .. } = search;
-    let quantity = match *maximize {
-        "goodput" => Quantity::BitsPerSecond,
-        _ => Quantity::PerSecond,
-    };
-    let unit = quantity.unit_for(path.iter().map(|step| step.figure));
+    let unit = maximize.row().quantity.unit_for(path.iter().map(|step| step.figure));
     let holds = |step: &SearchStep| {
         let words = if step.holds { "holds" } else { "breaks" };
         Cell { is_bad: !step.holds, ..words.to_owned().into() }
@@ -52,7 +48,7 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
                 path.iter().map(|step| (step.order.to_string(), step.order.into())),
             ),
             Column::words("load", path.iter().map(|step| step.load.clone())),
-            Column::numbers(maximize, unit.name, path.iter().map(figure)),
+            Column::numbers(maximize.name(), unit.name, path.iter().map(figure)),
             Column::numbers("limit is on", "", path.iter().map(seen)),
             Column::words("limit", path.iter().map(holds)),
             Column::words("trial is", path.iter().map(is)),

@@ -1,5 +1,6 @@
 //! What holds whatever was measured.
 
+use journal::TrialLine;
 use proptest::prelude::*;
 
 use crate::analysis::scene::{CBC, GCM, RSA, Scene};
@@ -12,7 +13,7 @@ use super::{NONE, SUITE, bulk};
 /// A subset of the scene's trials, changed at will: the subset and the changes by number.
 fn changed(mut scene: Scene, changes: &[(u8, u64)]) -> Scene {
     let mut changes = changes.iter().cycle();
-    scene.lines.retain_mut(|line| {
+    scene.lines.retain_mut(|TrialLine { line, .. }| {
         let (kind, value) = changes.next().unwrap();
         match kind % 8 {
             0 => return false,
@@ -67,16 +68,16 @@ proptest! {
             }
             for cell in &analysis.cells {
                 let TrialCounts { done, valid, .. } = cell.trials;
-                let of_cell = |line: &&trial::Line| {
-                    line.place.as_ref().is_some_and(|place| place.cell == cell.cell)
+                let of_cell = |trial: &&TrialLine| {
+                    trial.place.cell == cell.cell
                 };
                 let lines = scene.lines.iter().filter(of_cell);
                 prop_assert_eq!(lines.clone().count(), done);
-                prop_assert_eq!(lines.filter(|line| line.valid).count(), valid);
-                let samples = cell.client_busy.as_ref().map_or(0, |figure| figure.samples.len());
+                prop_assert_eq!(lines.filter(|trial| trial.line.valid).count(), valid);
+                let samples = cell.figures.get(Metric::ClientBusy).map_or(0, |figure| figure.samples.len());
                 prop_assert_eq!(samples, valid);
             }
-            let invalid = scene.lines.iter().filter(|line| !line.valid).count();
+            let invalid = scene.lines.iter().filter(|trial| !trial.line.valid).count();
             prop_assert_eq!(analysis.invalid.len(), invalid);
         }
     }
@@ -95,7 +96,7 @@ proptest! {
     fn a_machine_twice_as_fast_pays_the_same_tax(power in 0u32..20) {
         let scene = bulk(Metric::GoodputPerServerCpu, GCM).answer(Metric::TlsTax, SUITE, NONE);
         let mut faster = scene.clone();
-        for line in &mut faster.lines {
+        for TrialLine { line, .. } in &mut faster.lines {
             line.bytes.body <<= power;
             line.goodput_bps <<= power;
         }

@@ -209,6 +209,21 @@ fn requests_are_named_with_what_they_ask_for() {
 }
 
 #[test]
+fn the_pages_of_a_session_are_named_with_it() {
+    let mut scene = bulk(Metric::RatePerServerCpu, GCM);
+    scene.study.cells.truncate(2);
+    for cell in &mut scene.study.cells {
+        cell.load.operation = load::Operation::Session;
+        cell.load.session = Some("petstore".into());
+    }
+    let sentence = scene.first().sentence;
+    let expected = "One core of this machine serves 4,770 [4,630, 4,910] pages per second over \
+                    plain HTTP and 1,010 [980, 1,040] with AES-128-GCM (nginx, session petstore): \
+                    plain HTTP saves 78.8% [78.8, 78.8] of the page's CPU.";
+    assert_eq!(sentence, expected);
+}
+
+#[test]
 fn of_two_suites_alike_the_baseline_is_preferred() {
     const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
     let mut scene = Scene::suites(&[server("nginx")], &[GCM, GCM_256, CHACHA]).answer(
@@ -265,4 +280,34 @@ fn the_same_advice_is_given_once() {
     assert!(answers[0].remedy.is_some() && answers[1].remedy.is_none());
     scene.study.answers.remove(0);
     assert_eq!(scene.first().remedy, answers[0].remedy);
+}
+
+#[test]
+fn what_an_operation_costs_is_lower_or_higher() {
+    let mut scene = Scene::clients(&["toll", "wrk", "ab"]).answer(
+        Metric::ClientCpuPerOperation,
+        "load.client",
+        "toll",
+    );
+    for (cell, times) in [(0, 1), (1, 4), (2, 1)] {
+        scene.measure(cell, 8e9, &SPREAD);
+        for round in 0..7 {
+            let line = scene.trial(cell, round);
+            line.cpu_ns.client = line.cpu_ns.client.map(|ns| ns * times);
+            line.receipt.obtained.client = Some(format!("client {cell}"));
+        }
+    }
+    assert_eq!(
+        scene.first().sentence,
+        "The client CPU per operation is 105 [102, 108] µs with toll's client, 420 [407, 432] with \
+         wrk and 105 [102, 108] with ab (nginx, 1 MiB objects): against toll's client, with wrk it is \
+         4.00x [4.00, 4.00] as high; no significant difference from toll's client with ab (1.00x \
+         [1.00, 1.00])."
+    );
+    scene.study.answers[0].baseline = "wrk".to_owned();
+    assert!(scene.first().sentence.contains("it is 75.0% [75.0, 75.0] lower"));
+    // Some trials lack the figure.
+    scene.trial(0, 0).cpu_ns.client = None;
+    let caveats = scene.first().caveats.join(" ");
+    assert!(caveats.contains("the client CPU per operation is not known"), "{caveats}");
 }

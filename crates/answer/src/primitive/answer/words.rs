@@ -6,23 +6,23 @@ use units::{Bytes, Hertz};
 use super::super::costs::{Cost, Row};
 use super::{Group, ratio};
 use crate::analysis::Figure;
-use crate::analysis::wording::{capitalized, list, times};
+use crate::wording::{capitalized, grouped, list, size as size_in_words, times};
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};
 
 /// A compared value as the subject or the object of a comparison.
 pub(super) fn value(dimension: Dimension, row: &Row) -> String {
     match dimension {
-        Dimension::Algorithm => row.place.algorithm.clone(),
+        Dimension::Algorithm => row.key.algorithm.to_string(),
         Dimension::Library => library(row),
-        Dimension::Hardware => match row.place.hardware {
+        Dimension::Hardware => match row.key.hardware {
             Hardware::All => "all instructions",
             Hardware::Avx2 => "AVX2 at most",
             Hardware::Sse => "SSE 4.2 at most",
             Hardware::None => "no instructions for cryptography",
         }
         .to_owned(),
-        Dimension::Cache => match row.place.cache {
+        Dimension::Cache => match row.key.cache {
             Cache::Warm => "data in the cache",
             Cache::Cold => "data in memory",
         }
@@ -44,8 +44,8 @@ fn library(row: &Row) -> String {
 /// The verb that a compared value takes as a subject.
 fn is(row: &Row, dimension: Dimension) -> &'static str {
     let is_many = match dimension {
-        Dimension::Library => row.library_title.starts_with("multi-buffer"),
-        Dimension::Hardware => matches!(row.place.hardware, Hardware::All | Hardware::None),
+        Dimension::Library => row.key.library.starts_with("multibuffer"),
+        Dimension::Hardware => matches!(row.key.hardware, Hardware::All | Hardware::None),
         Dimension::Algorithm | Dimension::Cache => false,
     };
     if is_many { "are" } else { "is" }
@@ -67,7 +67,7 @@ impl Speed {
     fn of(ratio: &Figure, row: &Row, dimension: Dimension) -> Self {
         const SLOW: f64 = 0.5;
         let verb = is(row, dimension);
-        let longer = || Figure::of(ratio.samples.iter().map(|ratio| 1.0 / ratio).collect());
+        let longer = || ratio.map(|ratio| 1.0 / ratio);
         match Some(ratio).filter(|ratio| ratio.estimate.median < SLOW).and_then(|_| longer()) {
             None => Self { verb, times: times(ratio), how: "as fast" },
             Some(longer) => {
@@ -109,9 +109,9 @@ pub(super) fn subject(group: &Group<'_>) -> String {
     let Some(row) = any(group) else { return String::new() };
     let what = match group.rule.compare {
         Dimension::Algorithm => library(row),
-        Dimension::Library => row.place.algorithm.clone(),
+        Dimension::Library => row.key.algorithm.to_string(),
         Dimension::Hardware | Dimension::Cache => {
-            format!("{} of {}", row.place.algorithm, library(row))
+            format!("{} of {}", row.key.algorithm, library(row))
         }
     };
     qualified(what, group)
@@ -140,7 +140,7 @@ fn short(group: &Group<'_>) -> String {
         dimension != group.rule.compare && dimension.values(group.table).len() > 1
     };
     let mut words = Vec::new();
-    words.extend(has_several(Dimension::Algorithm).then(|| row.place.algorithm.clone()));
+    words.extend(has_several(Dimension::Algorithm).then(|| row.key.algorithm.to_string()));
     words.extend(has_several(Dimension::Library).then(|| library(row)));
     qualified(words.join(" of "), group)
 }
@@ -163,7 +163,7 @@ impl Group<'_> {
                 format!("{} {compared} ({})", cycles(row, cost), rate(row, cost))
             })
             .collect();
-        let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+        let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
         let verb = if self.rule.compare == Dimension::Algorithm { "takes" } else { "costs" };
         let mut text = format!("{at}{} {verb} {}", subject(self), list(&items));
         if has_ratios {
@@ -177,7 +177,7 @@ impl Group<'_> {
                 let ratios = self.ratios_at(Some(size));
                 let words: Vec<String> = ratios.iter().map(|(_, ratio)| times(ratio)).collect();
                 if !words.is_empty() {
-                    text = format!("{text}; at {} {}", in_words(size), list(&words));
+                    text = format!("{text}; at {} {}", size_in_words(size), list(&words));
                 }
             }
         }
@@ -187,15 +187,15 @@ impl Group<'_> {
     /// The values other than the baseline at a size, with their ratios.
     fn ratios_at(&self, size: Option<Bytes>) -> Vec<(&Row, Figure)> {
         let rows = self.at(size);
-        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place));
+        let baseline = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key));
         let Some((_, baseline)) = baseline else { return Vec::new() };
-        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.place));
+        let others = rows.iter().filter(|(row, _)| !self.rule.is_baseline(&row.key));
         others.filter_map(|(row, cost)| Some((*row, ratio(baseline, cost)?))).collect()
     }
 
     fn compared(&self, size: Option<Bytes>) -> Vec<String> {
         let rows = self.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.place))
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| self.rule.is_baseline(&row.key))
         else {
             return Vec::new();
         };
@@ -228,7 +228,7 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
     let mut clauses: Vec<(String, Vec<String>)> = Vec::new();
     for group in groups {
         let rows = group.at(size);
-        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.place)) else {
+        let Some((baseline, _)) = rows.iter().find(|(row, _)| rule.is_baseline(&row.key)) else {
             continue;
         };
         let baseline = value(rule.compare, baseline);
@@ -248,14 +248,14 @@ fn lead(groups: &[Group<'_>], rule: &Rule, size: Option<Bytes>) -> Option<String
     }
     let clause = |(name, items): &(String, Vec<String>)| format!("{name} {}", list(items));
     let clauses: Vec<String> = clauses.iter().map(clause).collect();
-    let at = size.map_or_else(String::new, |size| format!("at {} ", in_words(size)));
+    let at = size.map_or_else(String::new, |size| format!("at {} ", size_in_words(size)));
     Some(capitalized(&format!("{at}{}.", clauses.join("; "))))
 }
 
 /// `0.580 cycles/byte`, `967 kilocycles per operation`.
 fn cycles(row: &Row, cost: &Cost) -> String {
     let median = cost.cycles.estimate.median;
-    match row.place.size_bytes {
+    match row.key.size_bytes {
         Some(_) => format!("{} cycles/byte", three_digits(median)),
         None => format!("{} kilocycles per operation", three_digits(median / 1e3)),
     }
@@ -267,7 +267,7 @@ fn rate(row: &Row, cost: &Cost) -> String {
         Some(bytes) => format!("{} GB/s", three_digits(bytes / 1e9)),
         None => format!("{} per second", units::thousands(cost.ops_per_s.round() as u64)),
     };
-    let of_all = match row.place.threads {
+    let of_all = match row.key.threads {
         1 => String::new(),
         threads => format!(" of {threads} CPUs"),
     };
@@ -291,13 +291,6 @@ pub(super) fn three_digits(number: f64) -> String {
     format!("{number:.places$}")
 }
 
-/// `8 KiB`, as words have it.
-pub(super) fn in_words(size: Bytes) -> String {
-    let text = size.to_string();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    format!("{} {}", &text[..end], &text[end..])
-}
-
 /// What was published: the figures that the rule names, and those beside its rows.
 pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
     let mut clauses: Vec<String> =
@@ -312,14 +305,14 @@ pub(super) fn published(rule: &Rule, groups: &[Group<'_>]) -> Vec<String> {
             .map(|of| format!("{} cycles/byte on {}", of.cycles_per_byte, of.label))
             .collect();
         let size = row
-            .place
+            .key
             .size_bytes
-            .map_or_else(String::new, |s| format!(" at {}", in_words(Bytes(s))));
+            .map_or_else(String::new, |s| format!(" at {}", size_in_words(Bytes(s))));
         let many = match row.cost.as_ref().is_some_and(|cost| cost.messages_per_op > 1) {
             true => " over many messages",
             false => "",
         };
-        let clause = format!("{}{many}{size}: {}", row.place.algorithm, list(&figures));
+        let clause = format!("{}{many}{size}: {}", row.key.algorithm, list(&figures));
         if !clauses.contains(&clause) {
             clauses.push(clause);
         }
@@ -335,7 +328,7 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
     let mut clauses = Vec::new();
     for group in groups {
         let Some(size) = group.sizes().pop() else { continue };
-        let rows = group.at(size).into_iter().filter(|(row, _)| row.place.threads == 1);
+        let rows = group.at(size).into_iter().filter(|(row, _)| row.key.threads == 1);
         let fastest = rows
             .min_by(|(_, a), (_, b)| a.cycles.estimate.median.total_cmp(&b.cycles.estimate.median));
         let Some((row, cost)) = fastest else { continue };
@@ -350,8 +343,8 @@ pub(super) fn projected(rule: &Rule, groups: &[Group<'_>]) -> Option<String> {
         };
         let rates: Vec<String> = rule.project.iter().map(at).collect();
         let of = match rule.compare {
-            Dimension::Algorithm => row.place.algorithm.clone(),
-            _ => qualified(row.place.algorithm.clone(), group),
+            Dimension::Algorithm => row.key.algorithm.to_string(),
+            _ => qualified(row.key.algorithm.to_string(), group),
         };
         clauses.push(format!("{of} with {}: {}", library(row), list(&rates)));
     }
@@ -371,23 +364,24 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
     let rows = || groups.iter().flat_map(|group| group.values.iter().flatten().copied());
     let mut caveats = Vec::new();
     let compare = groups.first().map_or(Dimension::Algorithm, |group| group.rule.compare);
-    let is_as = |a: &Row, b: &Row| compare.of(&a.place) == compare.of(&b.place);
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in rows() {
-        let Some(why) = &row.no_figure else { continue };
+    let is_as = |a: &Row, b: &Row| compare.of(&a.key) == compare.of(&b.key);
+    let reason = |row: &Row| {
+        let why = row.no_figure.as_ref()?.why.clone();
         // What a library does not support is in the table; it matters here only where nothing else
         // is left.
         if !row.is_refused() && rows().any(|other| is_as(row, other) && other.cost.is_some()) {
-            continue;
+            return None;
         }
-        let name = format!("{} with {}{}", row.place.algorithm, library(row), masked(row));
-        match reasons.iter_mut().find(|(reason, _)| reason == why) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
+        Some((why, format!("{} with {}{}", row.key.algorithm, library(row), masked(row))))
+    };
+    let mut reasons = Vec::new();
+    for reason in rows().filter_map(reason) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
         }
     }
-    caveats.extend(reasons.iter().map(|(why, names)| format!("{}: {why}.", list(names))));
+    let reasons = grouped(reasons).into_iter();
+    caveats.extend(reasons.map(|(why, names)| format!("{}: {why}.", list(&names))));
     let disturbed: Vec<&Row> =
         rows().filter(|row| row.cost.as_ref().is_some_and(|c| c.disturbed_rounds > 0)).collect();
     if !disturbed.is_empty() {
@@ -420,7 +414,7 @@ pub(super) fn caveats(table: &Table, groups: &[Group<'_>]) -> Vec<String> {
 }
 
 fn masked(row: &Row) -> String {
-    match row.place.hardware {
+    match row.key.hardware {
         Hardware::All => String::new(),
         hardware => format!(" (hardware {hardware})"),
     }

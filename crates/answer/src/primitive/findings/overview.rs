@@ -20,8 +20,8 @@ pub(super) fn table(name: &str, rows: &[&Row]) -> Table {
 fn columns(rows: &[&Row]) -> Vec<Column> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     let key = |row: &Row| {
-        let place = &row.place;
-        (place.algorithm.clone(), place.library.clone(), place.hardware, place.cache)
+        let key = &row.key;
+        (key.algorithm, key.library.clone(), key.hardware, key.cache)
     };
     for row in rows {
         match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
@@ -29,20 +29,20 @@ fn columns(rows: &[&Row]) -> Vec<Column> {
             None => groups.push(vec![row]),
         }
     }
-    let mut sizes: Vec<Option<u64>> = rows.iter().map(|row| row.place.size_bytes).collect();
+    let mut sizes: Vec<Option<u64>> = rows.iter().map(|row| row.key.size_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let text = |name: &str, of: &dyn Fn(&Row) -> String| {
         Column::words(name, groups.iter().map(|group| of(group[0])))
     };
     let mut all = vec![
-        text("", &|row| row.place.algorithm.clone()),
+        text("", &|row| row.key.algorithm.to_string()),
         text("library", &|row| row.library_title.clone()),
     ];
     let differ = |of: &dyn Fn(&Row) -> String| rows.iter().any(|row| of(row) != of(rows[0]));
     for (name, of) in [
-        ("hardware", (|row: &Row| row.place.hardware.to_string()) as fn(&Row) -> String),
-        ("data", |row| row.place.cache.to_string()),
+        ("hardware", (|row: &Row| row.key.hardware.to_string()) as fn(&Row) -> String),
+        ("data", |row| row.key.cache.to_string()),
     ] {
         if differ(&of) {
             all.push(text(name, &of));
@@ -50,7 +50,7 @@ fn columns(rows: &[&Row]) -> Vec<Column> {
     }
     for (place, size) in sizes.iter().enumerate() {
         let of = |group: &Vec<&Row>| {
-            let row = group.iter().find(|row| row.place.size_bytes == *size);
+            let row = group.iter().find(|row| row.key.size_bytes == *size);
             row.map(|row| cycles(row)).unwrap_or_default()
         };
         let name = size.map_or_else(|| "operation".to_owned(), |size| Bytes(size).to_string());
@@ -87,7 +87,7 @@ fn cycles(row: &Row) -> String {
     };
     let mark = if cost.is_disturbed() { "!" } else { "" };
     let median = cost.cycles.estimate.median;
-    match row.place.size_bytes {
+    match row.key.size_bytes {
         Some(_) => format!("{median:.3}{mark}"),
         None => format!("{median:.0}{mark}"),
     }

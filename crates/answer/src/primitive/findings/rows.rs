@@ -9,10 +9,10 @@ use crate::primitive::{Cost, Row};
 type Of = fn(&Row) -> Cell;
 
 const COLUMNS: [(&str, &str, bool, Of); 13] = [
-    ("algorithm", "", false, |row| words(&row.place.algorithm)),
+    ("algorithm", "", false, |row| words(row.key.algorithm.name())),
     ("library", "", false, |row| words(&row.library_title)),
-    ("hardware", "", false, |row| words(&row.place.hardware.to_string())),
-    ("data", "", false, |row| words(&row.place.cache.to_string())),
+    ("hardware", "", false, |row| words(&row.key.hardware.to_string())),
+    ("data", "", false, |row| words(&row.key.cache.to_string())),
     ("message", "", true, size),
     ("cost", "cycles/byte; cycles", true, cost),
     ("rate", "", true, rate),
@@ -58,18 +58,18 @@ fn of_cost(row: &Row, of: fn(&Cost) -> (String, f64)) -> Cell {
 }
 
 fn size(row: &Row) -> Cell {
-    let size = row.place.size_bytes;
+    let size = row.key.size_bytes;
     size.map_or_else(|| words(""), |size| (Bytes(size).to_string(), size as f64).into())
 }
 
 fn cost(row: &Row) -> Cell {
     let Some(cost) = &row.cost else {
-        let why = row.no_figure.as_deref().unwrap_or("not measured");
+        let why = row.no_figure.as_ref().map_or("not measured", |none| &none.why);
         return Cell { is_bad: row.is_refused(), key: None, ..words(why) };
     };
     let median = cost.cycles.estimate.median;
     let mark = if cost.is_disturbed() { " !" } else { "" };
-    let (text, more) = match row.place.size_bytes {
+    let (text, more) = match row.key.size_bytes {
         Some(_) => (format!("{median:.3}{mark}"), format!("{:.3} to {:.3}", cost.low, cost.high)),
         None => (format!("{median:.0}{mark}"), format!("{:.0} to {:.0}", cost.low, cost.high)),
     };

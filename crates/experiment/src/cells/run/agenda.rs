@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use crate::cells::order::interleaved;
+use journal::{Role, TrialLine};
 use study::Forecast;
 use study::Study;
 use study::find::{Find, Next, Seen};
-use trial::{Line, Role};
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ struct Progress {
 }
 
 impl<'a> Agenda<'a> {
-    pub(super) fn new(study: &'a Study, lines: &[Line]) -> Self {
+    pub(super) fn new(study: &'a Study, trials: &[TrialLine]) -> Self {
         let rounds = interleaved(study.cells.len(), study.trials, study.seed);
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
         let rounds = (0..)
@@ -55,8 +55,8 @@ impl<'a> Agenda<'a> {
             .collect();
         let cells = study.cells.iter().map(|_| Progress::default()).collect();
         let mut agenda = Self { study, searches, rounds, cells };
-        for line in lines {
-            agenda.note(line);
+        for trial in trials {
+            agenda.note(trial);
         }
         for cell in &mut agenda.cells {
             // Trials of an earlier run that are not valid are made again.
@@ -66,14 +66,14 @@ impl<'a> Agenda<'a> {
     }
 
     /// Takes note of a trial that is in the journal.
-    pub(super) fn note(&mut self, line: &Line) {
-        let Some(place) = &line.place else { return };
+    pub(super) fn note(&mut self, trial: &TrialLine) {
+        let TrialLine { place, line } = trial;
         let Some(index) = self.study.cells.iter().position(|cell| cell.name == place.cell) else {
             return;
         };
         let progress = &mut self.cells[index];
         let find = self.study.cells[index].find.as_ref();
-        let seen = find.and_then(|find| find.seen(line));
+        let seen = find.and_then(|find| find.seen(trial));
         progress.seen.extend(seen);
         let load = find.and_then(|find| find.over.load(&place.find.as_ref()?.load));
         match place.role {

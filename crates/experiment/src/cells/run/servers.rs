@@ -106,10 +106,12 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
     let environment = target.environment.to_string();
     let library =
         target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
+    let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
+        on(java, &format!("crypto {}, AES {}", target.crypto, target.aes)),
         on(target.tickets, "tickets"),
         on(target.session_cache, "session cache"),
         on(target.encrypt_then_mac, "encrypt-then-MAC"),

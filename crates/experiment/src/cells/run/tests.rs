@@ -95,7 +95,7 @@ impl Bench for Stage {
     fn trial(
         &mut self,
         target: &mut Running,
-        Ask { cell, seed, .. }: Ask<'_>,
+        Ask { cell, seed, latency_file, .. }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -110,6 +110,7 @@ impl Bench for Stage {
             progress: ::load::Progress { completed: 0, failures: 0, body_bytes: 0 },
         });
         let mut line = example();
+        line.latency_ns.file = Some(latency_file);
         line.valid = self.invalid_in != Some(number);
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
@@ -154,7 +155,7 @@ impl Desk {
                 Event::Impossible { load, .. } => format!("impossible {load}"),
                 Event::Progress { .. } => return,
                 Event::Finished(line) => {
-                    format!("finished {}", line.place.as_ref().unwrap().cell)
+                    format!("finished {}", line.place.cell)
                 }
             });
         });
@@ -163,8 +164,8 @@ impl Desk {
     }
 
     fn places(&self) -> Vec<(String, u32, u32)> {
-        let lines = self.results.lines().unwrap();
-        let places = lines.into_iter().map(|line| line.place.unwrap());
+        let lines = self.results.entries().unwrap().trials;
+        let places = lines.into_iter().map(|trial| trial.place);
         places.map(|place| (place.cell, place.round, place.order)).collect()
     }
 }
@@ -203,8 +204,8 @@ fn each_trial_has_a_seed_that_a_second_run_has_again() {
 fn each_trial_has_its_latencies_in_a_file_of_its_own() {
     let mut desk = Desk::new();
     desk.run(&mut Stage::default()).unwrap();
-    for (order, line) in desk.results.lines().unwrap().iter().enumerate() {
-        let file = line.latency_ns.file.clone().unwrap();
+    for (order, line) in desk.results.entries().unwrap().trials.iter().enumerate() {
+        let file = line.line.latency_ns.file.clone().unwrap();
         assert_eq!(file, format!("latency/{order}.hlog"));
         let log = std::fs::read_to_string(desk.results.folder().join(file)).unwrap();
         assert!(log.lines().any(|line| line.starts_with("Tag=whole,")), "{log}");
@@ -304,9 +305,11 @@ fn a_load_that_ends_by_itself_is_no_interrupt() {
     let mut desk = Desk::new();
     let mut stage = Stage { load_lost_in: Some(3), ..Stage::default() };
     assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
-    let lines = desk.results.lines().unwrap();
+    let lines = desk.results.entries().unwrap().trials;
     assert_eq!(lines.len(), 12);
-    assert!(!lines[3].valid && !lines[3].interrupted && lines[3].load_error.is_some());
+    assert!(
+        !lines[3].line.valid && !lines[3].line.interrupted && lines[3].line.load_error.is_some()
+    );
 }
 
 #[test]
@@ -329,9 +332,9 @@ fn a_server_that_dies_ends_the_run_and_its_trial_is_kept() {
     let mut stage = Stage { dies_in: Some(4), ..Stage::default() };
     let error = desk.run(&mut stage).unwrap_err();
     assert!(matches!(&error, RunError::TargetLost(why) if why == "nginx died"), "{error}");
-    let lines = desk.results.lines().unwrap();
+    let lines = desk.results.entries().unwrap().trials;
     assert_eq!(lines.len(), 5);
-    assert!(!lines[4].valid && lines[..4].iter().all(|line| line.valid));
+    assert!(!lines[4].line.valid && lines[..4].iter().all(|line| line.line.valid));
     desk.run(&mut Stage::default()).unwrap();
     assert_eq!(desk.places().len(), 13);
 }

@@ -9,7 +9,8 @@ use load::Latencies;
 
 use super::*;
 use answer::analysis::{Analysis, Mark, SearchEnd};
-use study::find::{Ceiling, Find, Maximize, Over};
+use study::Metric;
+use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};
 use trial::testing::example;
 use trial::{Evidence, Limit, Verdict};
@@ -103,7 +104,7 @@ const HOLD: Nanos = Nanos(120_000_000_000);
 /// whose load is given.
 fn study() -> Study {
     let find = Find {
-        maximize: Maximize::Goodput,
+        maximize: Metric::Goodput,
         over: Over::Connections,
         from: 1,
         to: 4096,
@@ -149,15 +150,15 @@ impl Desk {
 
     /// Role, cell, load and round of each trial.
     fn places(&self) -> Vec<(Role, String, Option<String>, u32)> {
-        let place = |line: Line| {
-            let place = line.place.unwrap();
+        let place = |line: TrialLine| {
+            let place = line.place;
             (place.role, place.cell, place.find.map(|find| find.load), place.round)
         };
-        self.results.lines().unwrap().into_iter().map(place).collect()
+        self.results.entries().unwrap().trials.into_iter().map(place).collect()
     }
 
     fn analysis(&self) -> Analysis {
-        Analysis::of(&study(), &self.results.lines().unwrap(), &[], None)
+        Analysis::of(&study(), &self.results.entries().unwrap().trials, &[], None)
     }
 }
 
@@ -185,7 +186,7 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
     for cell in &analysis.cells[..3] {
         assert_eq!((cell.trials.planned, cell.trials.valid), (2, 2));
         // Steps are in no figure.
-        assert_eq!(cell.goodput_bps.as_ref().unwrap().samples.len(), 2);
+        assert_eq!(cell.figures.get(Metric::Goodput).unwrap().samples.len(), 2);
         assert_eq!(
             cell.search.as_ref().unwrap().path.iter().filter(|step| step.is_held).count(),
             2
@@ -197,11 +198,14 @@ fn searches_come_first_and_what_they_found_is_measured_in_rounds() {
 fn a_maximum_that_the_limit_ends_has_the_limit_as_its_verdict() {
     let desk = Desk::new();
     desk.run(&mut Hill::default());
-    for line in desk.results.lines().unwrap() {
-        let place = line.place.as_ref().unwrap();
+    for line in desk.results.entries().unwrap().trials {
+        let place = &line.place;
         let is_found = place.role == Role::Measure && place.find.is_some();
-        assert_eq!(line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
-        assert_eq!(line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0), is_found);
+        assert_eq!(line.line.verdict.limit == Limit::LatencyLimit, is_found, "{line:?}");
+        assert_eq!(
+            line.line.verdict.evidence.beyond_limit.is_some_and(|over| over > 1.0),
+            is_found
+        );
     }
     let analysis = desk.analysis();
     assert_eq!(analysis.cells[0].mark, None, "the maximum under a limit is what was asked for");
@@ -235,11 +239,11 @@ fn where_a_held_trial_breaks_the_limit_all_figures_are_of_the_smaller_load() {
     for index in 0..3 {
         let load = found(&analysis, index);
         assert!((25..50).contains(&load), "{load}");
-        let samples = &analysis.cells[index].goodput_bps.as_ref().unwrap().samples;
+        let samples = &analysis.cells[index].figures.get(Metric::Goodput).unwrap().samples;
         assert_eq!(*samples, [load as f64 * 1e6; 2]);
     }
-    let broken = desk.results.lines().unwrap().into_iter().filter(|line| {
-        let place = line.place.as_ref().unwrap();
+    let broken = desk.results.entries().unwrap().trials.into_iter().filter(|line| {
+        let place = &line.place;
         place.role == Role::Measure && place.find.as_ref().is_some_and(|find| !find.holds)
     });
     assert!(broken.count() >= 3, "the trials that broke the limit stay in the journal");

@@ -1,0 +1,33 @@
+//! The gates of answers about cells.
+
+use study::AnswerRule;
+use study::metric::Kind;
+
+use super::compared::Compared;
+use super::summary::of_cell;
+use super::trials::CellTrials;
+use crate::gate::{Gate, GateOutcome};
+
+/// One for each gate of each rule, about all cells that the rule compares with a baseline.
+pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<GateOutcome> {
+    rules.iter().flat_map(|rule| of(rule, trials)).collect()
+}
+
+fn of<'a>(
+    rule: &'a AnswerRule,
+    trials: &'a [CellTrials<'a>],
+) -> impl Iterator<Item = GateOutcome> + 'a {
+    rule.gates.iter().map(move |gate| {
+        let what = format!("{}: {}", rule.case, rule.metric.row().words);
+        let gate = Gate::of_answer(gate, &what);
+        let compared = Compared::every(rule, trials);
+        let entries = compared.iter().flat_map(|compared| &compared.entries);
+        let cells = entries.filter(|entry| !entry.is_baseline).map(|entry| {
+            let ratio = entry.ratio.as_ref().map(|ratio| ratio.estimate);
+            // What something costs does not depend on what limited the trials.
+            let mark = entry.trials.mark().filter(|_| rule.metric.row().kind == Kind::Throughput);
+            gate.gated(&entry.trials.cell.name, &of_cell(entry.trials.cell), ratio, mark)
+        });
+        gate.outcome(cells.collect())
+    })
+}

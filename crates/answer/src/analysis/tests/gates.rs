@@ -1,0 +1,76 @@
+//! The gates of answers.
+
+use super::*;
+use study::Metric;
+
+/// nginx with RSA-2048 and with ECDSA P-256, which gives 2.56x [2.51, 2.61] the rate of one core.
+fn gated(gate: &str) -> Scene {
+    let mut scene = Scene::handshakes();
+    scene.study.answers[0].gates.push(gate.parse().unwrap());
+    scene
+}
+
+fn judged(scene: &Scene) -> (bool, String) {
+    let [outcome] = &scene.analysis().gates[..] else { panic!("one gate") };
+    (outcome.met, outcome.sentence.clone())
+}
+
+#[test]
+fn the_whole_interval_has_to_be_on_the_right_side() {
+    let ratio = gated("ratio >= 1").first().bars[1].ratio.clone().unwrap().estimate;
+    let (low, median, high) = (ratio.interval.low, ratio.median, ratio.interval.high);
+    assert!(low < median && median < high);
+    for (gate, met) in [
+        (format!("ratio >= {low}"), true),
+        (format!("ratio > {low}"), false),
+        (format!("ratio >= {median}"), false),
+        (format!("ratio <= {high}"), true),
+        (format!("ratio <= {median}"), false),
+    ] {
+        assert_eq!(judged(&gated(&gate)).0, met, "{gate}");
+    }
+    let (_, sentence) = judged(&gated("ratio >= 2.55"));
+    assert_eq!(
+        sentence,
+        "Gate ratio >= 2.55 (keys: rate of one core) NOT met by 1 of 1 cell: 2.56x [2.51, 2.61] \
+         (nginx, ECDSA P-256). In 1 the interval includes the limit; the whole interval counts."
+    );
+}
+
+#[test]
+fn what_has_no_ratio_meets_no_gate() {
+    let mut scene = gated("ratio >= 0.1");
+    assert!(judged(&scene).0);
+    scene.keep(|_, round| round == 0);
+    let (met, sentence) = judged(&scene);
+    assert!(!met && sentence.contains("A single pair of trials has no interval"), "{sentence}");
+    scene.lines.clear();
+    assert_eq!(
+        judged(&scene),
+        (
+            false,
+            "Gate ratio >= 0.1 (keys: rate of one core) NOT met by 1 of 1 cell: not measured \
+             (nginx, ECDSA P-256)."
+                .to_owned()
+        )
+    );
+    // Nor does an answer that is not given, as its server is not installed.
+    scene.skip(study::testing::server("nginx"));
+    assert!(scene.analysis().answers.is_empty() && !judged(&scene).0);
+}
+
+#[test]
+fn every_metric_can_be_gated() {
+    for metric in Metric::of_cells().filter(|metric| !metric.row().is_of_bodies) {
+        let mut scene = Scene::handshakes();
+        scene.study.answers[0].metric = metric;
+        scene.study.answers[0].gates = vec!["ratio > 0.001".parse().unwrap()];
+        for line in scene.lines.iter_mut().map(|trial| &mut trial.line) {
+            let evidence = &mut line.verdict.evidence;
+            (evidence.server_busy, evidence.client_busy) = (Some(1.0), Some(0.5));
+            line.latency_ns.mean = Some(1_500);
+            (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
+        }
+        assert!(judged(&scene).0, "{metric}");
+    }
+}

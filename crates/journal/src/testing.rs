@@ -1,0 +1,11 @@
+//! A line for tests to change.
+
+use trial::testing::EXAMPLE;
+
+use crate::TrialLine;
+
+/// A trial of nginx in a study.
+#[must_use]
+pub fn example() -> TrialLine {
+    serde_json::from_str(EXAMPLE).unwrap()
+}

@@ -1,0 +1,308 @@
+//! Session files: TOML, read into a [`Session`]; errors name file and line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use regex::bytes::Regex;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::template::{BUILT_IN, Template, is_name};
+use super::{Method, Page, Reconnect, Session, Take, Taking};
+
+/// The name of the session of the pet-store application.
+const PET_STORE: &str = "petstore";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    schema: Spanned<u32>,
+    #[serde(default)]
+    reconnect: Reconnect,
+    page: Vec<Spanned<PageTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PageTable {
+    name: Spanned<String>,
+    get: Option<Spanned<String>>,
+    post: Option<Spanned<String>>,
+    #[serde(default)]
+    form: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    redirects: u8,
+    #[serde(default = "ok")]
+    status: Spanned<u16>,
+    contains: Option<Spanned<String>>,
+    #[serde(default)]
+    take: BTreeMap<String, Spanned<TakeValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a take is a pattern, or { field = \"NAME\" }")]
+enum TakeValue {
+    Pattern(String),
+    Field(FieldTable),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldTable {
+    field: String,
+}
+
+fn ok() -> Spanned<u16> {
+    Spanned::new(0..0, 200)
+}
+
+/// What is wrong, and at which offset of the file.
+struct Flaw(usize, String);
+
+impl Session {
+    /// Reads the built-in session of this name, or a file.
+    ///
+    /// # Errors
+    /// One line that says what is wrong, and where.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let name = path.display();
+        if path == Path::new(PET_STORE) {
+            return Self::parse(include_str!("petstore.toml"), PET_STORE);
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            format!("{name}: {error}; give the path of a session file, or {PET_STORE}")
+        })?;
+        Self::parse(&text, &name.to_string())
+    }
+
+    /// Reads the text of the file with this name.
+    pub(super) fn parse(text: &str, file: &str) -> Result<Self, String> {
+        document(text).map_err(|Flaw(offset, what)| {
+            let before = &text.as_bytes()[..offset.min(text.len())];
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            format!("{file}, line {line}: {what}")
+        })
+    }
+}
+
+fn document(text: &str) -> Result<Session, Flaw> {
+    let document: Document = toml::from_str(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        Flaw(offset, error.message().to_owned())
+    })?;
+    if *document.schema.get_ref() != 1 {
+        return Err(flaw(&document.schema, "this toll reads schema = 1"));
+    }
+    let mut pages: Vec<Page> = Vec::new();
+    let mut names = Vec::new();
+    for table in document.page {
+        let start = table.span().start;
+        let table = table.into_inner();
+        if pages.iter().any(|page| page.name == *table.name.get_ref()) {
+            return Err(flaw(&table.name, "another page has this name"));
+        }
+        pages.push(page(start, table, &mut names)?);
+    }
+    if pages.is_empty() {
+        return Err(Flaw(0, "a session needs at least one [[page]]".to_owned()));
+    }
+    Ok(Session { reconnect: document.reconnect, pages, values: names.len() })
+}
+
+/// Reads a page that begins at `start`; `names` are those of the values that earlier pages take.
+fn page(start: usize, table: PageTable, names: &mut Vec<String>) -> Result<Page, Flaw> {
+    let template = |text: &Spanned<String>| {
+        let number_of = |name: &str| names.iter().position(|known| known == name);
+        Template::parse(text.get_ref(), number_of).map_err(|name| {
+            flaw(text, format!("no earlier page takes `{name}`; add take.{name} to one, or leave {{{name}}} out"))
+        })
+    };
+    let method = match (&table.get, &table.post) {
+        (Some(path), None) => {
+            if let Some(value) = table.form.values().next() {
+                return Err(flaw(
+                    value,
+                    "a page that is asked for with get has no form; write post",
+                ));
+            }
+            check_path(path)?;
+            Method::Get(template(path)?)
+        }
+        (None, Some(path)) => {
+            check_path(path)?;
+            let fields = table.form.iter();
+            let fields = fields.map(|(name, value)| Ok((name.clone(), template(value)?)));
+            Method::Post(template(path)?, fields.collect::<Result<_, Flaw>>()?)
+        }
+        (Some(_), Some(path)) => {
+            return Err(flaw(path, "a page is asked for with get or post; leave one out"));
+        }
+        (None, None) => {
+            return Err(Flaw(start, "a page needs get = \"/path\" or post = \"/path\"".to_owned()));
+        }
+    };
+    let status = *table.status.get_ref();
+    if !(200..600).contains(&status) {
+        return Err(flaw(&table.status, "a status is a number from 200 to 599"));
+    }
+    let contains = match &table.contains {
+        Some(text) if text.get_ref().is_empty() => {
+            return Err(flaw(
+                text,
+                "every page contains an empty text; write one that only this page has",
+            ));
+        }
+        Some(text) => Some(template(text)?),
+        None => None,
+    };
+    if contains.is_none() && table.take.is_empty() {
+        let why = "a page needs contains or take, for an error page may have the right status too";
+        return Err(Flaw(start, why.to_owned()));
+    }
+    let mut takes = Vec::new();
+    for (name, value) in table.take {
+        if !is_name(&name) || BUILT_IN.contains(&name.as_str()) {
+            let why = format!(
+                "`{name}` is no name for a value; use letters, digits, - and _, and neither user nor page"
+            );
+            return Err(flaw(&value, why));
+        }
+        let number = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name.clone());
+            names.len() - 1
+        });
+        takes.push(Take { number, taking: taking(&value)?, name });
+    }
+    let name = table.name.into_inner();
+    Ok(Page { name, method, redirects: table.redirects, status, contains, takes })
+}
+
+fn taking(value: &Spanned<TakeValue>) -> Result<Taking, Flaw> {
+    let pattern = match value.get_ref() {
+        TakeValue::Field(table) => return Ok(Taking::Field(table.field.clone())),
+        TakeValue::Pattern(pattern) => pattern,
+    };
+    let regex = Regex::new(pattern).map_err(|error| {
+        // The first lines repeat the pattern.
+        let error = error.to_string();
+        let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        flaw(value, format!("`{pattern}` is no pattern: {why}"))
+    })?;
+    match regex.captures_len() {
+        2 => Ok(Taking::Pattern(regex)),
+        groups => Err(flaw(
+            value,
+            format!(
+                "`{pattern}` has {} groups; put one pair of parentheses around the value",
+                groups - 1
+            ),
+        )),
+    }
+}
+
+/// A path goes into the request's first line as it is.
+fn check_path(path: &Spanned<String>) -> Result<(), Flaw> {
+    let text = path.get_ref();
+    if !text.starts_with('/') || text.starts_with("//") {
+        return Err(flaw(path, "a path begins with one /, such as /sign-in?bytes={page}"));
+    }
+    match text.chars().find(|c| !c.is_ascii_graphic() || *c == '#') {
+        Some(other) => Err(flaw(path, format!("a path has no {other:?}; percent-encode it"))),
+        None => Ok(()),
+    }
+}
+
+fn flaw<T>(at: &Spanned<T>, what: impl Into<String>) -> Flaw {
+    Flaw(at.span().start, what.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Session::parse(text, "shop.toml").err().unwrap_or_else(|| panic!("no error: {text}"))
+    }
+
+    #[test]
+    fn the_documented_file_is_read() {
+        let session = Session::parse(
+            r#"
+            schema = 1
+            reconnect = "walk"
+            [[page]]
+            name = "form"
+            get = "/sign-in?bytes={page}"
+            take.token = { field = "token" }
+            [[page]]
+            name = "sign-in"
+            post = "/sign-in?bytes={page}"
+            form = { name = "user{user}", token = "{token}" }
+            redirects = 1
+            contains = "Signed in"
+            take.order = 'order=(\d+)'
+            "#,
+            "x",
+        )
+        .unwrap();
+        assert_eq!((session.reconnect, session.values), (Reconnect::Walk, 2));
+        let [form, sign_in] = session.pages.as_slice() else { panic!() };
+        assert!(matches!(&form.method, Method::Get(_)) && form.contains.is_none());
+        assert!(matches!(&sign_in.method, Method::Post(_, fields) if fields.len() == 2));
+        assert_eq!((sign_in.redirects, sign_in.status), (1, 200));
+        assert!(matches!(&form.takes[0].taking, Taking::Field(name) if name == "token"));
+    }
+
+    #[test]
+    fn the_built_in_session_is_right() {
+        let session = Session::read(Path::new(PET_STORE)).unwrap();
+        assert_eq!((session.pages.len(), session.reconnect), (13, Reconnect::Never));
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_line() {
+        let page = "schema = 1\n[[page]]\nname = \"a\"\n";
+        let good = format!("{page}get = \"/\"\ncontains = \"x\"\n");
+        assert!(Session::parse(&good, "x").is_ok());
+        for (text, line, why) in [
+            ("schema = 2\npage = []".to_owned(), 1, "schema = 1"),
+            ("schema = 1\npage = []".to_owned(), 1, "at least one [[page]]"),
+            ("schema = 1\n[[page]]\nname = ".to_owned(), 3, "string values must be quoted"),
+            (format!("{good}contain = \"y\"\n"), 6, "unknown field `contain`, expected one of"),
+            (format!("{good}[[page]]\nname = \"a\"\n"), 7, "another page has this name"),
+            (format!("{page}contains = \"x\"\n"), 2, "needs get = "),
+            (format!("{good}post = \"/\"\n"), 6, "get or post"),
+            (format!("{good}form = {{ a = \"b\" }}\n"), 6, "has no form"),
+            (format!("{good}status = 100\n"), 6, "from 200 to 599"),
+            (format!("{page}get = \"/\"\n"), 2, "needs contains or take"),
+            (format!("{page}get = \"/\"\ncontains = \"\"\n"), 5, "empty text"),
+            (format!("{page}get = \"x\"\ncontains = \"y\"\n"), 4, "begins with one /"),
+            (format!("{page}get = \"//x\"\ncontains = \"y\"\n"), 4, "begins with one /"),
+            (format!("{page}get = \"/a b\"\ncontains = \"y\"\n"), 4, "has no ' '"),
+            (format!("{page}get = \"/{{x}}\"\ncontains = \"y\"\n"), 4, "no earlier page takes `x`"),
+            // What a page takes is there for the pages after it.
+            (
+                format!("{page}get = \"/\"\ncontains = \"{{x}}\"\ntake.x = '(x)'\n"),
+                5,
+                "no earlier page takes `x`",
+            ),
+            (format!("{good}take.x = '(x'\n"), 6, "is no pattern: unclosed group"),
+            (format!("{good}take.x = 'x'\n"), 6, "has 0 groups"),
+            (format!("{good}take.x = '(x)(y)'\n"), 6, "has 2 groups"),
+            (format!("{good}take.x = 3\n"), 6, "a take is a pattern"),
+            (format!("{good}take.x = {{ fields = \"y\" }}\n"), 6, "a take is a pattern"),
+            (format!("{good}take.user = '(x)'\n"), 6, "no name for a value"),
+            (format!("{good}take.\"a b\" = '(x)'\n"), 6, "no name for a value"),
+            (format!("{good}reconnect = \"never\"\n"), 6, "unknown field `reconnect`"),
+            ("schema = 1\nreconnect = \"often\"\n".to_owned(), 2, "unknown variant `often`"),
+        ] {
+            let error = error(&text);
+            let (place, what) = error.split_once(": ").unwrap();
+            assert_eq!(place, format!("shop.toml, line {line}"), "{text}\n{what}");
+            assert!(what.contains(why) && !what.contains('\n'), "{text}\n{what}");
+        }
+        let missing = Session::read(Path::new("/no/such/file.toml")).err().unwrap();
+        assert!(missing.contains("/no/such/file.toml: ") && missing.contains("or petstore"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Sessions: users who walk the pages of a web application again and again.
+//!
+//! A session file says what the pages are (`file`), a [`Site`] is that at a server, and a [`User`]
+//! asks for one page after another and judges what comes: its status, the number of redirects, a
+//! text that it must contain, the values that later pages need. No status alone proves a page,
+//! because servers send error pages with 200 too. The responses of a connection come through a
+//! [`Reception`]. Nothing here does input or reads a clock.
+
+mod cookies;
+mod file;
+mod html;
+mod origin;
+mod reception;
+mod response;
+mod template;
+mod user;
+
+use regex::bytes::Regex;
+use serde::Deserialize;
+
+use crate::Job;
+use crate::job::PlanError;
+use origin::Origin;
+pub(crate) use reception::{Given, Reception};
+pub(crate) use response::Answer;
+use template::Template;
+pub(crate) use user::{Then, User};
+
+/// The pages of a session file.
+#[derive(Debug)]
+pub(crate) struct Session {
+    reconnect: Reconnect,
+    /// At least one.
+    pages: Vec<Page>,
+    /// How many values the pages take.
+    values: usize,
+}
+
+/// When a user takes a new connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Reconnect {
+    /// When the server has closed the last one, or a page failed so that it cannot be used.
+    #[default]
+    Never,
+    /// For each walk.
+    Walk,
+}
+
+/// What a user asks for in one operation, and what must come.
+#[derive(Debug)]
+struct Page {
+    name: String,
+    method: Method,
+    /// How many redirects it makes, exactly.
+    redirects: u8,
+    /// Of the last answer.
+    status: u16,
+    contains: Option<Template>,
+    takes: Vec<Take>,
+}
+
+#[derive(Debug)]
+enum Method {
+    /// The path.
+    Get(Template),
+    /// The path, and the form's fields.
+    Post(Template, Vec<(String, Template)>),
+}
+
+/// A value that later pages need.
+#[derive(Debug)]
+struct Take {
+    name: String,
+    /// Its place among the user's values.
+    number: usize,
+    taking: Taking,
+}
+
+#[derive(Debug)]
+enum Taking {
+    /// What the pattern's only group matches.
+    Pattern(Regex),
+    /// The value of the `<input>` with this name.
+    Field(String),
+}
+
+/// A session at the server of a job.
+#[derive(Debug)]
+pub(crate) struct Site {
+    session: Session,
+    origin: Origin,
+    /// `load.page` in bytes.
+    page: u64,
+}
+
+impl Site {
+    /// The site of a job that walks a session.
+    pub(crate) fn of(job: &Job) -> Result<Option<Self>, PlanError> {
+        let Some(file) = &job.plan.session else { return Ok(None) };
+        let session = Session::read(file).map_err(PlanError)?;
+        Ok(Some(Self { session, origin: Origin::of(&job.url), page: job.plan.page().0 }))
+    }
+
+    /// The names of its pages.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.session.pages.iter().map(|page| page.name.as_str())
+    }
+}

@@ -1,0 +1,253 @@
+//! One response of a page, read whole.
+
+use crate::failure::{ErrorKind, Failure};
+use crate::receive::chunks::Chunks;
+use crate::receive::http::{
+    BodyEnd, LONGEST_HEAD, body_end, head_too_long, read_head, status, too_long,
+};
+
+/// The longest body that is kept. A page of a web application is far shorter, and each user keeps
+/// one.
+pub(super) const LONGEST_BODY: usize = 16 << 20;
+
+/// What a server answered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(super) status: u16,
+    pub(super) location: Option<Vec<u8>>,
+    /// The values of the Set-Cookie fields.
+    pub(super) cookies: Vec<Vec<u8>>,
+    pub(crate) body: Vec<u8>,
+    /// Whether the server will close the connection.
+    pub(crate) closes: bool,
+}
+
+/// A response that is arriving. Its buffers are kept for the next one.
+#[derive(Default)]
+pub(super) struct Response {
+    pub(super) answer: Answer,
+    /// The beginning of a head that came in pieces.
+    head: Vec<u8>,
+    has_begun: bool,
+    phase: Phase,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Head,
+    Length {
+        left: usize,
+    },
+    Chunked(Chunks),
+    UntilClose,
+    Done,
+}
+
+impl Response {
+    /// Expects a new response.
+    pub(super) fn clear(&mut self) {
+        self.answer.body.clear();
+        self.answer.cookies.clear();
+        self.head.clear();
+        (self.has_begun, self.phase) = (false, Phase::Head);
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done)
+    }
+
+    /// Takes the next content.
+    pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
+        self.has_begun = true;
+        if !matches!(self.phase, Phase::Head) {
+            return self.take_body(content);
+        }
+        if self.head.is_empty() {
+            match self.parse_head(content)? {
+                Some(length) => return self.take_body(&content[length..]),
+                None => self.head.extend_from_slice(content),
+            }
+        } else {
+            self.head.extend_from_slice(content);
+            let head = std::mem::take(&mut self.head);
+            match self.parse_head(&head)? {
+                Some(length) => return self.take_body(&head[length..]),
+                None => self.head = head,
+            }
+        }
+        if self.head.len() > LONGEST_HEAD {
+            return Err(head_too_long());
+        }
+        Ok(())
+    }
+
+    /// The stream ended; `is_authentic` where only the server can have ended it.
+    pub(super) fn end(&mut self, is_authentic: bool) -> Result<(), Failure> {
+        match &self.phase {
+            Phase::Done => Ok(()),
+            Phase::Head if !self.has_begun => {
+                Err(Failure::new(ErrorKind::EarlyClose, "closed before a response"))
+            }
+            Phase::Head => Err(Failure::new(ErrorKind::EarlyClose, "closed within the head")),
+            Phase::UntilClose if is_authentic => {
+                self.phase = Phase::Done;
+                Ok(())
+            }
+            Phase::UntilClose | Phase::Length { .. } | Phase::Chunked(_) => {
+                let came = self.answer.body.len();
+                let seen = format!("closed after {came} body bytes, before the body's end");
+                Err(Failure::new(ErrorKind::ShortBody, seen))
+            }
+        }
+    }
+
+    /// The length of the head, if `bytes` hold all of it.
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
+        let answer = &mut self.answer;
+        let read = read_head(bytes, |head| {
+            answer.status = head.code.unwrap_or(0);
+            let values = |name: &'static str| {
+                let named =
+                    head.headers.iter().filter(move |field| field.name.eq_ignore_ascii_case(name));
+                named.map(|field| field.value.to_vec())
+            };
+            answer.cookies.extend(values("set-cookie"));
+            answer.location = values("location").next();
+            if values("location").nth(1).is_some() {
+                return Err(status("two Locations"));
+            }
+            body_end(head)
+        })?;
+        let Some((length, (end, closes))) = read else { return Ok(None) };
+        self.answer.closes = closes;
+        self.phase = match end {
+            // These have no body, whatever the head says (RFC 9112, section 6.3).
+            _ if matches!(self.answer.status, 204 | 304) => {
+                self.answer.closes = closes && end != BodyEnd::Close;
+                Phase::Done
+            }
+            BodyEnd::Length(0) => Phase::Done,
+            BodyEnd::Length(promised) => match usize::try_from(promised) {
+                Ok(left) if left <= LONGEST_BODY => Phase::Length { left },
+                _ => return Err(too_large()),
+            },
+            BodyEnd::Chunked => Phase::Chunked(Chunks::new()),
+            BodyEnd::Close => Phase::UntilClose,
+        };
+        Ok(Some(length))
+    }
+
+    fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {
+        let mut rest = content;
+        match &mut self.phase {
+            Phase::Length { left } => {
+                let (here, after) = rest.split_at(rest.len().min(*left));
+                *left -= here.len();
+                rest = after;
+                self.answer.body.extend_from_slice(here);
+                if *left == 0 {
+                    self.phase = Phase::Done;
+                }
+            }
+            Phase::Chunked(chunks) => {
+                while !rest.is_empty() && !chunks.is_done() {
+                    let (used, data) = chunks.take(rest).map_err(status)?;
+                    self.answer.body.extend_from_slice(&rest[data]);
+                    rest = &rest[used..];
+                }
+                if chunks.is_done() {
+                    self.phase = Phase::Done;
+                }
+            }
+            Phase::UntilClose => {
+                self.answer.body.extend_from_slice(rest);
+                rest = &[];
+            }
+            Phase::Head | Phase::Done => {}
+        }
+        if self.answer.body.len() > LONGEST_BODY {
+            return Err(too_large());
+        }
+        if rest.is_empty() { Ok(()) } else { Err(too_long()) }
+    }
+}
+
+fn too_large() -> Failure {
+    Failure::new(ErrorKind::LongBody, "a page of more than 16 MiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A response that arrives in pieces of this size.
+    fn answer(text: &str, piece: usize) -> Result<(u16, String), ErrorKind> {
+        let mut response = Response::default();
+        for piece in text.as_bytes().chunks(piece) {
+            response.take(piece).map_err(|failure| failure.kind)?;
+        }
+        if !response.is_done() {
+            response.end(true).map_err(|failure| failure.kind)?;
+        }
+        Ok((response.answer.status, String::from_utf8(response.answer.body).unwrap()))
+    }
+
+    #[test]
+    fn bodies_end_as_their_heads_say_wherever_they_are_cut() {
+        let ok = |status, body: &str| Ok((status, body.to_owned()));
+        for (text, expected) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", ok(200, "hi")),
+            ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", ok(404, "")),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+                ok(200, "hi"),
+            ),
+            ("HTTP/1.0 500 Oops\r\n\r\nhi", ok(500, "hi")),
+            ("HTTP/1.1 204 None\r\n\r\n", ok(204, "")),
+            ("HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", ok(200, "x")),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", Err(ErrorKind::ShortBody)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nhi", Err(ErrorKind::LongBody)),
+            ("HTTP/1.1 204 None\r\n\r\nx", Err(ErrorKind::LongBody)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\nx", Err(ErrorKind::LongBody)),
+            ("HTTP/1.1 302 To\r\nLocation: /a\r\nLocation: /b\r\n\r\n", Err(ErrorKind::Status)),
+            ("HTTP/1.1 200", Err(ErrorKind::EarlyClose)),
+            ("", Err(ErrorKind::EarlyClose)),
+            ("SSH-2.0", Err(ErrorKind::Status)),
+        ] {
+            for piece in [1, 2, 7, 1000] {
+                assert_eq!(answer(text, piece), expected, "{text:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_without_a_promised_length_is_cut_off_at_the_limit() {
+        let mut response = Response::default();
+        response.take(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..16 {
+            response.take(&piece).unwrap();
+        }
+        assert_eq!(response.take(b"x").unwrap_err(), too_large());
+    }
+
+    #[test]
+    fn the_next_response_begins_anew() {
+        let mut response = Response::default();
+        let first = "HTTP/1.1 302 To\r\nLocation: /a\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
+        response.take(first.as_bytes()).unwrap();
+        assert_eq!(response.answer.location.as_deref(), Some(&b"/a"[..]));
+        assert_eq!(response.answer.cookies, [b"a=1", b"b=2"]);
+        assert!(response.is_done() && response.answer.closes);
+        response.clear();
+        assert!(!response.has_begun() && !response.is_done());
+        response.take(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny").unwrap();
+        let expected = Answer { status: 200, body: b"y".to_vec(), ..Answer::default() };
+        assert_eq!(response.answer, expected);
+    }
+}

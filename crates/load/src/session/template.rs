@@ -1,0 +1,159 @@
+//! Texts with placeholders: `/item/{item}?bytes={page}`.
+
+/// A text with placeholders.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Template(Vec<Piece>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// The user's number.
+    User,
+    /// `load.page` in bytes.
+    Page,
+    /// The value with this number among those that pages take.
+    Taken(usize),
+}
+
+/// What the placeholders stand for.
+pub(super) struct Values<'a> {
+    pub(super) user: usize,
+    pub(super) page: u64,
+    pub(super) taken: &'a [String],
+}
+
+/// The names of the placeholders that no page takes.
+pub(super) const BUILT_IN: [&str; 2] = ["user", "page"];
+
+impl Template {
+    /// Braces around anything but a name stay as they are. `number_of` gives the number of a taken
+    /// value.
+    ///
+    /// # Errors
+    /// The name of a value that was not taken.
+    pub(super) fn parse(
+        text: &str,
+        number_of: impl Fn(&str) -> Option<usize>,
+    ) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(brace) = rest.find('{') {
+            let (before, after) = rest.split_at(brace);
+            plain.push_str(before);
+            let name = after[1..].split('}').next().unwrap_or_default();
+            if !is_name(name) || !after[1 + name.len()..].starts_with('}') {
+                plain.push('{');
+                rest = &after[1..];
+                continue;
+            }
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(match name {
+                "user" => Piece::User,
+                "page" => Piece::Page,
+                _ => Piece::Taken(number_of(name).ok_or_else(|| name.to_owned())?),
+            });
+            rest = &after[name.len() + 2..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Self(pieces))
+    }
+
+    /// The text with each value written by `write`.
+    pub(super) fn fill(&self, values: &Values<'_>, write: fn(&str, &mut String)) -> String {
+        let mut text = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(plain) => text.push_str(plain),
+                Piece::User => text.push_str(&values.user.to_string()),
+                Piece::Page => text.push_str(&values.page.to_string()),
+                Piece::Taken(number) => write(&values.taken[*number], &mut text),
+            }
+        }
+        text
+    }
+
+    /// The text that is the same for all users and walks; `None` where there are placeholders.
+    #[cfg(test)]
+    fn plain(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a value can be taken by this name.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+}
+
+/// As it is.
+pub(super) fn as_is(value: &str, out: &mut String) {
+    out.push_str(value);
+}
+
+/// Percent-encoded (RFC 3986, section 2.1): all but unreserved characters.
+pub(super) fn percent_encoded(value: &str, out: &mut String) {
+    for byte in value.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => out.push(byte.into()),
+            false => push_percent(byte, out),
+        }
+    }
+}
+
+/// As `application/x-www-form-urlencoded` (WHATWG URL, section 5.2).
+pub(super) fn form_encoded(value: &str, out: &mut String) {
+    for byte in value.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            _ if byte.is_ascii_alphanumeric() || b"*-._".contains(&byte) => out.push(byte.into()),
+            _ => push_percent(byte, out),
+        }
+    }
+}
+
+fn push_percent(byte: u8, out: &mut String) {
+    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
+    out.push('%');
+    out.push(DIGITS[usize::from(byte >> 4)].into());
+    out.push(DIGITS[usize::from(byte & 15)].into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str, write: fn(&str, &mut String)) -> String {
+        let number_of = |name: &str| ["token", "item"].iter().position(|known| *known == name);
+        let taken = ["a/b c".to_owned(), "é&=".to_owned()];
+        let values = Values { user: 7, page: 16_384, taken: &taken };
+        Template::parse(text, number_of).unwrap().fill(&values, write)
+    }
+
+    #[test]
+    fn values_are_written_as_their_place_needs() {
+        assert_eq!(
+            filled("/x/{token}/{item}?bytes={page}&u={user}", percent_encoded),
+            "/x/a%2Fb%20c/%C3%A9%26%3D?bytes=16384&u=7"
+        );
+        assert_eq!(filled("{token}{item}", form_encoded), "a%2Fb+c%C3%A9%26%3D");
+        assert_eq!(filled("pet{user}: {token}", as_is), "pet7: a/b c");
+    }
+
+    #[test]
+    fn braces_around_anything_else_are_text() {
+        for text in ["", "{", "}", "{}", "{ token }", "a{b", "{token", "function() { return }"] {
+            assert_eq!(Template::parse(text, |_| None).unwrap().plain(), Some(text));
+        }
+        assert_eq!(filled("{{token}}", as_is), "{a/b c}");
+        assert_eq!(Template::parse("{{tokan}", |_| None), Err("tokan".to_owned()));
+    }
+}

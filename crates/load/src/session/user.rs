@@ -1,0 +1,198 @@
+//! One user: where it is in its walk, and what it has taken along the way.
+
+use std::num::NonZeroU32;
+
+use memchr::memmem;
+
+use super::cookies::Cookies;
+use super::template::{Values, as_is, form_encoded, percent_encoded};
+use super::{Answer, Method, Page, Reconnect, Site, Taking, html};
+use crate::failure::{ErrorKind, Failure};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct User<'a> {
+    site: &'a Site,
+    /// From 1.
+    number: usize,
+    /// The page under way, or the next one.
+    page: usize,
+    /// The path of the last request.
+    path: String,
+    /// How many redirects of the page under way were followed.
+    redirected: u8,
+    /// The values taken so far, by their numbers.
+    taken: Vec<String>,
+    cookies: Cookies,
+    /// How many walks are left; `None` for any number.
+    walks_left: Option<u32>,
+}
+
+/// What follows an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It is a redirect: the next request is for where it leads.
+    Follow,
+    /// The page is complete; so is the walk if it was the last one.
+    Complete { walk: bool },
+}
+
+impl<'a> User<'a> {
+    pub(crate) fn new(site: &'a Site, number: usize, walks: Option<NonZeroU32>) -> Self {
+        Self {
+            site,
+            number,
+            page: 0,
+            path: String::new(),
+            redirected: 0,
+            taken: vec![String::new(); site.session.values],
+            cookies: Cookies::default(),
+            walks_left: walks.map(NonZeroU32::get),
+        }
+    }
+
+    /// The number of the page under way, or of the next one.
+    pub(crate) fn page(&self) -> usize {
+        self.page
+    }
+
+    /// Whether it has made all its walks.
+    pub(crate) fn is_done(&self) -> bool {
+        self.walks_left == Some(0)
+    }
+
+    /// Whether each walk has a connection of its own.
+    pub(crate) fn reconnects(&self) -> bool {
+        self.site.session.reconnect == Reconnect::Walk
+    }
+
+    /// The request for the page under way, or for where its last redirect leads.
+    pub(crate) fn request(&mut self) -> String {
+        let values = Values { user: self.number, page: self.site.page, taken: &self.taken };
+        let mut form = None;
+        if self.redirected == 0 {
+            match &self.site.session.pages[self.page].method {
+                Method::Get(path) => self.path = path.fill(&values, percent_encoded),
+                Method::Post(path, fields) => {
+                    let mut body = String::new();
+                    for (name, value) in fields {
+                        body.push_str(if body.is_empty() { "" } else { "&" });
+                        form_encoded(name, &mut body);
+                        body.push('=');
+                        form_encoded(&value.fill(&values, as_is), &mut body);
+                    }
+                    self.path = path.fill(&values, percent_encoded);
+                    form = Some(body);
+                }
+            }
+        }
+        let method = if form.is_some() { "POST" } else { "GET" };
+        let mut request = format!(
+            "{method} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n",
+            self.path,
+            self.site.origin.authority,
+            env!("CARGO_PKG_VERSION"),
+        );
+        if let Some(cookies) = self.cookies.field() {
+            request += &format!("Cookie: {cookies}\r\n");
+        }
+        match form {
+            None => request += "\r\n",
+            Some(body) => {
+                request += &format!(
+                    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+            }
+        }
+        request
+    }
+
+    /// Judges the answer to the last request.
+    ///
+    /// # Errors
+    /// Why the page failed.
+    pub(crate) fn answered(&mut self, answer: &Answer) -> Result<Then, Failure> {
+        let page = &self.site.session.pages[self.page];
+        for cookie in &answer.cookies {
+            self.cookies.set(cookie);
+        }
+        let then = self.judge(page, answer).map_err(|failure| {
+            let seen = format!("page {}: {}", page.name, failure.seen);
+            Failure { seen, ..failure }
+        })?;
+        if then != Then::Follow {
+            self.redirected = 0;
+            self.page += 1;
+        }
+        if then == (Then::Complete { walk: true }) {
+            self.end_walk();
+        }
+        Ok(then)
+    }
+
+    /// Ends the walk, whether its last page is complete or one has failed.
+    pub(crate) fn end_walk(&mut self) {
+        (self.page, self.redirected) = (0, 0);
+        self.cookies.clear();
+        if let Some(left) = &mut self.walks_left {
+            *left -= 1;
+        }
+    }
+
+    fn judge(&mut self, page: &Page, answer: &Answer) -> Result<Then, Failure> {
+        let failure = |kind, seen: String| Err(Failure::new(kind, seen));
+        let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+        if is_redirect && self.redirected < page.redirects {
+            let Some(location) = &answer.location else {
+                return failure(ErrorKind::Redirect, "a redirect without a Location".to_owned());
+            };
+            if matches!(answer.status, 307 | 308) && matches!(page.method, Method::Post(..)) {
+                let seen = format!("{} asks to post the form again elsewhere", answer.status);
+                return failure(ErrorKind::Redirect, seen);
+            }
+            self.path = self.site.origin.redirected(location, &self.path)?;
+            self.redirected += 1;
+            return Ok(Then::Follow);
+        }
+        let (Page { status, redirects, .. }, redirected) = (page, self.redirected);
+        if answer.status != *status {
+            if !is_redirect {
+                let seen = format!("status {}, not {status}", answer.status);
+                return failure(ErrorKind::Status, seen);
+            }
+            let location = answer.location.as_deref().unwrap_or_default();
+            let location = String::from_utf8_lossy(location);
+            let seen =
+                format!("a redirect to {location} after {redirected}, not {redirects} in all");
+            return failure(ErrorKind::Redirect, seen);
+        }
+        if redirected != *redirects {
+            let seen = format!("{redirected} redirects, not {redirects}");
+            return failure(ErrorKind::Redirect, seen);
+        }
+        let values = Values { user: self.number, page: self.site.page, taken: &self.taken };
+        if let Some(contains) = &page.contains {
+            let text = contains.fill(&values, as_is);
+            if memmem::find(&answer.body, text.as_bytes()).is_none() {
+                return failure(ErrorKind::Content, format!("it does not contain `{text}`"));
+            }
+        }
+        for take in &page.takes {
+            let taken = match &take.taking {
+                Taking::Field(name) => html::field(&answer.body, name),
+                Taking::Pattern(pattern) => pattern
+                    .captures(&answer.body)
+                    .and_then(|captures| captures.get(1))
+                    .and_then(|group| std::str::from_utf8(group.as_bytes()).ok())
+                    .map(str::to_owned),
+            };
+            let Some(taken) = taken else {
+                return failure(ErrorKind::Content, format!("it has no value for `{}`", take.name));
+            };
+            self.taken[take.number] = taken;
+        }
+        let walk = self.page + 1 == self.site.session.pages.len();
+        Ok(Then::Complete { walk })
+    }
+}

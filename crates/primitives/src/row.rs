@@ -1,0 +1,228 @@
+//! A row of a table of primitives: what was measured, and what came of it.
+//!
+//! `toll bench --json` prints rows, the journal keeps them, and findings are made of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::work::Refused;
+use crate::{Algorithm, Cache, CycleSource, Hardware};
+use crate::{sampler::Quality, sampler::Quartiles};
+
+/// What a row is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowKey {
+    /// What was measured.
+    pub algorithm: Algorithm,
+    /// The library's id; that of a libcrypto is its path.
+    pub library: String,
+    /// Bytes of a message; absent where the unit is an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// With how much of the processor.
+    pub hardware: Hardware,
+    /// Where the data lay.
+    pub cache: Cache,
+    /// CPUs that worked at the same time.
+    pub threads: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub key: RowKey,
+    /// The library and its version, in its own words.
+    pub library_title: String,
+    /// Where the cycles come from.
+    pub cycles_source: CycleSource,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// The figures of a row, or why there are none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// Its result was confirmed, and it was measured.
+    Measured(Box<Measured>),
+    None(NoFigure),
+}
+
+/// What was measured of a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Core cycles for each byte of messages; absent where the unit is an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_byte: Option<Quartiles>,
+    /// Core cycles of a run, which is one operation, or as many messages as are hashed at once. Of
+    /// several CPUs those of the CPU with the median cost, as all else but the rates.
+    pub cycles_per_op: Quartiles,
+    /// The core's frequency meanwhile: the median of the cycles over that of the times.
+    pub core_hz: f64,
+    /// Runs per second, of all CPUs together.
+    pub ops_per_s: f64,
+    /// Bytes of messages per second, of all CPUs together; absent where the unit is an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// Messages in a run.
+    pub messages_per_op: u64,
+    /// Samples that the figure is made of.
+    pub samples: u64,
+    /// Samples that do not count, because something else used the core.
+    pub dropped_shared: u64,
+    /// Samples that do not count, because the core's frequency changed.
+    pub dropped_unsteady: u64,
+    /// Whether the figure can be trusted.
+    pub quality: Quality,
+    /// The library that confirmed the result.
+    pub confirmed_by: String,
+}
+
+/// Why a row has no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoFigure {
+    /// In one line.
+    #[serde(rename = "no_figure")]
+    pub why: String,
+    /// Journals of earlier versions have none.
+    #[serde(default)]
+    pub reason: Reason,
+}
+
+/// Whether a row without a figure is a failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// It is none: the library does not do it here.
+    #[default]
+    Unavailable,
+    /// It is one: the result is wrong, or nobody can confirm it.
+    Refused,
+}
+
+/// How far two numbers may be apart that are one: what is lost in writing them.
+const SAME: f64 = 1e-6;
+
+impl Row {
+    /// Why the row cannot be what toll measured, where it cannot.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        let measured = self.outcome.measured()?;
+        let is_ordered = |q: &Quartiles| 0.0 < q.low && q.low <= q.median && q.median <= q.high;
+        let all = [Some(measured.cycles_per_op), measured.cycles_per_byte];
+        if !all.iter().flatten().all(|q| is_ordered(q) && q.high.is_finite()) {
+            return Some("its quartiles are in no order");
+        }
+        if measured.confirmed_by.is_empty() || measured.confirmed_by == self.library_title {
+            return Some("no second library confirmed the result");
+        }
+        if measured.samples == 0 {
+            return Some("it is made of no sample");
+        }
+        if self.key.size_bytes.is_some() != measured.cycles_per_byte.is_some() {
+            return Some("its unit is not that of its algorithm");
+        }
+        if let (Some(size), Some(per_byte)) = (self.key.size_bytes, measured.cycles_per_byte) {
+            let bytes = size as f64 * measured.messages_per_op as f64;
+            if !is_same(per_byte.median * bytes, measured.cycles_per_op.median) {
+                return Some("cycles_per_byte is not cycles_per_op over the bytes");
+            }
+            if !measured.bytes_per_s.is_some_and(|rate| is_same(rate, measured.ops_per_s * bytes)) {
+                return Some("bytes_per_s is not ops_per_s times the bytes");
+            }
+        }
+        // Of several CPUs the rate is a sum, and the cycles are those of the middle one.
+        let cycles_per_s = measured.ops_per_s * measured.cycles_per_op.median;
+        if self.key.threads == 1 && !is_same(cycles_per_s, measured.core_hz) {
+            return Some("ops_per_s times cycles_per_op is not core_hz");
+        }
+        None
+    }
+}
+
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME * b.abs()
+}
+
+impl Outcome {
+    /// The figures, where there are some.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Measured> {
+        match self {
+            Self::Measured(measured) => Some(measured),
+            Self::None(_) => None,
+        }
+    }
+
+    /// Why there are none.
+    #[must_use]
+    pub fn no_figure(&self) -> Option<&NoFigure> {
+        match self {
+            Self::Measured(_) => None,
+            Self::None(no_figure) => Some(no_figure),
+        }
+    }
+}
+
+impl Measured {
+    /// Core cycles in the unit of the algorithm: of a byte or of an operation.
+    #[must_use]
+    pub fn cycles(&self) -> Quartiles {
+        self.cycles_per_byte.unwrap_or(self.cycles_per_op)
+    }
+
+    /// Time of a run.
+    #[must_use]
+    pub fn ns_per_op(&self) -> f64 {
+        self.cycles_per_op.median * 1e9 / self.core_hz
+    }
+
+    /// All samples that were taken.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        match self.quality {
+            // The figure is of all samples then.
+            Quality::Disturbed => self.samples,
+            Quality::Quiet | Quality::Unknown => self.samples + self.dropped(),
+        }
+    }
+
+    /// Samples that do not count.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped_shared + self.dropped_unsteady
+    }
+}
+
+impl From<Refused> for NoFigure {
+    fn from(refused: Refused) -> Self {
+        let reason = match refused {
+            Refused::Unavailable(_) => Reason::Unavailable,
+            Refused::Wrong(_) => Reason::Refused,
+        };
+        Self { why: refused.to_string(), reason }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_without_a_figure_says_whether_it_is_a_failure() {
+        let unavailable = Refused::from(crate::Unavailable::because("no such thing"));
+        let wrong = Refused::from(crate::check::Wrong::NoSecond);
+        for (refused, text) in [
+            (unavailable, r#"{"no_figure":"not available: no such thing","reason":"unavailable"}"#),
+            (
+                wrong,
+                r#"{"no_figure":"no figure: there is no second library here to check its result","reason":"refused"}"#,
+            ),
+        ] {
+            let outcome = Outcome::None(refused.into());
+            assert_eq!(serde_json::to_string(&outcome).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Outcome>(text).unwrap(), outcome);
+        }
+        let earlier: Outcome = serde_json::from_str(r#"{"no_figure":"not available: x"}"#).unwrap();
+        assert_eq!(earlier.no_figure().unwrap().reason, Reason::Unavailable);
+    }
+}

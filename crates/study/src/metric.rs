@@ -1,0 +1,392 @@
+//! The figures of trials that cells are compared by: one table, from which answers, gates, comparisons
+//! of runs, tables and exports take what they need. A new metric is a row.
+
+use std::fmt;
+use std::str::FromStr;
+
+use keys::did_you_mean;
+use load::Operation;
+use serde::{Deserialize, Serialize};
+use trial::Line;
+use units::Quantity;
+
+use crate::Cell;
+
+/// What is known of a metric, beside its name.
+pub struct Row {
+    /// In a sentence, after "in", and as the heading of a column.
+    pub words: &'static str,
+    /// What it counts on the axis of a chart, after the unit.
+    pub axis: &'static str,
+    /// The unit in which it is kept.
+    pub quantity: Quantity,
+    /// What it says of the server.
+    pub kind: Kind,
+    /// Whether it is about the bytes of bodies, which handshakes have none of.
+    pub is_of_bodies: bool,
+    /// Its value in a valid trial; `None` where that was not measured.
+    pub of: fn(&Line) -> Option<f64>,
+    /// The metric that is to be compared with it, and so is written in the same unit.
+    pub beside: Metric,
+    /// Its field in JSON, with the unit in which it is kept.
+    pub json: &'static str,
+    /// Its columns in `cells.csv`, before `_median` and so on.
+    pub csv: &'static str,
+    /// Its gauge in OpenMetrics, without the unit.
+    pub gauge: &'static str,
+    /// The same in a sentence.
+    pub help: &'static str,
+}
+
+/// What a metric says of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What all of it does in a second. More is better, as far as the server was the limit.
+    Throughput,
+    /// What it does in a second of its CPU time. More is better.
+    PerCpu,
+    /// The share of another cell's figure that is lost. Less is better.
+    Tax,
+    /// What one operation or byte takes. Less is better.
+    Cost,
+    /// How busy something was, which is neither good nor bad.
+    State,
+}
+
+macro_rules! metrics {
+    ($($name:ident: $help:literal { $($field:ident: $value:expr),* $(,)? })*) => {
+        /// A figure of a trial.
+        #[derive(
+            Debug,
+            Clone,
+            Copy,
+            PartialEq,
+            Eq,
+            PartialOrd,
+            Ord,
+            Serialize,
+            Deserialize,
+            strum::Display,
+            strum::IntoStaticStr,
+            strum::VariantArray,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        #[strum(serialize_all = "kebab-case")]
+        pub enum Metric {
+            $(#[doc = $help] $name,)*
+        }
+
+        static ROWS: &[Row] = &[$(Row { help: $help, $($field: $value),* }),*];
+    };
+}
+
+metrics! {
+    Rate: "Completed operations per second." {
+        words: "rate",
+        axis: "operations per second",
+        quantity: Quantity::PerSecond,
+        kind: Kind::Throughput,
+        is_of_bodies: false,
+        of: |line| (line.operations.completed > 0).then_some(line.rate_per_s),
+        beside: Metric::RatePerServerCpu,
+        json: "rate_per_s",
+        csv: "rate_per_s",
+        gauge: "toll_operations_per_second",
+    }
+    Goodput: "Proven HTTP body data per second." {
+        words: "goodput",
+        axis: "of proven bodies",
+        quantity: Quantity::BitsPerSecond,
+        kind: Kind::Throughput,
+        is_of_bodies: true,
+        of: |line| Some(line.goodput_bps as f64),
+        beside: Metric::GoodputPerServerCpu,
+        json: "goodput_bps",
+        csv: "goodput_bps",
+        gauge: "toll_goodput",
+    }
+    RatePerServerCpu: "Completed operations per CPU-second of the server: what one core does per second." {
+        words: "rate of one core",
+        axis: "operations per second for each CPU that the server uses fully",
+        quantity: Quantity::PerSecond,
+        kind: Kind::PerCpu,
+        is_of_bodies: false,
+        of: |line| per_server_cpu(line, line.operations.completed).filter(|rate| *rate > 0.0),
+        beside: Metric::Rate,
+        json: "rate_per_server_cpu",
+        csv: "operations_per_server_cpu_s",
+        gauge: "toll_operations_per_server_cpu_second",
+    }
+    GoodputPerServerCpu: "Proven HTTP body data per CPU-second of the server." {
+        words: "goodput of one core",
+        axis: "for each CPU that the server uses fully",
+        quantity: Quantity::BitsPerSecond,
+        kind: Kind::PerCpu,
+        is_of_bodies: true,
+        of: bits_per_server_cpu,
+        beside: Metric::Goodput,
+        json: "goodput_per_server_cpu",
+        csv: "bits_per_server_cpu_s",
+        gauge: "toll_goodput_per_server_cpu",
+    }
+    TlsTax: "The share of plain HTTP's goodput per CPU-second of the server that is lost." {
+        words: "what TLS takes",
+        axis: "of what one core sends over plain HTTP",
+        quantity: Quantity::Share,
+        kind: Kind::Tax,
+        is_of_bodies: true,
+        // What the share is taken of: a cell by itself has no tax.
+        of: bits_per_server_cpu,
+        beside: Metric::TlsTax,
+        json: "tls_tax",
+        csv: "tls_tax_share",
+        gauge: "toll_tls_tax",
+    }
+    ServerCpuPerOperation: "CPU time of the server per operation." {
+        words: "server CPU per operation",
+        axis: "of the server's CPU time per operation",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.per_operation(line.cpu_ns.server?),
+        beside: Metric::ClientCpuPerOperation,
+        json: "server_ns_per_operation",
+        csv: "server_cpu_ns_per_operation",
+        gauge: "toll_server_cpu_per_operation",
+    }
+    ClientCpuPerOperation: "CPU time of the client per operation." {
+        words: "client CPU per operation",
+        axis: "of the client's CPU time per operation",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.per_operation(line.cpu_ns.client?),
+        beside: Metric::ServerCpuPerOperation,
+        json: "client_ns_per_operation",
+        csv: "client_cpu_ns_per_operation",
+        gauge: "toll_client_cpu_per_operation",
+    }
+    ServerCpuPerGigabyte: "CPU time of the server per 10^9 bytes of bodies." {
+        words: "server CPU per GB",
+        axis: "of the server's CPU time",
+        quantity: Quantity::SecondsPerGigabyte,
+        kind: Kind::Cost,
+        is_of_bodies: true,
+        of: |line| line.per_gigabyte(line.cpu_ns.server?),
+        beside: Metric::ClientCpuPerGigabyte,
+        json: "server_s_per_gb",
+        csv: "server_cpu_s_per_gb",
+        gauge: "toll_server_cpu_per_byte",
+    }
+    ClientCpuPerGigabyte: "CPU time of the client per 10^9 bytes of bodies." {
+        words: "client CPU per GB",
+        axis: "of the client's CPU time",
+        quantity: Quantity::SecondsPerGigabyte,
+        kind: Kind::Cost,
+        is_of_bodies: true,
+        of: |line| line.per_gigabyte(line.cpu_ns.client?),
+        beside: Metric::ServerCpuPerGigabyte,
+        json: "client_s_per_gb",
+        csv: "client_cpu_s_per_gb",
+        gauge: "toll_client_cpu_per_byte",
+    }
+    ServerBusy: "The share of its CPUs that the server used." {
+        words: "server busy",
+        axis: "of the server's CPUs",
+        quantity: Quantity::Share,
+        kind: Kind::State,
+        is_of_bodies: false,
+        of: |line| line.verdict.evidence.server_busy,
+        beside: Metric::ClientBusy,
+        json: "server_busy",
+        csv: "server_busy_share",
+        gauge: "toll_server_busy",
+    }
+    ClientBusy: "How busy the busiest load thread was." {
+        words: "client busy",
+        axis: "of its CPU",
+        quantity: Quantity::Share,
+        kind: Kind::State,
+        is_of_bodies: false,
+        of: |line| line.verdict.evidence.client_busy,
+        beside: Metric::ServerBusy,
+        json: "client_busy",
+        csv: "client_busy_share",
+        gauge: "toll_client_busy",
+    }
+    P50: "The median latency of a whole operation." {
+        words: "median latency",
+        axis: "from the beginning of an operation to its end",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.latency_ns.p50.map(|ns| ns as f64),
+        beside: Metric::P99,
+        json: "p50_ns",
+        csv: "latency_p50_ns",
+        gauge: "toll_latency_p50",
+    }
+    P99: "The 99th percentile of the latency of a whole operation." {
+        words: "p99 latency",
+        axis: "from the beginning of an operation to its end",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.latency_ns.p99.map(|ns| ns as f64),
+        beside: Metric::P50,
+        json: "p99_ns",
+        csv: "latency_p99_ns",
+        gauge: "toll_latency_p99",
+    }
+    ResponseTime: "The mean latency of a whole operation." {
+        words: "response time",
+        axis: "from the beginning of an operation to its end, on average",
+        quantity: Quantity::Nanos,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| line.latency_ns.mean.map(|ns| ns as f64),
+        beside: Metric::ResponseTime,
+        json: "mean_ns",
+        csv: "latency_mean_ns",
+        gauge: "toll_latency_mean",
+    }
+}
+
+fn bits_per_server_cpu(line: &Line) -> Option<f64> {
+    Some(8.0 * per_server_cpu(line, line.bytes.body)?)
+}
+
+/// So many per CPU-second of the server; `None` where its CPU time is not known.
+fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
+    let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
+    Some(count as f64 / (ns as f64 / 1e9))
+}
+
+impl Metric {
+    /// The metrics that a cell has by itself, in the order of tables and exports.
+    pub fn of_cells() -> impl Iterator<Item = Self> + Clone {
+        let all = <Self as strum::VariantArray>::VARIANTS.iter().copied();
+        all.filter(|metric| metric.row().kind != Kind::Tax)
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// The name in study files and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Its value in a valid trial; `None` where that was not measured.
+    #[must_use]
+    pub fn value(self, line: &Line) -> Option<f64> {
+        (self.row().of)(line)
+    }
+
+    /// What cells are compared by where nothing else is asked for: what one core of the server does.
+    #[must_use]
+    pub fn usual(cell: &Cell) -> Self {
+        match has_bodies(cell) {
+            true => Self::GoodputPerServerCpu,
+            false => Self::RatePerServerCpu,
+        }
+    }
+
+    /// Whether trials of this cell can have the figure.
+    #[must_use]
+    pub fn is_of(self, cell: &Cell) -> bool {
+        !self.row().is_of_bodies || has_bodies(cell)
+    }
+
+    /// Whether a larger figure is the better one.
+    #[must_use]
+    pub fn is_higher_better(self) -> bool {
+        matches!(self.row().kind, Kind::Throughput | Kind::PerCpu)
+    }
+}
+
+fn has_bodies(cell: &Cell) -> bool {
+    cell.load.operation != Operation::Handshakes
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words)
+    }
+}
+
+/// A metric that a cell has by itself.
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == Self::TlsTax.name() {
+            return Err(format!(
+                "`{text}` compares two cells; take {}, or an [[answer]] with a gate",
+                Self::GoodputPerServerCpu
+            ));
+        }
+        Self::of_cells().find(|metric| metric.name() == text).ok_or_else(|| {
+            let names = Self::of_cells().map(Self::name);
+            format!("`{text}` is no metric{}", did_you_mean(text, "metrics are", names))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for metric in Metric::of_cells() {
+            assert_eq!(metric.name().parse(), Ok(metric));
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+        }
+        let why = |text: &str| text.parse::<Metric>().unwrap_err();
+        assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
+        assert!(why("zzz").contains("client-busy, p50, p99, response-time"));
+        assert!(why("tls-tax").contains("compares two cells"));
+    }
+
+    /// Scripts read them: they stay.
+    #[test]
+    fn exported_names_are_kept() {
+        let names = |of: fn(&Row) -> &'static str| -> Vec<_> {
+            Metric::of_cells().map(|metric| of(metric.row())).collect()
+        };
+        assert_eq!(
+            names(|row| row.json).join(" "),
+            "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
+             server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
+             server_busy client_busy p50_ns p99_ns mean_ns"
+        );
+        assert_eq!(
+            names(|row| row.csv).join(" "),
+            "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
+             server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
+             client_cpu_s_per_gb server_busy_share client_busy_share latency_p50_ns latency_p99_ns \
+             latency_mean_ns"
+        );
+    }
+
+    #[test]
+    fn no_two_metrics_share_a_name_and_what_stands_beside_one_has_its_unit() {
+        type Of = fn(&Row) -> &'static str;
+        let names: [Of; 4] = [|row| row.words, |row| row.json, |row| row.csv, |row| row.gauge];
+        for name in names {
+            let mut all: Vec<_> = ROWS.iter().map(name).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), ROWS.len(), "{all:?}");
+        }
+        for metric in Metric::of_cells() {
+            let Row { beside, quantity, .. } = metric.row();
+            assert_eq!((beside.row().beside, beside.row().quantity), (metric, *quantity));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a web application under test says of itself around a load, in the receipt.
+
+use serde::{Deserialize, Serialize};
+use targets::{Aes, Crypto, CryptoFacts};
+
+use crate::Line;
+use crate::mismatch::Mismatch;
+
+/// Orders in a shop's database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orders {
+    /// Before the load.
+    pub before: u64,
+    /// After it.
+    pub after: u64,
+}
+
+/// What an application that toll started said of itself. A server that is none says nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Application {
+    pub orders: Option<Orders>,
+    /// What its cryptography was to be, and what it is.
+    pub crypto: Option<((Crypto, Aes), CryptoFacts)>,
+}
+
+impl Line {
+    /// The line with what the application said after the load, or why it said nothing. It is valid
+    /// only where the application's cryptography is what was asked.
+    #[must_use]
+    pub fn with_application(mut self, said: Result<Application, String>) -> Self {
+        let Application { orders, crypto } = match said {
+            Ok(application) => application,
+            Err(why) => {
+                self.valid = false;
+                self.target_error = Some(why);
+                return self;
+            }
+        };
+        self.receipt.obtained.orders = orders;
+        let Some(((crypto, aes), found)) = crypto else { return self };
+        let mut differs = |what: &str, asked: String, obtained: &str| {
+            if asked != obtained {
+                self.valid = false;
+                let (what, obtained) = (what.to_owned(), obtained.to_owned());
+                self.receipt.mismatch.push(Mismatch { what, asked, obtained });
+            }
+        };
+        differs("crypto", crypto.to_string(), &found.crypto);
+        differs("aes", aes.to_string(), &found.aes);
+        let (asked, obtained) = (&mut self.receipt.asked, &mut self.receipt.obtained);
+        (asked.crypto, asked.aes) = (Some(crypto.to_string()), Some(aes.to_string()));
+        (obtained.crypto, obtained.aes) = (found.providers, found.switches);
+        obtained.ns_per_byte = found.ns_per_byte;
+        obtained.disabled_algorithms = Some(found.disabled);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(crypto: &str, aes: &str) -> CryptoFacts {
+        let of = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
+        CryptoFacts {
+            crypto: crypto.to_owned(),
+            aes: aes.to_owned(),
+            providers: of("AES/GCM/NoPadding", "SunJCE"),
+            switches: of("UseAES", "true"),
+            ns_per_byte: [("AES/GCM/NoPadding".to_owned(), 0.25)].into(),
+            disabled: "SSLv3".to_owned(),
+        }
+    }
+
+    fn line(asked: (Crypto, Aes), found: CryptoFacts) -> Line {
+        let orders = Some(Orders { before: 3, after: 63 });
+        let application = Application { orders, crypto: Some((asked, found)) };
+        crate::testing::example().with_application(Ok(application))
+    }
+
+    #[test]
+    fn what_it_runs_on_is_in_the_receipt() {
+        let line = line((Crypto::Jdk, Aes::On), found("jdk", "on"));
+        assert!(line.valid && line.receipt.mismatch.is_empty());
+        let receipt = serde_json::to_value(&line.receipt).unwrap();
+        assert_eq!(receipt["asked"]["aes"], "on");
+        assert_eq!(receipt["obtained"]["orders"]["after"], 63);
+        assert_eq!(receipt["obtained"]["crypto"]["AES/GCM/NoPadding"], "SunJCE");
+        assert_eq!(receipt["obtained"]["aes"]["UseAES"], "true");
+        assert_eq!(receipt["obtained"]["ns_per_byte"]["AES/GCM/NoPadding"], 0.25);
+    }
+
+    #[test]
+    fn a_switch_without_effect_makes_the_trial_invalid() {
+        let of = |asked, found| {
+            let line = line(asked, found);
+            let mismatch: Vec<_> = line.receipt.mismatch.iter().map(ToString::to_string).collect();
+            (line.valid, mismatch.join("; "))
+        };
+        let off = of((Crypto::Jdk, Aes::Off), found("jdk", "on"));
+        assert_eq!(off, (false, "aes: asked off, got on".to_owned()));
+        let nss = of((Crypto::Nss, Aes::On), found("jdk", "on"));
+        assert_eq!(nss, (false, "crypto: asked nss, got jdk".to_owned()));
+    }
+
+    #[test]
+    fn silence_makes_the_trial_invalid() {
+        let line = crate::testing::example().with_application(Err("no answer".to_owned()));
+        assert_eq!((line.valid, line.target_error.as_deref()), (false, Some("no answer")));
+    }
+}
