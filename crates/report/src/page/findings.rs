@@ -1,6 +1,7 @@
 //! Answers with their charts, and tables which can be sorted by each of their columns.
 
 use answer::findings::{Answer, Column, Findings, Table};
+use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use crate::chart::Chart;
 pub(super) struct Part<'a> {
     title: &'a str,
     answers: Vec<AnswerView<'a>>,
+    gates: &'a [GateOutcome],
     /// Those that are drawn after all answers.
     charts: Vec<Numbered>,
     has_bars: bool,
@@ -64,7 +66,14 @@ fn part<'a>(
     let has_baseline = !after_all.is_empty();
     after_all.extend(drawn(&found.charts));
     let has_bars = after_all.iter().any(|of| matches!(of.chart, Chart::Bars(_)));
-    Part { title: found.title, answers, charts: after_all, has_bars, has_baseline }
+    Part {
+        title: found.title,
+        answers,
+        gates: &found.gates,
+        charts: after_all,
+        has_bars,
+        has_baseline,
+    }
 }
 
 /// Longer ones are folded.
