@@ -123,8 +123,8 @@ pub enum RunError {
     /// Something that it needs could not be started.
     #[error("{0}")]
     Start(String),
-    /// Every server of the study is missing.
-    #[error("no server of this study is installed: {0}")]
+    /// Every cell of the study lacks its server or its client.
+    #[error("nothing of this study can be measured here: {0}")]
     NothingToMeasure(String),
     /// A server is another one than that of the trials which are in the journal.
     #[error("{was} was measured before, but {is} runs now; start a new run")]

@@ -106,6 +106,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (arguments.study(&file, &allowed)?, Some(file.text), None)
         }
     };
+    let own = study.cells.len();
     let (study, unchecked) = match arguments.cross_check {
         Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
         None => (study, Vec::new()),
@@ -115,6 +116,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         crate::print(&in_words(&study, &unchecked, &arguments.out));
         return Ok(ExitCode::SUCCESS);
     }
+    // A client of the study that is not installed is left out, but not one of the command line.
+    let mut clients = study.cells[own..].iter().filter_map(|cell| Peer::of(cell.load.client));
+    clients.try_for_each(|peer| peers::find(peer).map(drop)).map_err(Failure::request)?;
     let results = match results {
         Some(results) => results,
         None => Results::create(&arguments.out, &study.name, SystemTime::now())

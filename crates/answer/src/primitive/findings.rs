@@ -136,9 +136,8 @@ fn bounds(bounds: &[LowerBound]) -> Table {
         let median = (format!("{:.3}", estimate.median), estimate.median);
         Cell { more: format!("[{low:.3}, {high:.3}]"), ..median.into() }
     };
-    let text = |name: &str, of: fn(&LowerBound) -> String| {
-        Column::words(name, bounds.iter().map(|bound| of(bound)))
-    };
+    let text =
+        |name: &str, of: fn(&LowerBound) -> String| Column::words(name, bounds.iter().map(of));
     Table {
         title: "What the instructions allow".to_owned(),
         count: format!("{} bounds", bounds.len()),

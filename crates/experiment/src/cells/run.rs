@@ -20,7 +20,6 @@ use study::Forecast;
 use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
-
 use trial::{Measured, Moment};
 
 /// What a run needs of the world: servers, and something that loads them.
@@ -49,7 +48,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why the server cannot be loaded in that way.
-    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), String>;
+    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), StartError>;
 
     /// Runs one trial.
     ///
@@ -77,7 +76,7 @@ pub struct Ask<'a> {
     pub latency_file: String,
 }
 
-/// Why a server does not run.
+/// Why a server or a client does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartError {
     /// Its program is not installed; the sentence says how to get it.
@@ -89,7 +88,8 @@ pub enum StartError {
 /// What happens in a run, for the progress display.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A server is not installed, and its cells are left out; the sentence says how to get it.
+    /// A server or a client is not installed, and its cells are left out; the sentence says how to
+    /// get it.
     Skipped(&'a TargetRecord),
     /// A server answers.
     Started(&'a TargetRecord),
@@ -141,13 +141,6 @@ pub fn run<B: Bench>(
     let trials = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &trials);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
-    for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
-        if let Some(target) = servers.of_cell(index) {
-            bench
-                .probe(target, cell)
-                .map_err(|why| RunError::Part { part: cell.name.clone(), why })?;
-        }
-    }
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }

@@ -5,7 +5,7 @@ use targets::{IfMissing, Target};
 use super::{Bench, Event, StartError};
 use crate::RunError;
 use journal::{Results, TargetRecord};
-use study::{Only, Study};
+use study::{Cell, Only, Study};
 
 /// The servers that run, and which cell is whose.
 pub(super) struct Servers<T> {
@@ -15,7 +15,8 @@ pub(super) struct Servers<T> {
 }
 
 impl<T> Servers<T> {
-    /// Starts the servers of the cells that are still to be measured, and writes down all.
+    /// Starts the servers of the cells that are still to be measured, does the operation of each of
+    /// these cells once, and writes down all.
     pub(super) fn start<B: Bench<Target = T>>(
         study: &Study,
         is_wanted: impl Fn(usize) -> bool,
@@ -27,6 +28,7 @@ impl<T> Servers<T> {
         // Those of an earlier session are named by the trials that are in the journal.
         let mut records: Vec<TargetRecord> =
             earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
+        let is_new = records.is_empty();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
         for ((target, only), cells) in by_target(study) {
             let names: Vec<String> =
@@ -51,23 +53,38 @@ impl<T> Servers<T> {
                     record.version = Some(bench.version(&started));
                     check_same(known, &record)?;
                     report(Event::Started(&record));
-                    for cell in cells {
-                        servers.of_cell[cell] = Some(servers.running.len());
+                    records.push(record);
+                    for index in cells.into_iter().filter(|cell| is_wanted(*cell)) {
+                        let cell = &study.cells[index];
+                        match bench.probe(&started, cell) {
+                            Ok(()) => servers.of_cell[index] = Some(servers.running.len()),
+                            Err(StartError::Missing(why))
+                                if target.if_missing == IfMissing::Skip =>
+                            {
+                                let record = without_client(cell, why);
+                                report(Event::Skipped(&record));
+                                records.push(record);
+                            }
+                            Err(StartError::Missing(why) | StartError::Failed(why)) => {
+                                return Err(RunError::Part { part: cell.name.clone(), why });
+                            }
+                        }
                     }
                     servers.running.push(started);
                 }
                 Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
                     record.skipped = Some(why);
                     report(Event::Skipped(&record));
+                    records.push(record);
                 }
                 Err(StartError::Missing(why) | StartError::Failed(why)) => {
                     return Err(RunError::Start(why));
                 }
             }
-            records.push(record);
         }
         if let Some(why) = records.iter().find_map(|record| record.skipped.clone())
-            && records.iter().all(|record| record.skipped.is_some())
+            && is_new
+            && servers.of_cell.iter().all(Option::is_none)
         {
             return Err(RunError::NothingToMeasure(why));
         }
@@ -95,6 +112,18 @@ pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
         }
     }
     groups
+}
+
+/// What is written down of a cell whose client is not installed; its server has a record of its own.
+fn without_client(cell: &Cell, why: String) -> TargetRecord {
+    TargetRecord {
+        name: cell.load.client.to_string(),
+        server: cell.target.server.to_string(),
+        settings: String::new(),
+        version: None,
+        skipped: Some(why),
+        cells: vec![cell.name.clone()],
+    }
 }
 
 fn settings_in_words(target: &Target, offered: Only) -> String {

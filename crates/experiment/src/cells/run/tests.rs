@@ -85,9 +85,10 @@ impl Bench for Stage {
         format!("{} {}", target.0, self.version)
     }
 
-    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), String> {
-        match self.unfit {
-            Some(name) if name == cell.name => Err("no such suite".into()),
+    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), StartError> {
+        match (self.unfit, cell.load.client) {
+            (Some(name), _) if name == cell.name => Err(StartError::Failed("no such suite".into())),
+            (_, load::Client::Wrk) => Err(StartError::Missing("wrk is not installed".into())),
             _ => Ok(()),
         }
     }
@@ -145,9 +146,13 @@ impl Desk {
     }
 
     fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
+        self.run_of(&study(), stage)
+    }
+
+    fn run_of(&mut self, study: &Study, stage: &mut Stage) -> Result<Ended, RunError> {
         self.interrupt.store(false, Relaxed);
         let told = &mut self.events;
-        let ended = run(&study(), &self.results, stage, &self.interrupt, &mut |event| {
+        let ended = run(study, &self.results, stage, &self.interrupt, &mut |event| {
             told.push(match event {
                 Event::Skipped(record) => format!("skipped {}", record.name),
                 Event::Started(record) => format!("started {}", record.name),
@@ -236,6 +241,31 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
     assert!(matches!(error, RunError::Start(_)), "{error}");
     let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
     assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
+}
+
+#[test]
+fn a_missing_client_leaves_its_cells_out() {
+    let mut desk = Desk::new();
+    let mut with_wrk = study();
+    with_wrk.cells[1].load.client = load::Client::Wrk;
+    assert_eq!(desk.run_of(&with_wrk, &mut Stage::default()).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 9);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(targets[1].cells, ["bulk-0002"]);
+    assert_eq!(targets[1].skipped.as_deref(), Some("wrk is not installed"));
+    assert_eq!(desk.events[1..4], ["skipped wrk", "started nginx", "0 done, 9 to do"]);
+    // It is installed now.
+    assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 12);
+    assert!(desk.results.targets().unwrap().iter().all(|target| target.skipped.is_none()));
+
+    with_wrk.cells[1].target.if_missing = IfMissing::Fail;
+    let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
+    assert_eq!(error.to_string(), "bulk-0002: wrk is not installed");
+    with_wrk.cells = vec![study().cells[0].clone()];
+    with_wrk.cells[0].load.client = load::Client::Wrk;
+    let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
+    assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
 }
 
 #[test]

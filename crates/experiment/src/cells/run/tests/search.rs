@@ -57,7 +57,7 @@ impl Bench for Hill {
         "1".to_owned()
     }
 
-    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), String> {
+    fn probe(&mut self, (): &(), _: &Cell) -> Result<(), StartError> {
         Ok(())
     }
 
