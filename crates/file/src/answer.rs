@@ -133,7 +133,7 @@ fn published(
         field.wrong(&format!("is no figure of the study's reference{hint}"))
     })?;
     let fits = match published.unit {
-        PublishedUnit::Ratio => metric.is_higher_better(),
+        PublishedUnit::Ratio => metric != Metric::TlsTax,
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::CyclesPerByte => false,

@@ -184,7 +184,7 @@ mod tests {
             format!("{} had {}", figure.who, figure.says),
             "Intel's Xeon E5 v3 had 2 to 2.4x"
         );
-        assert!(Reference::find("xeon").unwrap_err().contains("there are: xeon-e5-v3-2014, "));
+        assert!(Reference::find("xeon").unwrap_err().contains("there are: petstore-xeon-e5620, xeon-e5-v3-2014, "));
     }
 
     #[test]

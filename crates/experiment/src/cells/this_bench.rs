@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Plan, Progress, Trust, Url};
+use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{Objects, Running, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
@@ -154,15 +154,16 @@ impl Bench for ThisBench {
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
         let mut job = job(cell, target, 0);
         if let Some(peer) = Peer::of(cell.load.client) {
-            Client::prepare(peer, &job, offer(cell.target.server)).map_err(
-                |error| match error {
-                    PeerError::Missing { .. } => StartError::Missing(error.to_string()),
-                    _ => StartError::Failed(error.to_string()),
-                },
-            )?;
+            let client = Client::prepare(peer, &job, offer(cell.target.server));
+            client.map_err(|error| match error {
+                PeerError::Missing { .. } => StartError::Missing(error.to_string()),
+                _ => StartError::Failed(error.to_string()),
+            })?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
-        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects) {
+        if let (Life::Started(_), Some(made)) = (&target.life, &self.objects)
+            && cell.load.operation != Operation::Session
+        {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             job.objects = None;
