@@ -14,13 +14,13 @@ use std::sync::atomic::AtomicBool;
 
 use answer::findings::Findings;
 use cpus::CpuList;
-use journal::{Entry, Results};
+use journal::Results;
 use study::Study;
 
-pub use run::{Ask, Bench, Event, StartError, run};
+pub use run::{Ask, Bench, StartError, run};
 pub use this_bench::{ThisBench, ThisTarget, commands};
 
-use crate::{Ended, Experiment, Plan, Recorded, RunError};
+use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
 
 /// The cells of a study.
 struct Cells<'a>(&'a Study);
@@ -63,54 +63,17 @@ impl Experiment for Cells<'_> {
         &self,
         results: &Results,
         interrupt: &AtomicBool,
-        report: &mut dyn FnMut(crate::Event<'_>),
+        report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
         let mut bench = ThisBench::new(self.0, results.folder().to_owned())
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
-            report(crate::Event::Says(format!("Note: {note}.")));
+            report(Event::Says(format!("Note: {note}.")));
         }
-        run(self.0, results, &mut bench, interrupt, &mut |event| tell(event, report))
+        run(self.0, results, &mut bench, interrupt, report)
     }
 
     fn findings(&self, recorded: &Recorded<'_>) -> Findings {
         recorded.analysis.findings(&recorded.entries.trials)
-    }
-}
-
-/// Says what happens in words.
-fn tell(event: Event<'_>, report: &mut dyn FnMut(crate::Event<'_>)) {
-    use crate::Event::{Finished, Progress, Says};
-    match event {
-        Event::Skipped(target) => {
-            report(Says(format!("Skipped: {}.", target.skipped.as_deref().unwrap_or_default())));
-        }
-        Event::Started(target) => report(Says(format!(
-            "{}: {} answers ({}).",
-            target.name,
-            target.version.as_deref().unwrap_or("the server"),
-            target.settings
-        ))),
-        Event::Begins { done: 0, .. } => {}
-        Event::Begins { done, ahead } => report(Says(format!(
-            "In the journal: {done} trials; to come: {}.",
-            words::forecast(ahead)
-        ))),
-        Event::Progress { cell, role, ahead, moment } => report(Progress {
-            left: words::time(&ahead).saturating_sub(moment.elapsed.min(moment.window)),
-            words: &|| (words::left(&ahead), format!("{}: {moment}", words::doing(cell, role))),
-        }),
-        Event::Impossible { cell, load, why } => {
-            report(Says(format!("Note: {} cannot go to {load}: {why}.", cell.name)));
-        }
-        Event::Finished(trial) => {
-            let wrong = trial.line.why_invalid();
-            let cell = &trial.place.cell;
-            let wrong = wrong.map(|why| format!("Not valid: a trial of {cell}: {why}."));
-            report(Finished {
-                entries: &[Entry::Trial(Box::new(trial.clone()))],
-                wrong: wrong.into_iter().collect(),
-            });
-        }
     }
 }

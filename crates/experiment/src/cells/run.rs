@@ -10,13 +10,12 @@ mod servers;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::order::trial_seed;
-use crate::{Ended, RunError};
+use super::words;
+use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
-use journal::{Entry, Journal, Place, Results, ResultsError, Role};
-use journal::{TargetRecord, TrialLine};
+use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
 pub(crate) use servers::by_target;
-use study::Forecast;
 use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
@@ -85,43 +84,6 @@ pub enum StartError {
     Failed(String),
 }
 
-/// What happens in a run, for the progress display.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// A server or a client is not installed, and its cells are left out; the sentence says how to
-    /// get it.
-    Skipped(&'a TargetRecord),
-    /// A server answers.
-    Started(&'a TargetRecord),
-    /// All servers answer; how many trials are in the journal already, and how many are to come.
-    Begins {
-        /// Of an earlier run.
-        done: usize,
-        /// To be run now, at most.
-        ahead: Forecast,
-    },
-    /// A trial is running.
-    Progress {
-        /// Of which cell, with the load that it has now.
-        cell: &'a Cell,
-        /// What it is for.
-        role: Role,
-        /// What is still to be done at most, this trial included.
-        ahead: Forecast,
-        /// How far it is.
-        moment: Moment,
-    },
-    /// A search cannot go so far on this machine, and takes that for its end.
-    Impossible {
-        cell: &'a Cell,
-        /// The load that cannot be made.
-        load: String,
-        why: &'a str,
-    },
-    /// A trial has ended; its line is on disk.
-    Finished(&'a TrialLine),
-}
-
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
 /// stopped when this returns, however it returns.
 ///
@@ -144,7 +106,10 @@ pub fn run<B: Bench>(
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
-    report(Event::Begins { done: trials.len(), ahead: agenda.ahead() });
+    if !trials.is_empty() {
+        let (done, ahead) = (trials.len(), words::forecast(agenda.ahead()));
+        report(Event::Says(format!("In the journal: {done} trials; to come: {ahead}.")));
+    }
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
@@ -204,8 +169,15 @@ impl Run<'_, '_> {
         let seed = seed(self.study.seed, cell, task);
         let report = &mut *self.report;
         let ahead = agenda.ahead();
-        let mut progress =
-            |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
+        let mut progress = |moment: Moment| {
+            report(Event::Progress {
+                left: words::time(&ahead).saturating_sub(moment.elapsed.min(moment.window)),
+                words: &|| {
+                    let doing = words::doing(&at, task.role);
+                    (words::left(&ahead), format!("{doing}: {moment}"))
+                },
+            });
+        };
         let ask = Ask {
             cell: &at,
             seed,
@@ -236,8 +208,11 @@ impl Run<'_, '_> {
             order,
         };
         let trial = Box::new(TrialLine { place, line });
-        self.journal.append(&[Entry::Trial(trial.clone())])?;
-        (self.report)(Event::Finished(&trial));
+        let entries = [Entry::Trial(trial.clone())];
+        self.journal.append(&entries)?;
+        let wrong = trial.line.why_invalid();
+        let wrong = wrong.map(|why| format!("Not valid: a trial of {}: {why}.", cell.name));
+        (self.report)(Event::Finished { entries: &entries, wrong: wrong.into_iter().collect() });
         Ok(Became::Trial(trial))
     }
 
@@ -245,7 +220,8 @@ impl Run<'_, '_> {
     fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
         match (cell.find, task.load, task.role) {
             (Some(find), Some(load), Role::Search) if load > find.from => {
-                (self.report)(Event::Impossible { cell, load: find.over.value(load), why: &why });
+                let (name, at) = (&cell.name, find.over.value(load));
+                (self.report)(Event::Says(format!("Note: {name} cannot go to {at}: {why}.")));
                 Ok(Became::Impossible(load))
             }
             _ => Err(RunError::Part { part: cell.name.clone(), why }),
