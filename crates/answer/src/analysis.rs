@@ -8,9 +8,11 @@ mod compared;
 mod comparison;
 mod cross_check;
 mod figure;
+mod findings;
 mod gates;
 mod library;
 mod limits;
+mod mark;
 mod projection;
 mod remedy;
 mod search;
@@ -32,8 +34,7 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::gate::GateOutcome;
-use crate::primitive;
-use journal::{Entries, TargetRecord, TrialLine};
+use journal::{TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
@@ -71,9 +72,6 @@ pub struct Analysis {
     /// What became of the gates of the study's answers; `toll` prints them with those of `--gate`.
     #[serde(skip)]
     pub gates: Vec<GateOutcome>,
-    /// What algorithms cost, where the study asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub primitives: Option<primitive::Findings>,
 }
 
 /// How many trials there are, by what became of them.
@@ -254,32 +252,7 @@ impl Analysis {
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),
             cut: study.cut.clone(),
             gates: gates::all(&study.answers, &trials),
-            primitives: None,
         }
-    }
-
-    /// All that a run found, the tables of primitives too.
-    #[must_use]
-    pub fn of_all(
-        study: &Study,
-        entries: &Entries,
-        targets: &[TargetRecord],
-        machine: Option<&Machine>,
-    ) -> Self {
-        let mut analysis = Self::of(study, &entries.trials, targets, machine);
-        analysis.primitives = primitive::Findings::of(study, entries);
-        let gates = analysis.primitives.iter().flat_map(|found| primitive::gates(study, found));
-        analysis.gates.extend(gates);
-        analysis
-    }
-
-    /// Whether nothing was measured: no trial, not even one that searches, and no primitive.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let searched =
-            |cell: &CellSummary| cell.search.as_ref().is_some_and(|search| !search.path.is_empty());
-        let has_primitives = self.primitives.as_ref().is_some_and(|found| found.done > 0);
-        self.trials.done == 0 && !self.cells.iter().any(searched) && !has_primitives
     }
 }
 

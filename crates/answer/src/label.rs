@@ -141,6 +141,33 @@ fn suite(suite: &Suite) -> String {
     format!("{cipher}{mac}{rest}")
 }
 
+/// The labels without those of their parts that are the same in all.
+#[must_use]
+pub fn without_what_is_common(labels: &[String]) -> Vec<String> {
+    let Some(first) = labels.first() else { return Vec::new() };
+    let first: Vec<&str> = first.split(", ").collect();
+    let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
+    let differs = |place: usize| parts.iter().any(|of| of.get(place) != first.get(place));
+    let is_alike = parts.iter().all(|of| of.len() == first.len());
+    if !is_alike || !(0..first.len()).any(differs) {
+        return labels.to_owned();
+    }
+    let own = |of: &Vec<&str>| {
+        let kept = of.iter().enumerate().filter(|(place, _)| differs(*place));
+        kept.map(|(_, part)| *part).collect::<Vec<_>>().join(", ")
+    };
+    parts.iter().map(own).collect()
+}
+
+/// `1 trial`, `7 trials`.
+#[must_use]
+pub fn trials(count: usize) -> String {
+    match count {
+        1 => "1 trial".to_owned(),
+        _ => format!("{} trials", units::thousands(count as u64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,5 +238,28 @@ mod tests {
         assert_eq!(with("load.connections", "16"), "with 16 connections");
         assert_eq!(with("target.server", "embedded"), "with the embedded server");
         assert_eq!(label_in_sentence("target.server", "nginx"), "nginx");
+    }
+
+    fn own(labels: &[&str]) -> Vec<String> {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        without_what_is_common(&labels)
+    }
+
+    #[test]
+    fn what_all_rows_share_is_in_no_label() {
+        assert_eq!(
+            own(&["CBC, 1 core, 1 MiB", "GCM, 1 core, 4 MiB"]),
+            ["CBC, 1 MiB", "GCM, 4 MiB"]
+        );
+        // Nothing would be left, or the parts do not mean the same.
+        for kept in [&["nginx"][..], &["nginx", "nginx"], &["nginx, CBC", "nginx"]] {
+            assert_eq!(own(kept), kept);
+        }
+        assert!(own(&[]).is_empty());
+    }
+
+    #[test]
+    fn one_trial_is_singular() {
+        assert_eq!((trials(1), trials(0)), ("1 trial".into(), "0 trials".into()));
     }
 }

@@ -1,16 +1,19 @@
 //! What a journal says.
 //!
 //! - [`analysis::Analysis`] is what one journal says; [`compare::Comparison`] what two say together.
-//! - [`primitive::Findings`] is what it says of the tables of primitives.
+//! - [`primitive::Costs`] is what it says of the tables of primitives.
+//! - [`findings::Findings`] is what a report shows of either.
 //! - [`gate::Gate`] is a figure that a run must reach.
 
 pub mod analysis;
 pub mod compare;
 pub mod comparison;
+pub mod findings;
 pub mod gate;
 mod label;
 pub mod primitive;
 pub mod wording;
 
+pub use analysis::Mark;
 pub use comparison::Verdict;
-pub use label::label;
+pub use label::{label, trials};

@@ -1,9 +1,9 @@
 //! What the journal says of the tables of primitives.
 
 mod answer;
+mod costs;
 mod findings;
 mod gates;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
-pub use findings::{Beside, Cost, Discarded, Findings, LowerBound, Row};
-pub(crate) use gates::all as gates;
+pub use costs::{Beside, Cost, Costs, Discarded, LowerBound, Row};

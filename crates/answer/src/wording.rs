@@ -2,7 +2,7 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::{Bytes, decimal, places};
+use units::{Bytes, Unit, decimal, places};
 
 use crate::analysis::Figure;
 
@@ -70,6 +70,23 @@ pub(crate) fn size(bytes: Bytes) -> String {
     let text = bytes.to_string();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     format!("{} {}", &text[..digits], &text[digits..])
+}
+
+/// `[7.05, 7.31]` in this unit; empty where there is no interval.
+#[must_use]
+pub fn interval(figure: &Figure, unit: &Unit) -> String {
+    let interval = figure.estimate.interval;
+    match figure.has_interval() {
+        true => format!("[{}, {}]", unit.number(interval.low), unit.number(interval.high)),
+        false => String::new(),
+    }
+}
+
+/// Two words with a space between, or the first alone.
+#[must_use]
+pub fn joined(first: &str, second: &str) -> String {
+    let space = if second.is_empty() { "" } else { " " };
+    format!("{first}{space}{second}")
 }
 
 /// With a capital at its beginning.

@@ -1,16 +1,182 @@
-//! Runs a study.
+//! Runs a study: each of its experiments is measured, part by part, each part on disk before the next.
 //!
-//! - [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
-//! - [`primitive`] measures the tables that need no server.
+//! An [`Experiment`] is a kind of measurement with all that a study asks of it:
+//!
+//! - [`cells`] measures servers under load.
+//! - [`primitive`] measures algorithms, which need no server.
 
-mod elsewhere;
-mod order;
+pub mod cells;
 pub mod primitive;
-mod run;
 #[cfg(test)]
 mod testing;
-mod this_bench;
-mod warm_up;
 
-pub use run::{Ask, Bench, Ended, Event, RunError, StartError, run};
-pub use this_bench::{ThisBench, ThisTarget, commands};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use answer::analysis::Analysis;
+use answer::findings::Findings;
+use cpus::CpuList;
+use journal::{Entries, Entry, JournalError, Results, ResultsError};
+use study::Study;
+
+/// One kind of measurement, with what a study asks of it.
+pub trait Experiment {
+    /// How much there is to measure, and how long that takes.
+    fn forecast(&self) -> String;
+
+    /// What keeps it from answering well, however it is measured.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What would be done, with the result folder in `folder`.
+    fn plan(&self, folder: &Path) -> Plan;
+
+    /// Every CPU that it uses.
+    fn cpus(&self) -> Vec<CpuList>;
+
+    /// Refuses what cannot be measured here, before anything is.
+    ///
+    /// # Errors
+    /// Why, in one line.
+    fn check(&self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    /// Measures what the journal of `results` lacks; all of it in a new folder.
+    ///
+    /// # Errors
+    /// What kept it from beginning or from going on. The parts until then are in the journal.
+    fn run(
+        &self,
+        results: &Results,
+        interrupt: &AtomicBool,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, RunError>;
+
+    /// What the journal says of it.
+    fn findings(&self, recorded: &Recorded<'_>) -> Findings;
+}
+
+/// The experiments of a study, in the order in which they are measured: servers first, since what
+/// they lack is to be known before minutes are spent.
+#[must_use]
+pub fn of(study: &Study) -> Vec<Box<dyn Experiment + '_>> {
+    let all: [Option<Box<dyn Experiment>>; 2] = [cells::of(study), primitive::of(study)];
+    all.into_iter().flatten().collect()
+}
+
+/// What would be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// How much there is to measure, and how long that takes.
+    pub summary: String,
+    /// What is measured, a line each.
+    pub parts: Vec<String>,
+    /// What the commands are, in words.
+    pub heading: &'static str,
+    /// The commands that would be started.
+    pub commands: Vec<String>,
+}
+
+/// What is in a result folder.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded<'a> {
+    pub entries: &'a Entries,
+    /// What the trials say, which gates and comparisons of runs need too.
+    pub analysis: &'a Analysis,
+}
+
+/// What happens in a run, for a person who waits or a program that reads along.
+pub enum Event<'a> {
+    /// Something to know, in a sentence.
+    Says(String),
+    /// A part is being measured.
+    Progress {
+        /// How long all that is to be done takes yet.
+        left: Duration,
+        /// How much is left, and what is being done, in words.
+        words: &'a dyn Fn() -> (String, String),
+    },
+    /// A part has ended; its lines are on disk.
+    Finished {
+        /// As they are in the journal.
+        entries: &'a [Entry],
+        /// What is wrong with it, a sentence each.
+        wrong: Vec<String>,
+    },
+}
+
+/// How a run ended that could begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All that the study asks for is in the journal.
+    Complete,
+    /// It was interrupted; the part under way then is not in the journal.
+    Interrupted,
+}
+
+/// Why a run could not begin, or go on. Each part that was done is in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Something that it needs could not be started.
+    #[error("{0}")]
+    Start(String),
+    /// Every cell of the study lacks its server or its client.
+    #[error("nothing of this study can be measured here: {0}")]
+    NothingToMeasure(String),
+    /// A server is another one than that of the trials which are in the journal.
+    #[error("{was} was measured before, but {is} runs now; start a new run")]
+    ServerChanged {
+        /// In the journal.
+        was: String,
+        /// Now.
+        is: String,
+    },
+    /// This machine is another one than that of the trials which are in the journal.
+    #[error("this is not the machine that was measured before: {0}; start a new run")]
+    MachineChanged(String),
+    /// A part could not be measured.
+    #[error("{part}: {why}")]
+    Part { part: String, why: String },
+    /// The server is no longer the one that was started; its last trial is not valid.
+    #[error("{0}")]
+    TargetLost(String),
+    /// The journal could not be read or written.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// Another file of the results could not be read or written.
+    #[error("{0}")]
+    Results(#[from] ResultsError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELLS: &str = "[target]\nserver = \"embedded\"\ncpus = \"0\"\n[load]\ncpus = \"1\"\n\
+                         duration = \"1s\"\n[[case]]\nname = \"bulk\"\n";
+    const TABLES: &str = "[[primitives]]\nname = \"hashes\"\nalgorithms = [\"SHA-256\"]\n\
+                          libraries = [\"openssl\"]\nsizes = [\"1KiB\"]\nrounds = 1\ncpus = \"1\"\n";
+
+    #[test]
+    fn a_study_has_the_experiments_that_it_asks_for_servers_first() {
+        for (parts, expected) in [
+            (vec![CELLS], vec!["trials in all"]),
+            (vec![TABLES], vec!["primitives in "]),
+            (vec![CELLS, TABLES], vec!["trials in all", "primitives in "]),
+        ] {
+            let text = format!("schema = 1\nquestion = \"?\"\ntrials = 7\n{}", parts.concat());
+            let study = file::parse("test.toml", &text, &"0-1".parse().unwrap()).unwrap();
+            let experiments = of(&study);
+            assert_eq!(experiments.len(), expected.len());
+            for (experiment, words) in experiments.iter().zip(expected) {
+                assert!(experiment.forecast().contains(words), "{}", experiment.forecast());
+                let plan = experiment.plan(Path::new("results"));
+                assert!(plan.summary.contains(words) && !plan.commands.is_empty(), "{plan:?}");
+                assert!(experiment.cpus().iter().any(|cpus| cpus.to_string() == "1"));
+            }
+        }
+    }
+}

@@ -1,11 +1,79 @@
-//! Measures the part of a study that needs no server: what algorithms cost.
+//! What algorithms cost, which needs no server: the tables of a study.
 //!
-//! - [`run()`] measures the tables in rounds, each part by a [`Meter`]; [`Child`] is the real one.
+//! [`run()`] measures the tables in rounds, each part by a [`Meter`]; [`Child`] is the real one.
 
 mod child;
 mod run;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use answer::findings::Findings;
+use answer::primitive::Costs;
+use cpus::CpuList;
+use journal::Results;
+use study::Study;
+use study::primitive::Part;
+use units::Nanos;
+
 pub use child::Child;
-pub use run::{Event, Failed, Meter, Reading, run};
+pub use run::{Failed, Meter, Reading, run};
+
+use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
+
+/// The tables of a study.
+struct Tables<'a>(&'a Study);
+
+/// `None` where the study has none.
+pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
+    if study.primitives.tables.is_empty() {
+        return None;
+    }
+    Some(Box::new(Tables(study)))
+}
+
+impl Experiment for Tables<'_> {
+    fn forecast(&self) -> String {
+        let primitives = &self.0.primitives;
+        let seconds = primitives.forecast().0.div_ceil(1_000_000_000).max(1);
+        let (parts, time) = (primitives.parts().len(), Nanos(seconds * 1_000_000_000));
+        format!("primitives in {parts} parts, about {time}")
+    }
+
+    fn plan(&self, _folder: &Path) -> Plan {
+        let parts = self.0.primitives.parts();
+        Plan {
+            summary: self.forecast(),
+            parts: Vec::new(),
+            heading: "Commands that would measure primitives, once a round",
+            commands: parts.iter().filter(|part| part.round == 0).map(Part::command).collect(),
+        }
+    }
+
+    fn cpus(&self) -> Vec<CpuList> {
+        self.0.primitives.tables.iter().map(|table| table.cpus.clone()).collect()
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        child()?.check(&self.0.primitives).map_err(RunError::Start)
+    }
+
+    fn run(
+        &self,
+        results: &Results,
+        interrupt: &AtomicBool,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, RunError> {
+        run(&self.0.primitives, results, &mut child()?, interrupt, report)
+    }
+
+    fn findings(&self, recorded: &Recorded<'_>) -> Findings {
+        Costs::of(self.0, recorded.entries).findings()
+    }
+}
+
+fn child() -> Result<Child, RunError> {
+    Child::new().map_err(|error| RunError::Start(error.to_string()))
+}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 pub struct TargetRecord {
     /// Its name, as in `logs/`: the program's, with a number from the second of its kind on.
     pub name: String,
-    /// The program: `embedded`, `nginx`.
+    /// The program: `embedded`, `nginx`; a client, such as `wrk`, where that was left out.
     pub server: String,
     /// How it differs from others of its program, in words: `rsa:2048 certificate`.
     pub settings: String,

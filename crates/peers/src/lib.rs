@@ -29,4 +29,5 @@ mod wrk;
 pub use client::{Client, Offer, check};
 pub use error::PeerError;
 pub use peer::Peer;
+pub use program::find;
 pub use running::PeerLoad;

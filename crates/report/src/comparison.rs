@@ -1,13 +1,13 @@
 //! Two runs on a terminal: the answers, what else differs, and the cells.
 
-use answer::Verdict;
-use answer::analysis::Figure;
+use answer::analysis::{Figure, Invalid};
 use answer::compare::{Compared, Comparison, Difference, Pair};
+use answer::findings::{Column, Item, Listing};
+use answer::wording::interval;
+use answer::{Mark, Verdict};
 use units::thousands;
 
-use crate::figures::interval;
-use crate::mark;
-use crate::terminal::{Column, Look, Page, Style};
+use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
 
 /// The comparison in lines of at most `width` columns, as far as its tables allow.
@@ -21,8 +21,9 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
     for metric in &comparison.metrics {
         table(&mut page, metric);
     }
-    let pairs = || comparison.metrics.iter().flat_map(|metric| &metric.cells);
-    page.marks(|mark| pairs().any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(mark))));
+    let pairs = comparison.metrics.iter().flat_map(|metric| &metric.cells);
+    let marks: Vec<Mark> = pairs.flat_map(|pair| [pair.mark_a, pair.mark_b]).flatten().collect();
+    page.marks(&marks);
     if !comparison.metrics.is_empty() {
         page.blank();
         page.paragraph("", &about_intervals(comparison), Look::Dim);
@@ -34,8 +35,13 @@ pub fn comparison(comparison: &Comparison, width: usize, style: Style) -> String
         let label = format!("  {}, {}: ", only.run.to_uppercase(), on_one_line(&only.cell));
         page.paragraph(&label, &only.label, Look::Usual);
     }
-    page.invalid(" of A", &comparison.invalid_in_a);
-    page.invalid(" of B", &comparison.invalid_in_b);
+    let invalid = |title, trials: &[Invalid]| Listing {
+        title,
+        about: "",
+        items: trials.iter().map(Item::from).collect(),
+    };
+    page.listing(&invalid("Invalid trials of A, not used in any figure", &comparison.invalid_in_a));
+    page.listing(&invalid("Invalid trials of B, not used in any figure", &comparison.invalid_in_b));
     page.text()
 }
 
@@ -79,7 +85,7 @@ fn table(page: &mut Page, metric: &Compared) {
         Column::numbers(name, unit, cells.iter().map(of)).gives_way(gives_way)
     };
     let columns = vec![
-        words(&|pair| on_one_line(&format!("{}: {}", pair.case, pair.label))),
+        words(&|pair| format!("{}: {}", pair.case, pair.label)),
         numbers("A", unit.name, 0, &|pair| number(&pair.a)),
         words(&|pair| symbol(pair.mark_a)),
         numbers("interval", unit.name, 2, &|pair| ends(&pair.a)),
@@ -94,8 +100,8 @@ fn table(page: &mut Page, metric: &Compared) {
     page.table(columns, |row| is_doubtful(&cells[row]));
 }
 
-fn symbol(mark: Option<answer::analysis::Mark>) -> String {
-    mark.map(mark::symbol).unwrap_or_default().to_owned()
+fn symbol(mark: Option<Mark>) -> String {
+    mark.map_or("", Mark::symbol).to_owned()
 }
 
 fn ratio(pair: &Pair) -> String {

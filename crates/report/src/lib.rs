@@ -11,31 +11,34 @@
 mod cells_csv;
 mod chart;
 mod comparison;
-mod figures;
-mod mark;
 mod openmetrics;
 mod page;
-mod search;
 mod terminal;
 mod text;
 mod when;
 
-use answer::analysis::Analysis;
-use journal::TargetRecord;
-use journal::TrialLine;
+use answer::findings::Findings;
+use journal::{TargetRecord, TrialLine};
 use observe::Machine;
 
+pub use answer::findings::Column;
 pub use cells_csv::cells_csv;
 pub use comparison::comparison;
 pub use openmetrics::openmetrics;
 pub use page::{ReportError, html};
-pub use terminal::{Column, Style, table, terminal, wrapped};
+pub use terminal::{Style, table, terminal, wrapped};
 
 /// All that a report is made of: what lies in a result folder.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
-    /// What was found.
-    pub analysis: &'a Analysis,
+    /// The study's name.
+    pub study: &'a str,
+    /// What it asked.
+    pub question: &'a str,
+    /// What was cut from it, a clause each.
+    pub cut: &'a [String],
+    /// What each of its experiments found.
+    pub findings: &'a [Findings],
     /// Every trial, in the order in which they ran.
     pub lines: &'a [TrialLine],
     /// The machine; `None` where `machine.json` is lacking.

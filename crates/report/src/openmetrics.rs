@@ -5,12 +5,13 @@
 
 use std::fmt::Write;
 
-use answer::analysis::CellSummary;
+use answer::analysis::{Analysis, CellSummary};
 use study::Metric;
 use study::metric::Row;
 use units::Quantity;
 
 use crate::Run;
+
 /// The base unit of a quantity, which the format puts at the end of names, and how many of it one of
 /// the unit is in which figures are kept.
 fn base(quantity: Quantity) -> (&'static str, f64) {
@@ -29,19 +30,19 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
 /// `interval_low` and `interval_high`, where it has one. Swept keys are labels, `load.suite` as
 /// `param_load_suite`.
 #[must_use]
-pub fn openmetrics(run: &Run<'_>) -> String {
+pub fn openmetrics(run: &Run<'_>, analysis: &Analysis) -> String {
     let mut text = Text::default();
     machine(&mut text, run);
     targets(&mut text, run);
     if let Some(last) = run.lines.iter().map(|trial| trial.line.started_unix_ms).max() {
         let help = "When the last trial's window began, in seconds since 1970-01-01 UTC.";
         text.family("toll_last_trial_timestamp", "seconds", "gauge", help);
-        let study = labels([("study", run.analysis.study.as_str())]);
+        let study = labels([("study", run.study)]);
         text.sample("toll_last_trial_timestamp_seconds", &study, last as f64 / 1e3);
     }
-    counts(&mut text, run);
+    counts(&mut text, analysis);
     for metric in Metric::of_cells() {
-        figures(&mut text, run, metric);
+        figures(&mut text, analysis, metric);
     }
     text.0 + "# EOF\n"
 }
@@ -82,8 +83,8 @@ fn targets(text: &mut Text, run: &Run<'_>) {
     }
 }
 
-fn counts(text: &mut Text, run: &Run<'_>) {
-    let cells = &run.analysis.cells;
+fn counts(text: &mut Text, analysis: &Analysis) {
+    let cells = &analysis.cells;
     if cells.is_empty() {
         return;
     }
@@ -92,7 +93,7 @@ fn counts(text: &mut Text, run: &Run<'_>) {
         let counts = cell.trials;
         let all = [("planned", counts.planned), ("done", counts.done), ("valid", counts.valid)];
         for (state, count) in all {
-            let labels = of_cell(run, cell) + &format!(",state=\"{state}\"");
+            let labels = of_cell(analysis, cell) + &format!(",state=\"{state}\"");
             text.sample("toll_trials", &labels, count as f64);
         }
     }
@@ -101,16 +102,16 @@ fn counts(text: &mut Text, run: &Run<'_>) {
     }
     for cell in cells {
         for (limit, count) in &cell.limits {
-            let labels = of_cell(run, cell) + &format!(",limit=\"{limit}\"");
+            let labels = of_cell(analysis, cell) + &format!(",limit=\"{limit}\"");
             text.sample("toll_limited_trials", &labels, *count as f64);
         }
     }
 }
 
-fn figures(text: &mut Text, run: &Run<'_>, metric: Metric) {
+fn figures(text: &mut Text, analysis: &Analysis, metric: Metric) {
     let Row { gauge: name, help, quantity, .. } = metric.row();
     let (unit, factor) = base(*quantity);
-    let cells = run.analysis.cells.iter();
+    let cells = analysis.cells.iter();
     let with_figure = cells.filter_map(|cell| Some((cell, cell.figures.get(metric)?.estimate)));
     for (i, (cell, estimate)) in with_figure.enumerate() {
         if i == 0 {
@@ -120,15 +121,15 @@ fn figures(text: &mut Text, run: &Run<'_>, metric: Metric) {
         let ends = [("interval_low", interval.low), ("interval_high", interval.high)];
         let ends = ends.into_iter().filter(|_| interval.coverage > 0.0);
         for (which, value) in [("median", estimate.median)].into_iter().chain(ends) {
-            let labels = of_cell(run, cell) + &format!(",estimate=\"{which}\"");
+            let labels = of_cell(analysis, cell) + &format!(",estimate=\"{which}\"");
             text.sample(&full(name, unit), &labels, value * factor);
         }
     }
 }
 
-fn of_cell(run: &Run<'_>, cell: &CellSummary) -> String {
+fn of_cell(analysis: &Analysis, cell: &CellSummary) -> String {
     let fixed = [
-        ("study".to_owned(), run.analysis.study.as_str()),
+        ("study".to_owned(), analysis.study.as_str()),
         ("case".to_owned(), &cell.case),
         ("cell".to_owned(), &cell.cell),
     ];

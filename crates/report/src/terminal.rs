@@ -1,19 +1,19 @@
 //! The report on a terminal: what was found first, then the figures, then what to know about them.
 
-mod cell_table;
 mod columns;
-mod primitives;
 mod wrap;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use answer::analysis::{Agreement, Answer, CellSummary, CrossCheck, Invalid, Mark, Repeated};
+use answer::analysis::Repeated;
+use answer::findings::{Answer, Column, Findings, Listing, Table};
+use answer::{Mark, trials};
+use unicode_width::UnicodeWidthStr;
 
-use crate::figures::coverages;
-use crate::page::incomplete;
-use crate::text::{on_one_line, trials};
-use crate::{Run, mark};
-pub use columns::Column;
+use crate::Run;
+use crate::page::{incomplete, nothing};
+use crate::text::on_one_line;
 pub use wrap::wrapped;
 
 /// Whether a terminal shows colours. The words are the same.
@@ -38,22 +38,26 @@ const MOST_WORDS: usize = 100;
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
     page.question(run);
-    for answer in &run.analysis.answers {
+    for answer in run.findings.iter().flat_map(|found| &found.answers) {
         page.answer(answer);
     }
-    for projection in &run.analysis.projections {
+    for found in run.findings {
+        page.listing(&found.conclusions);
+    }
+    for table in run.findings.iter().flat_map(|found| &found.overview) {
+        page.overview(table);
+    }
+    page.marks(&run.findings.iter().flat_map(Findings::marks).collect::<Vec<_>>());
+    for note in run.findings.iter().flat_map(|found| &found.notes) {
         page.blank();
-        page.paragraph("Projected: ", &projection.sentences.join(" "), Look::Usual);
+        page.paragraph("", note, Look::Dim);
     }
-    if let Some(found) = &run.analysis.primitives {
-        page.primitives(found);
-    }
-    page.cross_checks(&run.analysis.cross_checks);
-    page.tables(&run.analysis.cells);
-    page.intervals(run);
     page.left_out(run);
-    page.warnings(&run.analysis.warnings);
-    page.invalid("", &run.analysis.invalid);
+    let warnings: Vec<&Repeated> = run.findings.iter().flat_map(|found| &found.warnings).collect();
+    page.warnings(&warnings);
+    for found in run.findings {
+        page.listing(&found.rejected);
+    }
     page.text
 }
 
@@ -92,70 +96,59 @@ impl Page {
     }
 
     fn question(&mut self, run: &Run<'_>) {
-        let analysis = run.analysis;
-        self.paragraph("", &analysis.question, Look::Dim);
-        if !analysis.cut.is_empty() {
-            let words = format!("Not the whole study: {}.", analysis.cut.join("; "));
+        self.paragraph("", run.question, Look::Dim);
+        if !run.cut.is_empty() {
+            let words = format!("Not the whole study: {}.", run.cut.join("; "));
             self.paragraph("", &words, Look::Warning);
         }
-        if analysis.is_empty() {
-            self.paragraph("", "No trial was run, so there is nothing to report.", Look::Warning);
-        } else if let Some(words) = incomplete(analysis) {
+        let lacking = nothing(run.findings).map(str::to_owned);
+        if let Some(words) = lacking.or_else(|| incomplete(run.findings)) {
             self.paragraph("", &words, Look::Warning);
         }
     }
 
     fn answer(&mut self, answer: &Answer) {
         self.blank();
-        self.paragraph("", &answer.sentence, Look::Bold);
-        if let Some(remedy) = &answer.remedy {
-            self.paragraph("  What to do: ", remedy, Look::Usual);
+        if let Some(question) = &answer.question {
+            self.paragraph("", question, Look::Dim);
         }
-        for caveat in &answer.caveats {
-            self.paragraph("  But: ", caveat, Look::Warning);
-        }
-    }
-
-    fn cross_checks(&mut self, checks: &[CrossCheck]) {
-        if !checks.is_empty() {
-            self.heading("Checked with other clients");
-        }
-        for check in checks {
-            let look = match check.agreement {
-                Agreement::Agrees => Look::Usual,
-                _ => Look::Warning,
-            };
-            self.paragraph("  - ", &check.sentence, look);
-        }
-    }
-
-    fn tables(&mut self, cells: &[CellSummary]) {
-        let mut cases: Vec<&str> = Vec::new();
-        for cell in cells {
-            if !cases.contains(&cell.case.as_str()) {
-                cases.push(&cell.case);
+        for (place, sentence) in answer.sentences.iter().enumerate() {
+            match place {
+                0 => self.paragraph("", sentence, Look::Bold),
+                _ => self.paragraph("  - ", sentence, Look::Usual),
             }
         }
-        for case in cases {
-            let cells: Vec<&CellSummary> = cells.iter().filter(|cell| cell.case == case).collect();
-            self.blank();
-            self.paragraph("", case, Look::Bold);
-            self.table(cell_table::columns(&cells), |row| cells[row].mark.is_some());
+        let indent = if answer.sentences.is_empty() { "" } else { "  " };
+        for remark in &answer.remarks {
+            let look = if remark.is_caveat { Look::Warning } else { Look::Usual };
+            self.paragraph(&format!("{indent}{}: ", remark.label), &remark.text, look);
         }
-        self.marks(|mark| cells.iter().any(|cell| cell.mark == Some(mark)));
     }
 
-    fn intervals(&mut self, run: &Run<'_>) {
-        let coverages = coverages(run.analysis);
-        if !coverages.is_empty() {
-            self.blank();
-            let words = format!(
-                "One core: per CPU-second of the server. In brackets: the interval of the median; \
-                 {}. Comparisons and the TLS tax are medians over pairs of trials of the same \
-                 round, so they can differ from the quotients of these medians.",
-                coverages.join("; ")
-            );
-            self.paragraph("", &words, Look::Dim);
+    /// Texts under a heading; nothing where there are none.
+    pub(crate) fn listing(&mut self, listing: &Listing) {
+        if !listing.items.is_empty() {
+            self.heading(listing.title);
+        }
+        for item in &listing.items {
+            let look = if item.is_warning { Look::Warning } else { Look::Usual };
+            let label = match item.label.as_str() {
+                "" => "  - ".to_owned(),
+                label => format!("  {}: ", on_one_line(label)),
+            };
+            self.paragraph(&label, &item.text, look);
+        }
+    }
+
+    fn overview(&mut self, table: &Table) {
+        self.heading(&table.title);
+        let mut columns = table.columns.clone();
+        if let Some(labels) = columns.first_mut() {
+            shorten(labels);
+        }
+        self.table(columns, |row| table.marks.get(row).is_some_and(Option::is_some));
+        for note in &table.notes {
+            self.paragraph("", note, Look::Warning);
         }
     }
 
@@ -170,7 +163,7 @@ impl Page {
         }
     }
 
-    fn warnings(&mut self, warnings: &[Repeated]) {
+    fn warnings(&mut self, warnings: &[&Repeated]) {
         if !warnings.is_empty() {
             self.heading("Warnings");
         }
@@ -180,25 +173,14 @@ impl Page {
         }
     }
 
-    /// The trials of `whom` that are invalid, and why.
-    pub(crate) fn invalid(&mut self, whom: &str, invalid: &[Invalid]) {
-        if !invalid.is_empty() {
-            self.heading(&format!("Invalid trials{whom}, not used in any figure"));
-        }
-        for trial in invalid {
-            let label = format!("  {}, number {}: ", on_one_line(&trial.cell), trial.order);
-            self.paragraph(&label, &trial.why, Look::Usual);
-        }
-    }
-
     /// What the marks mean that are used.
-    pub(crate) fn marks(&mut self, is_used: impl Fn(Mark) -> bool) {
-        for (i, mark) in mark::ALL.into_iter().filter(|mark| is_used(*mark)).enumerate() {
+    pub(crate) fn marks(&mut self, used: &[Mark]) {
+        for (i, mark) in Mark::ALL.into_iter().filter(|mark| used.contains(mark)).enumerate() {
             if i == 0 {
                 self.blank();
             }
-            let label = format!("{} {}: ", mark::symbol(mark), mark::name(mark));
-            self.paragraph(&label, mark::meaning(mark), Look::Warning);
+            let label = format!("{} {}: ", mark.symbol(), mark.name());
+            self.paragraph(&label, mark.meaning(), Look::Warning);
         }
     }
 
@@ -246,4 +228,35 @@ impl Page {
             None => writeln!(self.text, "{line}"),
         };
     }
+}
+
+/// Shortens the labels of rows as far as they stay distinct.
+fn shorten(labels: &mut Column) {
+    // Columns that a label has room for, and those that it takes where it would be ambiguous
+    // otherwise.
+    const USUAL: usize = 32;
+    const MOST: usize = 64;
+    let whole: Vec<String> = labels.cells.iter().map(|cell| on_one_line(&cell.text)).collect();
+    let shortened = |most| whole.iter().map(|label| short(label, most)).collect::<Vec<_>>();
+    let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
+    let usual = shortened(USUAL);
+    let shown = if distinct(&usual) == distinct(&whole) { usual } else { shortened(MOST) };
+    for (cell, text) in labels.cells.iter_mut().zip(shown) {
+        cell.text = text;
+    }
+}
+
+/// A label of at most this many columns.
+fn short(label: &str, most: usize) -> String {
+    if label.width() <= most {
+        return label.to_owned();
+    }
+    let mut short = String::new();
+    for c in label.chars() {
+        if format!("{short}{c}").width() >= most {
+            break;
+        }
+        short.push(c);
+    }
+    short + "…"
 }

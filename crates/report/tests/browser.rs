@@ -25,7 +25,7 @@ impl Shown {
     fn new(run: &Fabricated) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let file = folder.path().join("report.html");
-        std::fs::write(&file, report::html(&run.run()).unwrap()).unwrap();
+        std::fs::write(&file, run.html()).unwrap();
         let shown = Self {
             browser: Browser::start(),
             url: format!("file://{}", file.display()),
@@ -145,7 +145,7 @@ fn the_table_is_sorted_by_mouse_and_by_keyboard() {
     let names: Vec<&str> =
         headers.as_array().unwrap().iter().map(|header| header[0].as_str().unwrap()).collect();
     let goodput = names.iter().position(|name| *name == "goodput").unwrap();
-    let button = format!("#cell-table th:nth-child({}) button", goodput + 1);
+    let button = format!("table.sortable th:nth-child({}) button", goodput + 1);
     let column = || shown.ask(&format!("page.column({goodput})"));
     let order = || shown.ask(&format!("page.headers()[{goodput}][1]"));
     assert_eq!(order(), Value::Null);
@@ -165,7 +165,7 @@ fn the_table_is_sorted_by_mouse_and_by_keyboard() {
     shown.browser.type_into(&button, " ");
     assert_eq!(order(), "ascending");
 
-    shown.browser.click("#cell-table th:nth-child(2) button");
+    shown.browser.click("table.sortable th:nth-child(2) button");
     let labels = shown.ask("page.column(1)");
     let labels: Vec<&str> =
         labels.as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
@@ -209,14 +209,16 @@ fn everything_that_folds_can_be_opened() {
     );
     // A link to the trials of a cell opens them.
     shown.resize(WIDE);
-    shown.browser.click("#cell-table a[href='#trials-5']");
-    shown.browser.wait_for("the cell to open", "return document.querySelector('#trials-5').open");
+    shown.browser.click("table.sortable a[href='#trials-objects-0001']");
+    shown
+        .browser
+        .wait_for("the cell to open", "return document.querySelector('#trials-objects-0001').open");
 }
 
 #[test]
 fn light_and_dark_can_both_be_read() {
     let shown = Shown::new(&fabricated::without_nginx());
-    let texts = "page.contrasts(['.sentence', '.lead', '.caveat', '.remedy', 'a', '.plot .label', \
+    let texts = "page.contrasts(['.sentence', '.lead', '.caveat', '.remark', 'a', '.plot .label', \
                  '.plot .interval', '.plot tspan.server', '.plot tspan.client', '.plot tspan.baseline', \
                  '.plot .mark', '.ticks text', '.axis-title', '.bad', '.unit', '.facts dt', 'footer'])";
     let assert_readable = || {

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use report::openmetrics;
 use serde_json::Value;
 use study::Metric;
 
@@ -64,7 +63,7 @@ fn parsed(text: &str) -> Vec<Value> {
 #[test]
 fn another_parser_finds_every_figure_in_base_units() {
     let run = fabricated::whole();
-    let samples = parsed(&openmetrics(&run.run()));
+    let samples = parsed(&run.openmetrics());
     let value = |name: &str, cell: &str, key: &str, which: &str| {
         let is_it = |sample: &&Value| {
             sample[3] == name && sample[4]["cell"] == cell && sample[4][key] == which
@@ -110,7 +109,7 @@ fn another_parser_finds_every_figure_in_base_units() {
 #[test]
 fn texts_of_a_server_that_means_harm_come_back_as_they_were() {
     let run = fabricated::whole();
-    let samples = parsed(&openmetrics(&run.run()));
+    let samples = parsed(&run.openmetrics());
     let versions: Vec<_> = samples
         .iter()
         .filter(|sample| sample[3] == "toll_target_info")
@@ -119,7 +118,7 @@ fn texts_of_a_server_that_means_harm_come_back_as_they_were() {
     assert!(versions.contains(&fabricated::HOSTILE), "{versions:?}");
     let mut run = fabricated::whole();
     run.targets[0].version = Some("a \"b\" \\n \\ \n c".to_owned());
-    let samples = parsed(&openmetrics(&run.run()));
+    let samples = parsed(&run.openmetrics());
     let first = samples.iter().find(|sample| sample[3] == "toll_target_info").unwrap();
     assert_eq!(first[4]["version"], "a \"b\" \\n \\ \n c");
 }
@@ -127,7 +126,7 @@ fn texts_of_a_server_that_means_harm_come_back_as_they_were() {
 #[test]
 fn what_was_not_measured_is_absent_and_never_zero() {
     let nothing = fabricated::of_nothing();
-    let text = openmetrics(&nothing.run());
+    let text = nothing.openmetrics();
     let samples = parsed(&text);
     assert!(samples.iter().all(|sample| sample[4].get("estimate").is_none()), "{text}");
     assert!(samples.iter().any(|s| s[3] == "toll_trials" && s[4]["state"] == "planned"));
@@ -136,5 +135,5 @@ fn what_was_not_measured_is_absent_and_never_zero() {
     none.targets.clear();
     none.machine = None;
     none.lines.clear();
-    assert_eq!(openmetrics(&none.run()), "# EOF\n");
+    assert_eq!(none.openmetrics(), "# EOF\n");
 }

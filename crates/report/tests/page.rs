@@ -5,7 +5,7 @@ mod fabricated;
 use fabricated::{Fabricated, HOSTILE};
 
 fn page(run: &Fabricated) -> String {
-    report::html(&run.run()).unwrap()
+    run.html()
 }
 
 /// How often `needle` is in `text`.
@@ -147,9 +147,26 @@ fn what_another_client_found_has_its_place_only_where_it_was_asked() {
     let title = "Checked with other clients";
     let checked = page(&run);
     assert_eq!((count(&checked, title), count(&checked, "wrk cannot check")), (1, 1));
-    let words = report::terminal(&run.run(), 100, report::Style::Plain);
+    let words = run.terminal(100, report::Style::Plain);
     assert_eq!((count(&words, title), count(&words, "wrk cannot check")), (1, 1));
     run.analysis.cross_checks.clear();
     assert_eq!(count(&page(&run), title), 0);
-    assert_eq!(count(&report::terminal(&run.run(), 100, report::Style::Plain), title), 0);
+    assert_eq!(count(&run.terminal(100, report::Style::Plain), title), 0);
+}
+
+#[test]
+fn gates_of_answers_stand_below_them() {
+    let mut run = fabricated::whole();
+    let gate = |met, sentence: &str| answer::gate::GateOutcome {
+        gate: "ratio >= 2".to_owned(),
+        met,
+        sentence: format!("{sentence} {HOSTILE}"),
+        cells: Vec::new(),
+    };
+    run.analysis.gates = vec![gate(true, "The first is met."), gate(false, "The other is not.")];
+    let page = page(&run);
+    for part in ["<p class=\"remark\">The first is met.", "<p class=\"caveat\">The other is not."] {
+        assert_eq!(count(&page, part), 1, "{part}");
+    }
+    assert!(!page.contains(HOSTILE), "texts are no markup");
 }

@@ -4,13 +4,13 @@ mod fabricated;
 
 use answer::analysis::Figure;
 use answer::primitive::{
-    Answer, Beside, Cost, Curve, Discarded, Findings, LowerBound, Point, Row, Series,
+    Answer, Beside, Cost, Costs, Curve, Discarded, LowerBound, Point, Row, Series,
 };
 use fabricated::{Fabricated, HOSTILE, whole};
 use primitives::instructions::Bounded;
 use primitives::row::{NoFigure, Reason};
 use primitives::{Cache, CycleSource, Hardware, RowKey};
-use report::{Style, html, terminal};
+use report::Style;
 use stats::Estimate;
 
 fn figure(samples: &[f64]) -> Figure {
@@ -71,7 +71,7 @@ fn series(label: &str, is_baseline: bool, costs: [f64; 2]) -> Series {
 
 fn run() -> Fabricated {
     let mut run = whole();
-    run.analysis.primitives = Some(Findings {
+    run.costs = Some(Costs {
         planned: 18,
         done: 17,
         answers: vec![Answer {
@@ -102,13 +102,14 @@ fn run() -> Fabricated {
         discarded: vec![Discarded { of: HOSTILE.to_owned(), why: "no such row".to_owned() }],
         cycles_source: Some(CycleSource::MeasuredFrequency),
         started_unix_ms: Some(1),
+        gates: Vec::new(),
     });
     run
 }
 
 #[test]
 fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
-    let page = html(&run().run()).unwrap();
+    let page = run().html();
     for part in [
         "What does another library bring?",
         "It is twice as fast.",
@@ -127,7 +128,7 @@ fn the_page_has_answers_drawings_tables_and_what_was_left_out() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("<script>alert"), "texts are no markup");
-    assert!(!html(&whole().run()).unwrap().contains("What algorithms cost"));
+    assert!(!whole().html().contains("What algorithms cost"));
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_study_of_tables_alone_mentions_no_trials() {
     run.analysis.cells.clear();
     run.analysis.answers.clear();
     run.lines.clear();
-    let page = html(&run.run()).unwrap();
+    let page = run.html();
     for heading in ["Every trial", "id=\"cells\"", "There is no answer"] {
         assert!(!page.contains(heading), "{heading}");
     }
@@ -144,7 +145,7 @@ fn a_study_of_tables_alone_mentions_no_trials() {
 
 #[test]
 fn the_terminal_has_them_too() {
-    let text = terminal(&run().run(), 200, Style::Plain);
+    let text = run().terminal(200, Style::Plain);
     for part in
         ["It is twice as fast.", "refused", "0.300!", "3.25x", "Xeon Scalable 0.65", "no such"]
     {

@@ -3,11 +3,11 @@
 mod fabricated;
 
 use fabricated::Fabricated;
-use report::{Style, terminal};
+use report::Style;
 use unicode_width::UnicodeWidthStr;
 
 fn plain(run: &Fabricated, width: usize) -> String {
-    terminal(&run.run(), width, Style::Plain)
+    run.terminal(width, Style::Plain)
 }
 
 /// The text without Select Graphic Rendition.
@@ -84,7 +84,7 @@ fn lines_fit_the_width_that_is_given() {
 #[test]
 fn colour_changes_no_word() {
     for run in [fabricated::whole(), fabricated::of_nothing(), fabricated::without_nginx()] {
-        let coloured = terminal(&run.run(), 90, Style::Colour);
+        let coloured = run.terminal(90, Style::Colour);
         assert!(coloured.contains("\x1b[1m"));
         assert_eq!(without_escapes(&coloured), plain(&run, 90));
     }

@@ -1,14 +1,13 @@
 //! `toll compare`: two runs, cell by cell.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use answer::compare::{Comparison, Side};
 use journal::Results;
 use study::Metric;
-use study::Study;
 
-use crate::findings::{self, Findings};
+use crate::findings::Found;
 use crate::gates::{self, WithGates};
 use crate::{Failure, screen};
 
@@ -49,11 +48,11 @@ Examples:
       gates other than ratio apply to B";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let (a, b) = (Run::read(&arguments.a)?, Run::read(&arguments.b)?);
-    let comparison = Comparison::of(&a.side(), &b.side(), &arguments.metrics);
-    let outcomes = arguments.gates.judge_by(|gate| {
-        gate.judge_later(&a.study, (&b.study, &b.findings.analysis), &comparison)
-    })?;
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let comparison = Comparison::of(&side(&a), &side(&b), &arguments.metrics);
+    let outcomes = arguments
+        .gates
+        .judge_by(|gate| gate.judge_later(&a.study, (&b.study, &b.analysis), &comparison))?;
     if arguments.json {
         let all = WithGates { of: &comparison, gates: outcomes.all() };
         crate::print_json(&all)?;
@@ -71,19 +70,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-struct Run {
-    study: Study,
-    findings: Findings,
+fn read(folder: &Path) -> Result<Found, Failure> {
+    Found::read(&Results::open(folder).map_err(Failure::request)?)
 }
 
-impl Run {
-    fn read(folder: &std::path::Path) -> Result<Self, Failure> {
-        let results = Results::open(folder).map_err(Failure::request)?;
-        Ok(Self { study: findings::study(&results)?, findings: Findings::read(&results)? })
-    }
-
-    fn side(&self) -> Side<'_> {
-        let Findings { analysis, machine, targets, .. } = &self.findings;
-        Side { study: &self.study, analysis, machine: machine.as_ref(), targets }
-    }
+fn side(found: &Found) -> Side<'_> {
+    let Found { study, analysis, machine, targets, .. } = found;
+    Side { study, analysis, machine: machine.as_ref(), targets }
 }

@@ -1,25 +1,34 @@
 //! What a result folder says: read from its journal, written as `cells.csv` and `report.html`,
 //! printed for a person.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use answer::analysis::Analysis;
+use answer::findings::Findings;
+use answer::gate::GateOutcome;
+use experiment::Recorded;
 use journal::{Results, TargetRecord, TrialLine};
 use observe::Machine;
 use report::Run;
+use serde::Serialize;
 use study::Study;
 
 use crate::{Failure, screen};
 
 /// All that a report is made of.
-pub(crate) struct Findings {
+pub(crate) struct Found {
+    pub(crate) study: Study,
+    /// What the cells say, for gates, comparisons and programs.
     pub(crate) analysis: Analysis,
+    /// What each experiment found.
+    findings: Vec<Findings>,
     lines: Vec<TrialLine>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
 
-impl Findings {
+impl Found {
     /// Reads a result folder; nothing in it is changed.
     pub(crate) fn read(results: &Results) -> Result<Self, Failure> {
         let study = study(results)?;
@@ -31,8 +40,10 @@ impl Findings {
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
-        let analysis = Analysis::of_all(&study, &entries, &targets, machine.as_ref());
-        Ok(Self { analysis, lines: entries.trials, machine, targets })
+        let analysis = Analysis::of(&study, &entries.trials, &targets, machine.as_ref());
+        let recorded = Recorded { entries: &entries, analysis: &analysis };
+        let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
+        Ok(Self { study, analysis, findings, lines: entries.trials, machine, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -49,21 +60,45 @@ impl Findings {
         report::terminal(&self.run(), screen::width(), screen::style())
     }
 
-    /// Whether every cell has all its trials, all of them valid, and every table all its rounds.
+    /// All of it for a program.
+    pub(crate) fn data(&self) -> impl Serialize {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            #[serde(flatten)]
+            cells: &'a Analysis,
+            #[serde(flatten)]
+            others: BTreeMap<&'a str, &'a serde_json::Value>,
+        }
+        let others = self.findings.iter().filter_map(|found| found.data.as_ref());
+        Data { cells: &self.analysis, others: others.map(|(name, of)| (*name, of)).collect() }
+    }
+
+    /// What became of the gates of the study's answers.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = &GateOutcome> {
+        self.findings.iter().flat_map(|found| &found.gates)
+    }
+
+    /// Whether nothing was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.findings.iter().all(|found| found.is_empty)
+    }
+
+    /// Whether every part that was planned is there and can be used.
     pub(crate) fn is_whole(&self) -> bool {
-        let has_all_trials =
-            self.analysis.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned);
-        has_all_trials && self.analysis.primitives.as_ref().is_none_or(|found| found.is_whole())
+        self.findings.iter().all(|found| found.is_whole)
     }
 
     /// The figures for Prometheus.
     pub(crate) fn openmetrics(&self) -> String {
-        report::openmetrics(&self.run())
+        report::openmetrics(&self.run(), &self.analysis)
     }
 
     fn run(&self) -> Run<'_> {
         Run {
-            analysis: &self.analysis,
+            study: &self.study.name,
+            question: &self.study.question,
+            cut: &self.study.cut,
+            findings: &self.findings,
             lines: &self.lines,
             machine: self.machine.as_ref(),
             targets: &self.targets,

@@ -1,11 +1,11 @@
 //! `--gate`: figures that must be reached, with an exit code for CI.
 
-use answer::analysis::Analysis;
 use answer::gate::{Gate, GateError, GateOutcome};
 use serde::Serialize;
 use study::Study;
 
 use crate::Failure;
+use crate::findings::Found;
 
 /// The exit code of a gate that is not met.
 pub(crate) const NOT_MET: u8 = 1;
@@ -45,9 +45,10 @@ impl Gates {
     }
 
     /// Judges a run by these and by the gates of its study's answers.
-    pub(crate) fn judge(&self, study: &Study, analysis: &Analysis) -> Result<Outcomes, Failure> {
-        let Outcomes(mut outcomes) = self.judge_by(|gate| gate.judge(study, analysis))?;
-        outcomes.extend(analysis.gates.iter().cloned());
+    pub(crate) fn judge(&self, found: &Found) -> Result<Outcomes, Failure> {
+        let judge = |gate: &Gate| gate.judge(&found.study, &found.analysis);
+        let Outcomes(mut outcomes) = self.judge_by(judge)?;
+        outcomes.extend(found.gates().cloned());
         Ok(Outcomes(outcomes))
     }
 

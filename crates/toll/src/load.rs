@@ -8,7 +8,7 @@ use peers::{Client, Offer, Peer};
 use trial::{Hooks, Line, Moment, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 use crate::{Failure, interrupt, summary};
 
 /// Load a server, and say what it did, what that cost, and what limited it.
@@ -177,10 +177,9 @@ impl Arguments {
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                let words = progress::in_words(&moment);
                 match trial.job.plan.walks {
-                    None => format!("of {}  {words}", Nanos(window.as_nanos() as u64)),
-                    Some(walks) => format!("{walks} walks of each user  {words}"),
+                    None => format!("of {}  {moment}", Nanos(window.as_nanos() as u64)),
+                    Some(walks) => format!("{walks} walks of each user  {moment}"),
                 }
             });
         };

@@ -3,9 +3,9 @@
 //! It is drawn only when its caller has something new, and by no thread of its own, so that nothing
 //! wakes up beside what is measured.
 
+use std::time::{Duration, Instant};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trial::Moment;
-use units::{BitsPerSecond, PerSecond, thousands};
 
 /// How often it changes: a person cannot read faster.
 const PER_SECOND: u8 = 5;
@@ -48,40 +48,58 @@ impl Drop for Progress {
     }
 }
 
-/// How a trial goes so far.
-pub(crate) fn in_words(moment: &Moment) -> String {
-    // The load winds up after its window.
-    let elapsed = moment.elapsed.min(moment.window).as_secs_f64();
-    if elapsed == 0.0 {
-        return "warming up".to_owned();
+/// How far a run is: the time that is over, of all that it takes.
+pub(crate) struct RunProgress {
+    line: Progress,
+    /// When its first part began.
+    began: Option<Instant>,
+}
+
+/// The length of the bar of a run: thousandths of all that is to be done.
+const WHOLE: u64 = 1000;
+
+impl RunProgress {
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Self { line: Progress::new(is_wanted, "{bar:24} {wide_msg}"), began: None }
     }
-    let progress = moment.progress;
-    let mut words = PerSecond(progress.completed as f64 / elapsed).to_string();
-    if progress.body_bytes > 0 {
-        words += &format!(", {}", BitsPerSecond(progress.body_bytes as f64 * 8.0 / elapsed));
+
+    /// A part goes on; what is to be done takes `left` yet, the part included.
+    pub(crate) fn show(&mut self, left: Duration, words: &dyn Fn() -> (String, String)) {
+        let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
+        self.line.show(thousandths(elapsed, left), WHOLE, || {
+            let (parts, doing) = words();
+            format!("{parts}, {} left  {doing}", in_minutes(left))
+        });
     }
-    if progress.failures > 0 {
-        words += &format!(", {} errors", thousands(progress.failures));
+
+    /// Writes something else, with the bar out of the way.
+    pub(crate) fn beside(&self, write: impl FnOnce()) {
+        self.line.beside(write);
     }
-    words
+}
+
+/// How much of the bar is done after a time, when so much is left.
+fn thousandths(elapsed: Duration, left: Duration) -> u64 {
+    let all = elapsed + left;
+    if all.is_zero() { WHOLE } else { (elapsed.as_secs_f64() / all.as_secs_f64() * 1e3) as u64 }
+}
+
+/// `1:05`
+fn in_minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
-    fn a_trial_is_shown_by_its_figures_and_its_errors() {
-        let moment = |ms, body_bytes, failures| Moment {
-            elapsed: Duration::from_millis(ms),
-            window: Duration::from_secs(1),
-            progress: ::load::Progress { completed: 500, failures, body_bytes },
-        };
-        assert_eq!(in_words(&moment(0, 0, 0)), "warming up");
-        assert_eq!(in_words(&moment(500, 0, 0)), "1,000/s");
-        assert_eq!(in_words(&moment(500, 125_000_000, 3)), "1,000/s, 2.00 Gb/s, 3 errors");
-        assert_eq!(in_words(&moment(2_000, 0, 1_234)), "500/s, 1,234 errors");
+    fn what_is_left_is_shown_as_a_share_and_as_time() {
+        let second = Duration::from_secs(1);
+        assert_eq!(thousandths(16 * second, 64 * second), 200);
+        assert_eq!(thousandths(Duration::ZERO, Duration::ZERO), WHOLE);
+        assert_eq!(in_minutes(Duration::from_millis(64_001)), "1:05");
+        assert_eq!(in_minutes(Duration::ZERO), "0:00");
     }
 }

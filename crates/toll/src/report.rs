@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use journal::Results;
 
 use crate::Failure;
-use crate::findings::{self, Findings};
+use crate::findings::Found;
 use crate::gates::{self, WithGates};
 
 /// Make the report of an earlier run again, from its journal.
@@ -37,12 +37,11 @@ Examples:
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let results = Results::open(&arguments.folder).map_err(Failure::request)?;
-    let findings = Findings::read(&results)?;
-    let study = findings::study(&results)?;
-    let outcomes = arguments.gates.judge(&study, &findings.analysis)?;
+    let findings = Found::read(&results)?;
+    let outcomes = arguments.gates.judge(&findings)?;
     // Printed first: a folder that cannot be written still has its answers.
     if arguments.json {
-        let all = WithGates { of: &findings.analysis, gates: outcomes.all() };
+        let all = WithGates { of: &findings.data(), gates: outcomes.all() };
         crate::print_json(&all)?;
     } else if arguments.openmetrics {
         crate::print(&findings.openmetrics());

@@ -1,21 +1,19 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cpus::CpuList;
-use experiment::{Ended, Event, RunError, ThisBench};
+use experiment::{Ended, Event, Experiment, Plan, RunError};
 use file::{LeftOut, StudyFile};
 use journal::Results;
-use journal::TrialLine;
 use observe::Machine;
 use peers::Peer;
 use study::Study;
 
-use crate::findings::{self, Findings};
-use crate::run_primitives::{self, Shown};
-use crate::run_progress::RunProgress;
-use crate::{Failure, dry_run, gates, interrupt, screen};
+use crate::findings::{self, Found};
+use crate::progress::RunProgress;
+use crate::{Failure, gates, interrupt, screen};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -108,15 +106,19 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (arguments.study(&file, &allowed)?, Some(file.text), None)
         }
     };
+    let own = study.cells.len();
     let (study, unchecked) = match arguments.cross_check {
         Some(peer) => file::with_cross_check(&study, peer).map_err(Failure::request)?,
         None => (study, Vec::new()),
     };
     arguments.gates.check(&study)?;
     if arguments.dry_run {
-        crate::print(&dry_run::in_words(&study, &unchecked, &arguments.out));
+        crate::print(&in_words(&study, &unchecked, &arguments.out));
         return Ok(ExitCode::SUCCESS);
     }
+    // A client of the study that is not installed is left out, but not one of the command line.
+    let mut clients = study.cells[own..].iter().filter_map(|cell| Peer::of(cell.load.client));
+    clients.try_for_each(|peer| peers::find(peer).map(drop)).map_err(Failure::request)?;
     let results = match results {
         Some(results) => results,
         None => Results::create(&arguments.out, &study.name, SystemTime::now())
@@ -138,7 +140,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             Err(Failure::request(message))
         }
-        ended => arguments.present(&study, &results, ended),
+        ended => arguments.present(&results, ended),
     }
 }
 
@@ -153,6 +155,7 @@ impl Arguments {
         Ok(study)
     }
 
+    /// Measures what the journal lacks; `ran` counts the parts that were measured.
     fn measure(
         &self,
         study: &Study,
@@ -161,78 +164,34 @@ impl Arguments {
         interrupted: &AtomicBool,
         ran: &mut usize,
     ) -> Result<Ended, RunError> {
-        let say = |text: String| self.say(&text);
-        run_primitives::check(&study.primitives)?;
-        write_machine(study, results)?;
-        for note in dry_run::notes(study).into_iter().chain(dry_run::not_checked(unchecked)) {
-            say(format!("Note: {note}."));
+        let experiments = experiment::of(study);
+        experiments.iter().try_for_each(|experiment| experiment.check())?;
+        write_machine(&experiments, results)?;
+        for note in notes(study, &experiments, unchecked) {
+            self.say(&format!("Note: {note}."));
         }
-        if !study.primitives.tables.is_empty() {
-            say(format!("Forecast: {}.", run_primitives::forecast(&study.primitives)));
+        for experiment in &experiments {
+            self.say(&format!("Forecast: {}.", experiment.forecast()));
         }
-        // The servers first: what they lack is told before minutes are spent.
-        if !study.cells.is_empty() {
-            match self.trials(study, results, interrupted, ran)? {
-                Ended::Complete => {}
-                Ended::Interrupted => return Ok(Ended::Interrupted),
+        for experiment in experiments {
+            let mut progress = RunProgress::new(!self.quiet && !self.json);
+            let mut tell = |event: Event<'_>| match event {
+                Event::Says(text) => progress.beside(|| self.say(&text)),
+                Event::Progress { left, words } => progress.show(left, words),
+                Event::Finished { entries, wrong } => {
+                    *ran += 1;
+                    progress.beside(|| match self.json {
+                        // It cannot fail: the same lines have just been written to the journal.
+                        true => entries.iter().for_each(|entry| drop(crate::print_json(entry))),
+                        false => wrong.iter().for_each(|text| self.say(text)),
+                    });
+                }
+            };
+            if experiment.run(results, interrupted, &mut tell)? == Ended::Interrupted {
+                return Ok(Ended::Interrupted);
             }
         }
-        let shown = Shown { json: self.json, quiet: self.quiet };
-        run_primitives::measure(&study.primitives, results, shown, interrupted, ran)
-    }
-
-    fn trials(
-        &self,
-        study: &Study,
-        results: &Results,
-        interrupted: &AtomicBool,
-        ran: &mut usize,
-    ) -> Result<Ended, RunError> {
-        let say = |text: String| self.say(&text);
-        let mut bench = ThisBench::new(study, results.folder().to_owned())
-            .map_err(|error| RunError::Start(error.to_string()))?;
-        if let Some(note) = bench.note() {
-            say(format!("Note: {note}."));
-        }
-        say(format!("Forecast: {}.", dry_run::forecast(study.forecast())));
-        let mut progress: Option<RunProgress> = None;
-        let mut tell = |event: Event<'_>| match event {
-            Event::Skipped(target) => {
-                say(format!("Skipped: {}.", target.skipped.as_deref().unwrap_or_default()));
-            }
-            Event::Started(target) => say(format!(
-                "{}: {} answers ({}).",
-                target.name,
-                target.version.as_deref().unwrap_or("the server"),
-                target.settings
-            )),
-            Event::Begins { done, ahead } => {
-                if done > 0 {
-                    let to_come = dry_run::forecast(ahead);
-                    say(format!("In the journal: {done} trials; to come: {to_come}."));
-                }
-                progress = Some(RunProgress::new(!self.quiet && !self.json));
-            }
-            Event::Progress { cell, role, ahead, moment } => {
-                if let Some(progress) = &progress {
-                    progress.show(cell, role, &ahead, &moment);
-                }
-            }
-            Event::Impossible { cell, load, why } => {
-                let note = || say(format!("Note: {} cannot go to {load}: {why}.", cell.name));
-                match &progress {
-                    Some(progress) => progress.beside(note),
-                    None => note(),
-                }
-            }
-            Event::Finished(line) => {
-                *ran += 1;
-                if let Some(progress) = &progress {
-                    progress.beside(|| self.tell_of(line));
-                }
-            }
-        };
-        experiment::run(study, results, &mut bench, interrupted, &mut tell)
+        Ok(Ended::Complete)
     }
 
     fn say(&self, text: &str) {
@@ -241,28 +200,14 @@ impl Arguments {
         }
     }
 
-    /// Of a trial that has ended: all of it for a program, only what is wrong for a person.
-    fn tell_of(&self, trial: &TrialLine) {
-        if self.json {
-            // It cannot fail: the same line has just been written to the journal.
-            let _ = crate::print_json(trial);
-        } else if let Some(why) = trial.line.why_invalid()
-            && !self.quiet
-        {
-            let cell = &trial.place.cell;
-            crate::print(&format!("Not valid: a trial of {cell}: {why}.\n"));
-        }
-    }
-
     /// Writes the report of what was measured, however the run ended, and prints it.
     fn present(
         &self,
-        study: &Study,
         results: &Results,
         ended: Result<Ended, RunError>,
     ) -> Result<ExitCode, Failure> {
-        let findings = Findings::read(results)?;
-        if findings.analysis.is_empty() {
+        let findings = Found::read(results)?;
+        if findings.is_empty() {
             return match ended {
                 Ok(Ended::Interrupted) => {
                     eprintln!(
@@ -275,7 +220,7 @@ impl Arguments {
             };
         }
         // Printed first: a disk that is full takes the report, not the answers.
-        let outcomes = self.gates.judge(study, &findings.analysis)?;
+        let outcomes = self.gates.judge(&findings)?;
         let report = findings.write(results);
         if self.json {
             for check in &findings.analysis.cross_checks {
@@ -319,20 +264,47 @@ impl Arguments {
     }
 }
 
+/// What a run would do, for a person.
+fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
+    let experiments = experiment::of(study);
+    let folder = out.join(format!("TIME-{}", study.name));
+    let plans: Vec<Plan> = experiments.iter().map(|of| of.plan(&folder)).collect();
+    let summaries: Vec<&str> = plans.iter().map(|plan| plan.summary.as_str()).collect();
+    let mut text =
+        format!("{}\n\n{}. Nothing was started.\n\n", study.question, summaries.join("; and "));
+    for note in notes(study, &experiments, unchecked) {
+        text += &format!("Note: {note}.\n");
+    }
+    for part in plans.iter().flat_map(|plan| &plan.parts) {
+        text += &format!("  {part}\n");
+    }
+    for Plan { heading, commands, .. } in plans {
+        text += &format!("\n{heading}:\n");
+        text.extend(commands.iter().map(|command| format!("  {command}\n")));
+    }
+    text
+}
+
+/// What keeps a study from answering well, however it is measured.
+fn notes(
+    study: &Study,
+    experiments: &[Box<dyn Experiment + '_>],
+    unchecked: &[LeftOut],
+) -> Vec<String> {
+    let cut = study.cut.iter().map(|cut| format!("cut: {cut}"));
+    let unchecked =
+        unchecked.iter().map(|LeftOut { cell, why }| format!("{cell} is not cross-checked: {why}"));
+    cut.chain(experiments.iter().flat_map(|of| of.notes())).chain(unchecked).collect()
+}
+
 /// Writes what the machine is; where a run goes on, checks that it still is.
-fn write_machine(study: &Study, results: &Results) -> Result<(), RunError> {
-    let mut cpus = String::new();
-    for cell in &study.cells {
-        let server = cell.target.pinned_to().map(|cpus| format!("{cpus},"));
-        cpus += &format!("{}{},", server.unwrap_or_default(), cell.load.cpus);
-    }
-    for table in &study.primitives.tables {
-        cpus += &format!("{},", table.cpus);
-    }
-    let cpus = cpus
-        .trim_end_matches(',')
-        .parse::<CpuList>()
-        .map_err(|error| RunError::Start(error.to_string()))?;
+fn write_machine(
+    experiments: &[Box<dyn Experiment + '_>],
+    results: &Results,
+) -> Result<(), RunError> {
+    let lists = experiments.iter().flat_map(|of| of.cpus());
+    let cpus = lists.map(|cpus| cpus.to_string()).collect::<Vec<_>>().join(",");
+    let cpus = cpus.parse::<CpuList>().map_err(|error| RunError::Start(error.to_string()))?;
     let machine = Machine::read(&cpus);
     match results.machine()? {
         Some(earlier) => machine

@@ -108,3 +108,29 @@ fn a_dry_run_tells_who_makes_which_load_and_what_is_not_checked() {
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("possible values: wrk, ab, h2load, s_time"), "{complaint}");
 }
+
+#[test]
+fn a_client_that_is_not_installed_is_left_out_but_not_one_that_was_asked_for() {
+    let empty = tempfile::tempdir().unwrap();
+    let desk = Desk::new(STUDY);
+    let run = |arguments: &[&str], desk: &Desk| {
+        let output = desk.run(arguments).env("PATH", empty.path()).output().unwrap();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, _, complaint) = run(&["--cross-check", "wrk"], &desk);
+    assert!(code == Some(2) && complaint.contains("wrk is not installed"), "{complaint}");
+    assert!(!desk.out().exists());
+
+    let both = "sweep.\"load.client\" = [\"toll\", \"wrk\"]";
+    let study = STUDY
+        .replace("300ms", "1s")
+        .replace("50ms", "0s")
+        .replace("sweep.\"load.suite\" = [\"none\", \"TLS_AES_128_GCM_SHA256\"]", both)
+        .replace("\"load.suite\"\nbaseline = \"none\"", "\"load.client\"\nbaseline = \"toll\"");
+    let (code, said, complaint) = run(&[], &Desk::new(&study));
+    assert_eq!(code, Some(0), "{said}{complaint}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["Skipped: wrk is not installed", "Left out wrk: wrk is not installed"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

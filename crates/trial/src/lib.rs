@@ -18,6 +18,7 @@ mod line;
 mod littles_law;
 mod machine;
 mod mismatch;
+mod moment;
 mod obtained;
 mod operations;
 mod reading;
@@ -38,6 +39,7 @@ pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, 
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
+pub use moment::Moment;
 pub use obtained::Obtained;
 pub use operations::{Arrivals, Operations, UnderWayNs};
 pub use reading::{
@@ -45,7 +47,7 @@ pub use reading::{
 };
 pub use receipt::{Receipt, RunsOn};
 pub use server_cpus::server_cpus;
-pub use trial::{Hooks, Measured, Moment, Trial};
+pub use trial::{Hooks, Measured, Trial};
 pub use verdict::{
     ACCEPT_QUEUE_LOSS, CLIENT_BUSY, CLIENT_WAITING, ERRORS, Limit, NOISE, OFFERED_SERVED,
     SIBLING_BUSY, Verdict,

@@ -11,8 +11,9 @@ use observe::{KernelTlsCounters, ObserveError, OpenDescriptors};
 
 use crate::account::Observed;
 use crate::machine::Machine;
+use crate::moment::Moment;
 use crate::reading::{CoreHz, Readings};
-use crate::trial::{Hooks, Measured, Moment, STEP, Trial};
+use crate::trial::{Hooks, Measured, STEP, Trial};
 
 /// How long before the window's end the load threads are read once more, for the case that they end
 /// with it.

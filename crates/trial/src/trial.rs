@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Job, Latencies, Progress};
+use load::{Job, Latencies};
 use tls::CertificateKey;
 
 use crate::line::Line;
+use crate::moment::Moment;
 use crate::receipt::RunsOn;
 use crate::warning::{Neighbours, NotSteady};
 
@@ -47,17 +48,6 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Moment),
     /// Called when the load has ended: why the server is no longer the one that was started.
     pub check_target: &'a mut dyn FnMut() -> Result<(), String>,
-}
-
-/// How far a trial is.
-#[derive(Debug, Clone, Copy)]
-pub struct Moment {
-    /// How much of the window is over; zero in the warm-up.
-    pub elapsed: Duration,
-    /// The length of the window.
-    pub window: Duration,
-    /// What the load has done within the window.
-    pub progress: Progress,
 }
 
 /// What a trial gave.

@@ -78,7 +78,8 @@ impl Figure {
     }
 
     /// Whether it has an interval, which a single sample does not give.
-    pub(crate) fn has_interval(&self) -> bool {
+    #[must_use]
+    pub fn has_interval(&self) -> bool {
         self.estimate.n > 1
     }
 

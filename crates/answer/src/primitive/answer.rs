@@ -11,7 +11,7 @@ use primitives::{Cache, Hardware, RowKey};
 use serde::Serialize;
 use units::Bytes;
 
-use super::findings::{Cost, LowerBound, Row};
+use super::costs::{Cost, LowerBound, Row};
 use crate::analysis::Figure;
 use crate::comparison::paired;
 use study::primitive::Table;
@@ -267,7 +267,7 @@ fn point(row: &Row) -> Option<Point> {
         median: cost.cycles.estimate.median,
         low: cost.low,
         high: cost.high,
-        is_disturbed: cost.disturbed_rounds > 0,
+        is_disturbed: cost.is_disturbed(),
         published: published.map(|of| (of.label.clone(), of.cycles_per_byte)).collect(),
     })
 }

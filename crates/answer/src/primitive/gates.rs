@@ -3,14 +3,14 @@
 use study::Study;
 use units::Bytes;
 
-use super::{Findings, Row};
+use super::{Answer, Row};
 use crate::gate::{Gate, GateOutcome};
 
 /// One for each gate of each answer, about the sizes that its sentences are about. What a library does
 /// not support is not judged.
-pub(crate) fn all(study: &Study, findings: &Findings) -> Vec<GateOutcome> {
+pub(super) fn all(study: &Study, answers: &[Answer], rows: &[Row]) -> Vec<GateOutcome> {
     let mut outcomes = Vec::new();
-    for (rule, answer) in study.primitives.answers.iter().zip(&findings.answers) {
+    for (rule, answer) in study.primitives.answers.iter().zip(answers) {
         for gate in &rule.gates {
             let gate = Gate::of_answer(gate, &format!("{}: times as fast", rule.primitives));
             let is_meant = |row: &&Row| {
@@ -19,7 +19,7 @@ pub(crate) fn all(study: &Study, findings: &Findings) -> Vec<GateOutcome> {
                     && row.key.size_bytes.is_none_or(|size| rule.at.contains(&Bytes(size)))
                     && (row.no_figure.is_none() || row.is_refused())
             };
-            let cells = findings.rows.iter().filter(is_meant).map(|row| {
+            let cells = rows.iter().filter(is_meant).map(|row| {
                 let ratio = answer
                     .ratios
                     .iter()

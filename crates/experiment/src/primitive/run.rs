@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
-use crate::run::{Ended, RunError};
+use crate::{Ended, Event, RunError};
 use journal::primitive::{BoundLine, RowLine};
 use journal::{Entries, Entry, Results};
 use primitives::Row;
 use primitives::instructions::Bound;
+use primitives::row::{NoFigure, Reason};
 use serde::Deserialize;
 use study::primitive::{Part, Primitives, What};
 use trial::SCHEMA;
@@ -49,28 +50,6 @@ pub struct Reading {
 #[error("{0}")]
 pub struct Failed(pub String);
 
-/// What happens in a run, for the progress display.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// How many parts are in the journal already, and how many there are.
-    Begins {
-        /// Of an earlier run.
-        done: usize,
-        all: usize,
-    },
-    /// A part is being measured.
-    Progress {
-        /// Which one.
-        part: &'a Part<'a>,
-        /// How many are still to be measured after it.
-        remaining: usize,
-        /// Since it began.
-        elapsed: Duration,
-    },
-    /// A part has ended; its lines are on disk.
-    Finished(&'a [Entry]),
-}
-
 /// Measures the parts that the journal of `results` lacks; all of them in a new folder.
 ///
 /// # Errors
@@ -84,31 +63,57 @@ pub fn run(
 ) -> Result<Ended, RunError> {
     let entries = results.entries()?;
     let parts = primitives.parts();
-    let lacking: Vec<&Part<'_>> = parts.iter().filter(|part| !is_in(part, &entries)).collect();
+    let all = parts.len();
+    let lacking: Vec<Part<'_>> = parts.into_iter().filter(|part| !is_in(part, &entries)).collect();
     if lacking.is_empty() {
         return Ok(Ended::Complete);
     }
-    report(Event::Begins { done: parts.len() - lacking.len(), all: parts.len() });
+    report(Event::Says(format!("Primitives: {} of {all} parts to measure.", lacking.len())));
     let mut journal = results.journal()?.0;
     let orders = entries.primitives.iter().map(|line| line.order);
     let last = orders.chain(entries.bounds.iter().map(|line| line.order)).max();
     let first = last.map_or(0, |last| last.saturating_add(1));
     for ((place, part), order) in lacking.iter().enumerate().zip(first..) {
-        let remaining = lacking.len() - place - 1;
         let started = SystemTime::now();
-        let mut progress = |elapsed| report(Event::Progress { part, remaining, elapsed });
+        let mut progress = |elapsed| tell_progress(&lacking[place..], elapsed, report);
         let measured = match interrupt.load(Relaxed) {
             true => None,
-            false => meter.measure(part, interrupt, &mut progress).map_err(|why| {
-                RunError::Primitives { part: part.in_words(), why: why.to_string() }
-            })?,
+            false => {
+                meter.measure(part, interrupt, &mut progress).map_err(|why| RunError::Part {
+                    part: format!("primitives, {}", part.in_words()),
+                    why: why.to_string(),
+                })?
+            }
         };
         let Some(reading) = measured else { return Ok(Ended::Interrupted) };
         let entries = reading.entries(part, order, started);
         journal.append(&entries)?;
-        report(Event::Finished(&entries));
+        let wrong = entries.iter().filter_map(refused).collect();
+        report(Event::Finished { entries: &entries, wrong });
     }
     Ok(Ended::Complete)
+}
+
+/// Says how far the first of these parts is, which are all that are left.
+fn tell_progress(lacking: &[Part<'_>], elapsed: Duration, report: &mut dyn FnMut(Event<'_>)) {
+    let [part, ..] = lacking else { return };
+    let all: u64 = lacking.iter().map(|part| part.forecast().0).sum();
+    let parts = if lacking.len() == 1 { "part" } else { "parts" };
+    report(Event::Progress {
+        left: Duration::from_nanos(all).saturating_sub(elapsed),
+        words: &|| {
+            let seconds = elapsed.as_secs();
+            let doing = format!("{}, round {}: {seconds}s", part.in_words(), part.round + 1);
+            (format!("{} {parts}", lacking.len()), doing)
+        },
+    });
+}
+
+/// That a library gives wrong results, where it does.
+fn refused(entry: &Entry) -> Option<String> {
+    let Entry::Row(RowLine { row, .. }) = entry else { return None };
+    let NoFigure { why, reason: Reason::Refused } = row.outcome.no_figure()? else { return None };
+    Some(format!("Refused: {}, {}: {why}.", row.key.algorithm, row.library_title))
 }
 
 impl Reading {

@@ -13,9 +13,8 @@ use primitives::{CycleSource, Hardware, Row, RowKey};
 use tempfile::TempDir;
 
 use super::*;
-use crate::run::Ended;
-use answer::analysis::Analysis;
-use answer::primitive::Findings;
+use crate::{Ended, Event};
+use answer::primitive::Costs;
 use journal::Results;
 use study::Study;
 use study::primitive::{Part, Primitives, What};
@@ -153,9 +152,9 @@ impl Desk {
         self.results.folder().join("journal.jsonl")
     }
 
-    fn found(&self, study: &Study) -> Findings {
+    fn found(&self, study: &Study) -> Costs {
         let entries = self.results.entries().unwrap();
-        Analysis::of_all(study, &entries, &[], None).primitives.unwrap()
+        Costs::of(study, &entries)
     }
 
     /// Changes the journal's text from outside.
@@ -218,7 +217,7 @@ fn a_run_resumes_after_the_last_whole_part() {
     let (whole, mut meter) = (Desk::new(), Known::default());
     whole.run(&study, &mut meter);
     let whole = whole.found(&study);
-    assert_eq!(Findings { started_unix_ms: all.started_unix_ms, ..whole }, all);
+    assert_eq!(Costs { started_unix_ms: all.started_unix_ms, ..whole }, all);
 }
 
 #[test]

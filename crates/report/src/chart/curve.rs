@@ -1,193 +1,318 @@
-//! The charts of an answer along a swept key: the figure at each of its values, and the share of its CPUs
-//! that the server used meanwhile.
+//! Figures by a number, which is drawn by its logarithm: equal factors are equal distances.
 
-use answer::analysis::{Answer, Curve, Figure, Point};
-use answer::wording::capitalized;
-use study::metric::Kind;
+use answer::findings::{self, Axis, Dot as Figure, Line};
+use serde::Serialize;
+use units::Unit;
 
-use super::answer_chart::{axis, description};
-use super::published::Bands;
-use super::{Bar, Chart, NOT_MEASURED, Row, Scale, Series, Value, extent, ticks};
-use crate::figures::{interval, joined};
-use crate::mark;
-use units::{Quantity, Unit};
+use super::scale::Scale;
+use super::{Tick, rounded};
 
-/// What one of the charts shows of a bar of a point.
-type Of = fn(&Point, usize) -> Option<&Figure>;
-
-/// Both charts; the second only of what all CPUs do together, where their time is known.
-pub(crate) fn curve_charts(answer: &Answer, curve: &Curve) -> Vec<Chart> {
-    let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
-    let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
-    let quantity = answer.metric.row().quantity;
-    let unit = quantity.unit_for(figures(curve, of_bar).map(|figure| figure.estimate.median));
-    let first = Chart {
-        title: capitalized(answer.metric.row().words),
-        axis: axis(answer.metric, &unit),
-        ..chart(answer, curve, of_bar, &unit, true)
-    };
-    let unit = Quantity::Share.unit_for(figures(curve, of_busy).map(|f| f.estimate.median));
-    // Beside what a CPU-second gives, it would say nothing.
-    let has_busy =
-        answer.metric.row().kind == Kind::Throughput && figures(curve, of_busy).next().is_some();
-    let second = has_busy.then(|| Chart {
-        title: "CPU that the server used".to_owned(),
-        axis: format!("{} of the server's CPUs", unit.name),
-        is_share: true,
-        ..chart(answer, curve, of_busy, &unit, false)
-    });
-    std::iter::once(first).chain(second).collect()
+/// A drawing of curves, or of dots alone.
+#[derive(Debug, Serialize)]
+pub(crate) struct Curve {
+    title: String,
+    subtitle: String,
+    /// The chart in words, for readers who cannot see it.
+    description: String,
+    /// Of the plot, in pixels.
+    height: f64,
+    /// Of several lines.
+    legend: Vec<Key>,
+    /// Of the numbers, in percent.
+    xs: Vec<Tick>,
+    /// Of the figures, in pixels.
+    ys: Vec<Tick>,
+    segments: Vec<Segment>,
+    dots: Vec<Dot>,
+    published: Vec<Dot>,
+    bound: Option<Tick>,
 }
 
-fn figures(curve: &Curve, of: Of) -> impl Iterator<Item = &Figure> {
-    let bars = |point: &Point| 0..point.bars.len();
-    let points = curve.points.iter();
-    points.flat_map(move |point| bars(point).filter_map(move |bar| of(point, bar)))
+/// What a colour means.
+#[derive(Debug, Serialize)]
+struct Key {
+    series: usize,
+    label: String,
 }
 
-/// Without its title and what its axis counts.
-fn chart(answer: &Answer, curve: &Curve, of: Of, unit: &Unit, has_published: bool) -> Chart {
-    let published = answer.published.as_ref().filter(|_| has_published);
-    let bands = |point: &Point| published.map(|published| Bands::of(published, &point.bars));
-    let of_bands = curve.points.iter().filter_map(bands).flat_map(|bands| bands.extent());
-    let whole = (!has_published).then_some(1.0);
-    let scale = Scale::around(extent(figures(curve, of)).into_iter().chain(of_bands).chain(whole));
-    let rows = curve.points.iter().map(|point| Row {
-        bands: bands(point).map(|bands| bands.drawn(&scale)).unwrap_or_default(),
-        ..row(point, of, &scale, unit)
-    });
-    let (rows, height) = Chart::stack(rows.collect());
-    let common = answer.common.iter().map(|(key, value)| answer::label(key, value));
-    let subtitle: Vec<String> =
-        std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
-    Chart {
-        title: String::new(),
-        subtitle: subtitle.join(", "),
-        description: description(&rows),
-        axis: String::new(),
-        ticks: ticks(&scale, unit),
-        zero: scale.percent(0.0).unwrap_or(0.0),
-        is_share: false,
-        rows,
-        height,
-        legend: Vec::new(),
-        published: published.map(super::published::in_words),
+#[derive(Debug, Serialize)]
+struct Segment {
+    series: usize,
+    x1: f64,
+    y1: f64,
+    x2: f64,
+    y2: f64,
+}
+
+/// A figure with its range.
+#[derive(Debug, Serialize)]
+struct Dot {
+    series: usize,
+    x: f64,
+    y: f64,
+    range: Option<[f64; 2]>,
+    is_doubtful: bool,
+    is_large: bool,
+    title: String,
+}
+
+const HEIGHT: f64 = 240.0;
+/// Left and right of the first and the last number, in percent: room for labels.
+const MARGIN: f64 = 9.0;
+/// Labels that are nearer would touch each other, in percent.
+const APART: f64 = 7.0;
+
+impl Curve {
+    /// Figures that cannot be drawn are left out: on an axis of factors, those that are not positive.
+    pub(super) fn of(curve: &findings::Curve) -> Self {
+        let places = Places::of(curve);
+        let (mut dots, mut segments) = (Vec::new(), Vec::new());
+        let (mut published, mut legend): (Vec<Dot>, Vec<Key>) = (Vec::new(), Vec::new());
+        let mut others = 0;
+        for line in &curve.lines {
+            others += usize::from(!line.is_baseline);
+            let series = if line.is_baseline { 0 } else { others };
+            legend.push(Key { series, label: line.label.clone() });
+            let drawn: Vec<Dot> =
+                line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
+            if line.is_joined {
+                segments.extend(drawn.windows(2).map(|pair| Segment {
+                    series,
+                    x1: pair[0].x,
+                    y1: pair[0].y,
+                    x2: pair[1].x,
+                    y2: pair[1].y,
+                }));
+            }
+            dots.extend(drawn);
+            for figure in &line.dots {
+                for (title, y) in &figure.published {
+                    let of =
+                        Figure { x: figure.x, y: *y, title: title.clone(), ..Figure::default() };
+                    // What was published of several lines is drawn once.
+                    let is_new = !published.iter().any(|known| known.title == *title);
+                    published.extend(places.dot(series, &of).filter(|_| is_new));
+                }
+            }
+        }
+        let bound = curve
+            .bound
+            .as_ref()
+            .and_then(|(label, value)| Some(Tick { at: places.y(*value)?, label: label.clone() }));
+        Self {
+            title: curve.title.clone(),
+            subtitle: curve.subtitle.clone(),
+            description: curve.lines.iter().map(in_words).collect::<Vec<_>>().join(" "),
+            height: HEIGHT,
+            legend: if legend.len() > 1 { legend } else { Vec::new() },
+            xs: places.xs(curve),
+            ys: places.ys(),
+            segments,
+            dots,
+            published,
+            bound,
+        }
     }
 }
 
-/// Which bar is of which value of the compared key: the same in every row.
-fn colours(curve: &Curve) -> Option<String> {
-    let bars = &curve.points.first()?.bars;
-    let name = |bar: &answer::analysis::Bar| match bar.is_baseline {
-        true => format!("{} (grey)", bar.label),
-        false => bar.label.clone(),
-    };
-    let names: Vec<String> = bars.iter().map(name).collect();
-    Some(format!("from above: {}", names.join(", ")))
+fn in_words(line: &Line) -> String {
+    let dot = |dot: &Figure| format!("{} {}", dot.x_label, dot.y_label);
+    format!("{}: {}.", line.label, line.dots.iter().map(dot).collect::<Vec<_>>().join(", "))
 }
 
-/// A row has the bars of all values of the compared key.
-fn row(point: &Point, of: Of, scale: &Scale, unit: &Unit) -> Row {
-    let mut values = Vec::new();
-    let mut bars = Vec::new();
-    for (index, bar) in point.bars.iter().enumerate() {
-        let series = if bar.is_baseline { Series::Baseline } else { Series::Server };
-        let Some(figure) = of(point, index) else { continue };
-        let (text, interval) = (unit.text(figure.estimate.median), interval(figure, unit));
-        let title = format!("{}, {}: {}", point.label, bar.label, joined(&text, &interval));
-        let is_hatched = bar.mark.is_some_and(mark::is_not_a_maximum);
-        bars.extend(Bar::of(figure, series, is_hatched, scale, title));
-        values.push(Value { series, text, interval: String::new() });
+/// Where figures lie.
+struct Places {
+    smallest: f64,
+    largest: f64,
+    upwards: Upwards,
+}
+
+enum Upwards {
+    Factors { least: f64, most: f64 },
+    FromZero(Scale, Unit),
+}
+
+impl Places {
+    fn of(curve: &findings::Curve) -> Self {
+        let dots = || curve.lines.iter().flat_map(|line| &line.dots);
+        let values = dots().flat_map(|dot| {
+            let published = dot.published.iter().map(|(_, value)| *value);
+            let range = dot.range.into_iter().flat_map(|(low, high)| [low, high]);
+            published.chain(range).chain([dot.y])
+        });
+        let values = values.chain(curve.bound.iter().map(|(_, value)| *value));
+        let xs = || dots().map(|dot| dot.x);
+        Self {
+            smallest: xs().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE),
+            largest: xs().fold(f64::MIN_POSITIVE, f64::max),
+            upwards: match curve.axis {
+                Axis::Factors => Upwards::factors(values),
+                Axis::FromZero(unit) => Upwards::FromZero(Scale::around(values), unit),
+            },
+        }
     }
-    let infeasible = point.bars.iter().find_map(|bar| bar.infeasible.clone());
-    Row {
-        lacking: infeasible.unwrap_or_else(|| NOT_MEASURED.to_owned()),
-        y: 0.0,
-        label: point.label.clone(),
-        values,
-        mark: point.bars.iter().filter_map(|bar| bar.mark).min().map(mark::name),
-        bars,
-        bands: Vec::new(),
+
+    fn x(&self, value: f64) -> Option<f64> {
+        let share = share(value, self.smallest, self.largest)?;
+        Some(rounded(MARGIN + (100.0 - 2.0 * MARGIN) * share))
     }
+
+    fn y(&self, value: f64) -> Option<f64> {
+        let share = match &self.upwards {
+            Upwards::Factors { least, most } => share(value, *least, *most)?,
+            Upwards::FromZero(scale, _) => scale.percent(value)? / 100.0,
+        };
+        Some(rounded(HEIGHT * (1.0 - share)))
+    }
+
+    fn dot(&self, series: usize, figure: &Figure) -> Option<Dot> {
+        Some(Dot {
+            series,
+            x: self.x(figure.x)?,
+            y: self.y(figure.y)?,
+            range: match figure.range {
+                Some((low, high)) => Some([self.y(low)?, self.y(high)?]),
+                None => None,
+            },
+            is_doubtful: figure.is_doubtful,
+            is_large: figure.is_large,
+            title: figure.title.clone(),
+        })
+    }
+
+    /// One for each number, as far as they have room.
+    fn xs(&self, curve: &findings::Curve) -> Vec<Tick> {
+        let dots = curve.lines.iter().flat_map(|line| &line.dots);
+        let tick = |dot: &Figure| Some(Tick { at: self.x(dot.x)?, label: dot.x_label.clone() });
+        let mut ticks: Vec<Tick> = dots.filter_map(tick).collect();
+        ticks.sort_by(|a, b| a.at.total_cmp(&b.at));
+        ticks.dedup_by(|next, last| next.at - last.at < APART);
+        ticks
+    }
+
+    fn ys(&self) -> Vec<Tick> {
+        /// More would touch each other.
+        const MOST: usize = 8;
+        let labelled: Vec<(f64, String)> = match &self.upwards {
+            Upwards::FromZero(scale, unit) => {
+                scale.ticks().map(|value| (value, unit.tick(value, scale.step()))).collect()
+            }
+            Upwards::Factors { least, most } => {
+                let within: Vec<f64> =
+                    steps().filter(|step| (*least..=*most).contains(step)).collect();
+                let is_many = within.len() > MOST;
+                let is_power = |step: &f64| step.log10().fract().abs() < 1e-9;
+                let shown = within.into_iter().filter(|step| !is_many || is_power(step));
+                shown.map(|step| (step, step.to_string())).collect()
+            }
+        };
+        let tick = |(value, label)| Some(Tick { at: self.y(value)?, label });
+        labelled.into_iter().filter_map(tick).collect()
+    }
+}
+
+impl Upwards {
+    fn factors(values: impl Iterator<Item = f64>) -> Self {
+        let values = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (least, most) = values
+            .fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), v| (least.min(v), most.max(v)));
+        let (least, most) = if most > 0.0 { (least, most) } else { (0.1, 1.0) };
+        Self::Factors {
+            least: steps().take_while(|step| *step <= least).last().unwrap_or(least),
+            most: steps().find(|step| *step >= most).unwrap_or(most),
+        }
+    }
+}
+
+/// 0.001, 0.002, 0.005, 0.01 and so on, to 5,000.
+fn steps() -> impl Iterator<Item = f64> {
+    let of_power = |power: i32| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(power));
+    // Through text, so that 0.2 is 0.2.
+    let exact = |step: f64| format!("{step:.3}").parse().unwrap_or(step);
+    (-3..4).flat_map(of_power).map(exact)
+}
+
+/// Where a value lies between two, by its logarithm.
+fn share(value: f64, low: f64, high: f64) -> Option<f64> {
+    if !(value.is_finite() && value > 0.0) {
+        return None;
+    }
+    let width = (high / low).ln();
+    let share = if width > 0.0 { (value / low).ln() / width } else { 0.5 };
+    share.is_finite().then_some(share)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use answer::analysis::Bar as Bar_;
-    use stats::Estimate;
-    use study::{Metric, Reference};
+    use units::Quantity;
 
     use super::*;
 
-    fn figure(value: f64) -> Option<Figure> {
-        let samples = vec![value; 3];
-        Some(Figure { estimate: Estimate::of(&samples).ok()?, samples })
-    }
-
-    fn bar(label: &str, value: f64) -> Bar_ {
-        Bar_ {
-            label: label.to_owned(),
-            cell: "c-0001".to_owned(),
-            is_baseline: label == "CBC",
-            figure: figure(value),
-            ratio: None,
-            mark: None,
-            infeasible: None,
+    fn dot(x: f64, y: f64) -> Figure {
+        Figure {
+            x,
+            x_label: format!("{x}"),
+            y,
+            range: Some((y * 0.9, y * 1.1)),
+            ..Figure::default()
         }
     }
 
-    fn answer() -> Answer {
-        let point = |label: &str, factor: f64| Point {
-            label: label.to_owned(),
-            bars: vec![bar("CBC", 3e9 * factor), bar("GCM", 9e9 * factor)],
-            busy: vec![figure(0.99), figure(0.9)],
-        };
-        let curve = Curve {
-            along: "target.object".to_owned(),
-            points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
-        };
-        Answer {
-            sentence: String::new(),
-            remedy: None,
-            caveats: Vec::new(),
-            case: "files".to_owned(),
-            metric: Metric::Goodput,
-            compare: "load.suite".to_owned(),
-            common: BTreeMap::new(),
-            bars: Vec::new(),
-            published: Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files"),
-            curve: Some(curve),
-        }
+    fn curve(dots: Vec<Figure>) -> findings::Curve {
+        let line = Line { label: "a".to_owned(), is_baseline: true, is_joined: true, dots };
+        let (title, subtitle) = ("t".to_owned(), String::new());
+        findings::Curve { title, subtitle, axis: Axis::Factors, lines: vec![line], bound: None }
+    }
+
+    fn labels(ticks: &[Tick]) -> Vec<&str> {
+        ticks.iter().map(|tick| tick.label.as_str()).collect()
     }
 
     #[test]
-    fn one_chart_has_the_figures_and_one_the_cpu() {
-        let answer = answer();
-        let charts = curve_charts(&answer, answer.curve.as_ref().unwrap());
-        let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
-        assert_eq!(titles, ["Goodput", "CPU that the server used"]);
-        assert!(charts[0].description.starts_with("1 MiB objects: 2.70 Gb/s, 8.10 Gb/s."));
-        assert!(charts[1].description.contains("4 MiB objects: 99.0%, 90.0%."));
-        assert_eq!(charts[0].rows[0].bars.len(), 2);
-        assert_eq!(charts[0].subtitle, "files, from above: CBC (grey), GCM");
-        assert!(charts[1].published.is_none() && charts[1].rows[0].bands.is_empty());
+    fn equal_factors_are_equal_distances() {
+        let drawn = Curve::of(&curve(vec![dot(64.0, 4.0), dot(256.0, 2.0), dot(1024.0, 1.0)]));
+        let [a, b, c] = &drawn.dots[..] else { panic!() };
+        assert!((b.x - a.x - (c.x - b.x)).abs() < 0.02, "{drawn:?}");
+        assert!((b.y - a.y - (c.y - b.y)).abs() < 0.02, "{drawn:?}");
+        assert_eq!((a.x, c.x), (MARGIN, 100.0 - MARGIN));
+        let [low, high] = a.range.unwrap();
+        assert!(high < a.y && a.y < low, "upwards is more");
+        assert_eq!(labels(&drawn.ys), ["0.5", "1", "2", "5"]);
+        assert_eq!(labels(&drawn.xs), ["64", "256", "1024"]);
+        assert_eq!(drawn.segments.len(), 2);
     }
 
     #[test]
-    fn the_published_range_lies_at_the_baseline_times_its_ratio() {
-        let answer = answer();
-        let chart = curve_charts(&answer, answer.curve.as_ref().unwrap()).remove(0);
-        let words = chart.published.unwrap();
-        assert!(words.contains("Intel's Xeon E5 v3 had 2 to 2.4x"), "{words}");
-        for row in &chart.rows {
-            let [baseline, _] = &row.bars[..] else { panic!() };
-            let [band] = &row.bands[..] else {
-                panic!("one band, beside the bar that is compared")
-            };
-            assert!((band.x - 2.0 * baseline.width).abs() < 0.05);
-            assert!((band.x + band.width - 2.4 * baseline.width).abs() < 0.05);
+    fn an_axis_from_zero_has_equal_distances_for_equal_differences() {
+        let mut curve = curve(vec![dot(1.0, 1e9), dot(2.0, 2e9), dot(2.1, 4e9)]);
+        let unit = Quantity::BitsPerSecond.unit_for([4e9]);
+        curve.axis = Axis::FromZero(unit);
+        curve.lines[0].is_joined = false;
+        let drawn = Curve::of(&curve);
+        assert_eq!(labels(&drawn.ys), ["0", "1", "2", "3", "4", "5"]);
+        assert_eq!(drawn.dots[0].y - drawn.dots[1].y, HEIGHT / 5.0);
+        assert!(drawn.segments.is_empty());
+        // Two labels at one place could not be read.
+        assert_eq!(labels(&drawn.xs), ["1", "2"]);
+    }
+
+    #[test]
+    fn published_costs_and_bounds_have_their_place() {
+        let mut curve = curve(vec![dot(64.0, 4.0), dot(8192.0, 1.0)]);
+        for dot in &mut curve.lines[0].dots {
+            dot.published = vec![("Xeon".to_owned(), 2.64)];
         }
+        curve.bound = Some(("x".to_owned(), 0.5));
+        let drawn = Curve::of(&curve);
+        assert_eq!(drawn.published.len(), 1, "what is published once is drawn once");
+        assert_eq!(drawn.published[0].x, drawn.dots[0].x);
+        assert_eq!(drawn.bound.unwrap().at, HEIGHT);
+    }
+
+    #[test]
+    fn what_is_no_cost_is_not_drawn() {
+        let drawn = Curve::of(&curve(vec![dot(64.0, f64::NAN), dot(256.0, 0.0), dot(1024.0, 1.0)]));
+        assert_eq!(drawn.dots.len(), 1);
+        assert!(Curve::of(&curve(Vec::new())).dots.is_empty());
     }
 }

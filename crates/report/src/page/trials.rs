@@ -1,5 +1,6 @@
 //! Every trial with its receipt and its verdict, by cell.
 
+use answer::trials;
 use journal::{Role, TrialLine};
 use serde::Serialize;
 use trial::Line;
@@ -8,12 +9,13 @@ use units::{Hertz, Nanos};
 use super::record::{Entry, receipt, shares_and_counts};
 use crate::Run;
 use crate::chart::{Sparkline, sparkline};
-use crate::text::trials;
 use units::{Quantity, Unit};
 
 /// The trials of one cell.
 #[derive(Serialize)]
 pub(super) struct Group {
+    /// `None` where they belong to no cell of the study.
+    cell: Option<String>,
     title: String,
     count: String,
     /// Trials that are not valid.
@@ -46,19 +48,18 @@ struct Trial {
 /// The trials of all cells, in the order of the cells; last, those that belong to no cell of the
 /// study.
 pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
-    let cells = &run.analysis.cells;
-    let mut groups: Vec<Group> = cells
-        .iter()
-        .map(|cell| {
-            let of_cell = |trial: &&TrialLine| trial.place.cell == cell.cell;
-            let title = format!("{}: {}", cell.case, cell.label);
-            group(title, &run.lines.iter().filter(of_cell).collect::<Vec<_>>())
+    let cells = || run.findings.iter().flat_map(|found| &found.evidence);
+    let mut groups: Vec<Group> = cells()
+        .map(|(cell, title)| {
+            let of_cell = |trial: &&TrialLine| trial.place.cell == *cell;
+            let trials: Vec<&TrialLine> = run.lines.iter().filter(of_cell).collect();
+            group(Some(cell.clone()), title.clone(), &trials)
         })
         .collect();
-    let is_known = |trial: &TrialLine| cells.iter().any(|cell| cell.cell == trial.place.cell);
+    let is_known = |trial: &TrialLine| cells().any(|(cell, _)| *cell == trial.place.cell);
     let others: Vec<&TrialLine> = run.lines.iter().filter(|trial| !is_known(trial)).collect();
     if !others.is_empty() {
-        groups.push(group("Not of a cell of this study".to_owned(), &others));
+        groups.push(group(None, "Not of a cell of this study".to_owned(), &others));
     }
     groups
 }
@@ -94,7 +95,7 @@ const FIGURES: [Figures; 5] = [
     },
 ];
 
-fn group(title: String, of_group: &[&TrialLine]) -> Group {
+fn group(cell: Option<String>, title: String, of_group: &[&TrialLine]) -> Group {
     let lines: Vec<&Line> = of_group.iter().map(|trial| &trial.line).collect();
     let figures: Vec<(&Figures, Unit)> = FIGURES
         .iter()
@@ -105,6 +106,7 @@ fn group(title: String, of_group: &[&TrialLine]) -> Group {
         })
         .collect();
     Group {
+        cell,
         title,
         count: trials(lines.len()),
         invalid: lines.iter().filter(|line| !line.valid).count(),

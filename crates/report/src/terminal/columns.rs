@@ -1,22 +1,9 @@
 //! Aligned columns, of which the less important ones give way where a line is too short.
 
+use answer::findings::Column;
 use unicode_width::UnicodeWidthStr;
 
-/// A column of a table: two lines of header, and a cell for each row.
-#[derive(Debug, Clone)]
-pub struct Column {
-    name: String,
-    unit: String,
-    cells: Vec<String>,
-    align: Align,
-    gives_way: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Align {
-    Left,
-    Right,
-}
+use crate::text::on_one_line;
 
 /// The lines of a table.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,50 +16,40 @@ pub(crate) struct Table {
 
 const GAP: &str = "  ";
 
-impl Column {
-    /// Words, which begin under each other.
-    #[must_use]
-    pub fn words(name: &str, cells: impl IntoIterator<Item = String>) -> Self {
-        let (name, cells) = (name.to_owned(), cells.into_iter().collect());
-        Self { name, unit: String::new(), cells, align: Align::Left, gives_way: 0 }
+/// A column as it is written: two lines of header, then its cells, each on one line.
+struct Written {
+    texts: Vec<String>,
+    width: usize,
+    is_number: bool,
+    gives_way: usize,
+}
+
+impl Written {
+    fn of(column: Column) -> Self {
+        let texts = [column.name, column.unit].into_iter();
+        let texts: Vec<String> = texts
+            .chain(column.cells.into_iter().map(|cell| cell.text))
+            .map(|text| on_one_line(&text))
+            .collect();
+        let width = texts.iter().map(|text| text.width()).max().unwrap_or(0);
+        Self { texts, width, is_number: column.is_number, gives_way: column.gives_way }
     }
 
-    /// Numbers in a unit, which end under each other.
-    #[must_use]
-    pub fn numbers(name: &str, unit: &str, cells: impl IntoIterator<Item = String>) -> Self {
-        Self { unit: unit.to_owned(), align: Align::Right, ..Self::words(name, cells) }
-    }
-
-    /// Leaves the column out where there is no room for it, before those with a lower number.
-    #[must_use]
-    pub fn gives_way(self, gives_way: usize) -> Self {
-        Self { gives_way, ..self }
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        [&self.name, &self.unit].into_iter().chain(&self.cells).map(String::as_str)
-    }
-
-    fn width(&self) -> usize {
-        self.texts().map(UnicodeWidthStr::width).max().unwrap_or(0)
-    }
-
-    fn padded(&self) -> impl Iterator<Item = String> {
-        let width = self.width();
-        self.texts().map(move |text| {
-            let space = " ".repeat(width - text.width());
-            match self.align {
-                Align::Left => format!("{text}{space}"),
-                Align::Right => format!("{space}{text}"),
-            }
-        })
+    fn padded(&self, line: usize) -> String {
+        let text = &self.texts[line];
+        let space = " ".repeat(self.width - text.width());
+        match self.is_number {
+            true => format!("{space}{text}"),
+            false => format!("{text}{space}"),
+        }
     }
 }
 
 /// The table in lines of at most `width` columns if enough columns can give way. A column whose cells
 /// are all empty is left out, and so is a header's line of units without any.
-pub(crate) fn table(mut columns: Vec<Column>, width: usize) -> Table {
-    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+pub(crate) fn table(columns: Vec<Column>, width: usize) -> Table {
+    let shown = columns.into_iter().filter(|column| !column.is_empty());
+    let mut columns: Vec<Written> = shown.map(Written::of).collect();
     let mut left_out = Vec::new();
     while total(&columns) > width {
         let last = columns.iter().map(|column| column.gives_way).max().unwrap_or(0);
@@ -80,21 +57,22 @@ pub(crate) fn table(mut columns: Vec<Column>, width: usize) -> Table {
             break;
         }
         let given = columns.extract_if(.., |column| column.gives_way == last);
-        left_out.extend(given.map(|column| column.name));
+        left_out.extend(given.map(|mut column| column.texts.swap_remove(0)));
     }
-    let mut padded: Vec<_> = columns.iter().map(Column::padded).collect();
-    let mut lines = std::iter::from_fn(|| {
-        let cells: Option<Vec<String>> = padded.iter_mut().map(Iterator::next).collect();
-        cells.filter(|cells| !cells.is_empty()).map(|cells| cells.join(GAP).trim_end().to_owned())
-    });
-    let mut header: Vec<String> = lines.by_ref().take(2).collect();
+    let lines = columns.first().map_or(0, |column| column.texts.len());
+    let line = |line| {
+        let cells: Vec<String> = columns.iter().map(|column| column.padded(line)).collect();
+        cells.join(GAP).trim_end().to_owned()
+    };
+    let mut header: Vec<String> = (0..lines).map(line).collect();
+    let rows = header.split_off(lines.min(2));
     header.retain(|line| !line.is_empty());
-    Table { header, rows: lines.collect(), left_out }
+    Table { header, rows, left_out }
 }
 
-fn total(columns: &[Column]) -> usize {
+fn total(columns: &[Written]) -> usize {
     let gaps = columns.len().saturating_sub(1) * GAP.len();
-    columns.iter().map(Column::width).sum::<usize>() + gaps
+    columns.iter().map(|column| column.width).sum::<usize>() + gaps
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ const page = {
       }).map((row) => row.textContent.trim().replace(/\s+/g, " ")),
     };
   }),
-  // The sort values of a column of the table of cells, from top to bottom.
-  column: (index) => [...document.querySelectorAll("#cell-table tbody tr")]
+  // The sort values of a column of the first table that can be sorted, from top to bottom.
+  column: (index) => [...document.querySelectorAll("table.sortable tbody tr")]
     .map((row) => row.cells[index].dataset.value ?? null),
-  headers: () => [...document.querySelectorAll("#cell-table th")]
+  headers: () => [...document.querySelectorAll("table.sortable th")]
     .map((header) => [header.firstChild.firstChild.textContent, header.getAttribute("aria-sort")]),
   closed: () => document.querySelectorAll("details:not([open])").length,
   // The WCAG 2.2 contrast of text with the page behind it, by selector.

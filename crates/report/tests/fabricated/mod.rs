@@ -12,9 +12,11 @@ use std::collections::BTreeMap;
 use answer::analysis::{
     Analysis, CellSummary, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
 };
+use answer::findings::Findings;
+use answer::primitive::Costs;
 use journal::{TargetRecord, TrialLine};
 use observe::Machine;
-use report::Run;
+use report::{Run, Style};
 use stats::Estimate;
 use trial::{Limit, Line, Warning, WarningKind};
 
@@ -31,19 +33,44 @@ pub const ROUNDS: usize = 7;
 /// All that a [`Run`] borrows.
 pub struct Fabricated {
     pub analysis: Analysis,
+    /// What algorithms cost.
+    pub costs: Option<Costs>,
     pub lines: Vec<TrialLine>,
     pub machine: Option<Machine>,
     pub targets: Vec<TargetRecord>,
 }
 
 impl Fabricated {
-    pub fn run(&self) -> Run<'_> {
+    /// What a report shows of it.
+    pub fn findings(&self) -> Vec<Findings> {
+        let cells = (!self.analysis.cells.is_empty()).then(|| self.analysis.findings(&self.lines));
+        cells.into_iter().chain(self.costs.as_ref().map(Costs::findings)).collect()
+    }
+
+    pub fn run<'a>(&'a self, findings: &'a [Findings]) -> Run<'a> {
         Run {
-            analysis: &self.analysis,
+            study: &self.analysis.study,
+            question: &self.analysis.question,
+            cut: &self.analysis.cut,
+            findings,
             lines: &self.lines,
             machine: self.machine.as_ref(),
             targets: &self.targets,
         }
+    }
+
+    /// The report as a page.
+    pub fn html(&self) -> String {
+        report::html(&self.run(&self.findings())).unwrap()
+    }
+
+    /// The report on a terminal.
+    pub fn terminal(&self, width: usize, style: Style) -> String {
+        report::terminal(&self.run(&self.findings()), width, style)
+    }
+
+    pub fn openmetrics(&self) -> String {
+        report::openmetrics(&self.run(&self.findings()), &self.analysis)
     }
 
     /// The cell whose label is so.
@@ -160,14 +187,13 @@ pub fn whole() -> Fabricated {
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
         gates: Vec::new(),
-        primitives: None,
         invalid: vec![Invalid {
             cell: "handshakes-0001".to_owned(),
             order: INVALID as u32,
             why: format!("suite: asked TLS_AES_128_GCM_SHA256, got {HOSTILE} in 3 handshakes"),
         }],
     };
-    Fabricated { analysis, lines, machine: Some(machine()), targets: targets() }
+    Fabricated { analysis, costs: None, lines, machine: Some(machine()), targets: targets() }
 }
 
 /// The place of the trial that is invalid: of the second cell, in the third round.

@@ -3,7 +3,7 @@
 use primitives::{Cache, Hardware};
 use units::{Bytes, Hertz};
 
-use super::super::findings::{Cost, Row};
+use super::super::costs::{Cost, Row};
 use super::{Group, ratio};
 use crate::analysis::Figure;
 use crate::wording::{capitalized, grouped, list, size as size_in_words, times};

@@ -8,7 +8,7 @@ use load::Latencies;
 mod search;
 
 use super::*;
-use crate::order::interleaved;
+use crate::cells::order::interleaved;
 use crate::testing::folder_in_memory;
 use study::testing::{cell, server};
 use study::{AnswerRule, Only};
@@ -85,9 +85,10 @@ impl Bench for Stage {
         format!("{} {}", target.0, self.version)
     }
 
-    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), String> {
-        match self.unfit {
-            Some(name) if name == cell.name => Err("no such suite".into()),
+    fn probe(&mut self, _: &Running, cell: &Cell) -> Result<(), StartError> {
+        match (self.unfit, cell.load.client) {
+            (Some(name), _) if name == cell.name => Err(StartError::Failed("no such suite".into())),
+            (_, load::Client::Wrk) => Err(StartError::Missing("wrk is not installed".into())),
             _ => Ok(()),
         }
     }
@@ -145,18 +146,17 @@ impl Desk {
     }
 
     fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
+        self.run_of(&study(), stage)
+    }
+
+    fn run_of(&mut self, study: &Study, stage: &mut Stage) -> Result<Ended, RunError> {
         self.interrupt.store(false, Relaxed);
         let told = &mut self.events;
-        let ended = run(&study(), &self.results, stage, &self.interrupt, &mut |event| {
+        let ended = run(study, &self.results, stage, &self.interrupt, &mut |event| {
             told.push(match event {
-                Event::Skipped(record) => format!("skipped {}", record.name),
-                Event::Started(record) => format!("started {}", record.name),
-                Event::Begins { done, ahead } => format!("{done} done, {} to do", ahead.held),
-                Event::Impossible { load, .. } => format!("impossible {load}"),
+                Event::Says(text) => text,
                 Event::Progress { .. } => return,
-                Event::Finished(line) => {
-                    format!("finished {}", line.place.cell)
-                }
+                Event::Finished { entries, .. } => format!("finished {}", entries.len()),
             });
         });
         assert_eq!(stage.running.get(), 0, "a server is left running");
@@ -185,8 +185,9 @@ fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
         .map(|(order, (round, cell))| (format!("bulk-{:04}", cell + 1), round, order))
         .collect();
     assert_eq!(desk.places(), expected);
-    assert_eq!(desk.events[..3], ["started embedded", "started nginx", "0 done, 12 to do"]);
-    assert_eq!(desk.events[3..].len(), 12);
+    assert!(desk.events[0].starts_with("embedded: embedded "), "{:?}", desk.events);
+    assert!(desk.events[1].starts_with("nginx: nginx "), "{:?}", desk.events);
+    assert_eq!(desk.events[2..], ["finished 1"; 12]);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
 }
@@ -220,7 +221,7 @@ fn a_missing_server_leaves_its_cells_out() {
     assert_eq!(desk.places().len(), 6);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].skipped.as_deref(), Some("nginx is not installed"));
-    assert_eq!(desk.events[1..3], ["skipped nginx", "0 done, 6 to do"]);
+    assert_eq!(desk.events[1..3], ["Skipped: nginx is not installed.", "finished 1"]);
 }
 
 #[test]
@@ -236,6 +237,37 @@ fn where_all_servers_are_missing_there_is_nothing_to_measure() {
     assert!(matches!(error, RunError::Start(_)), "{error}");
     let mut refusing = Stage { refuses: Some(server("nginx")), ..Stage::default() };
     assert!(matches!(desk.run(&mut refusing), Err(RunError::Start(why)) if why == "no free port"));
+}
+
+#[test]
+fn a_missing_client_leaves_its_cells_out() {
+    let mut desk = Desk::new();
+    let mut with_wrk = study();
+    for cell in [1, 3] {
+        with_wrk.cells[cell].load.client = load::Client::Wrk;
+    }
+    assert_eq!(desk.run_of(&with_wrk, &mut Stage::default()).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 6);
+    let targets = desk.results.targets().unwrap();
+    assert_eq!(
+        (targets.len(), &targets[1].cells[..]),
+        (3, &["bulk-0002", "bulk-0004"].map(String::from)[..])
+    );
+    assert_eq!(targets[1].skipped.as_deref(), Some("wrk is not installed"));
+    let is_skip = |said: &&String| said.starts_with("Skipped: wrk is not installed");
+    assert_eq!(desk.events.iter().filter(is_skip).count(), 1);
+    // It is installed now.
+    assert_eq!(desk.run(&mut Stage::default()).unwrap(), Ended::Complete);
+    assert_eq!(desk.places().len(), 12);
+    assert!(desk.results.targets().unwrap().iter().all(|target| target.skipped.is_none()));
+
+    with_wrk.cells[1].target.if_missing = IfMissing::Fail;
+    let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
+    assert_eq!(error.to_string(), "bulk-0002: wrk is not installed");
+    with_wrk.cells = vec![study().cells[0].clone()];
+    with_wrk.cells[0].load.client = load::Client::Wrk;
+    let error = Desk::new().run_of(&with_wrk, &mut Stage::default()).unwrap_err();
+    assert!(matches!(error, RunError::NothingToMeasure(_)), "{error}");
 }
 
 #[test]

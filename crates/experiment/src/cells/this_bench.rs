@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
-use peers::{Client, Offer, Peer};
+use peers::{Client, Offer, Peer, PeerError};
 use targets::{Objects, Running, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
 use units::Bytes;
 
-use crate::elsewhere::Elsewhere;
-use crate::run::{Ask, Bench, StartError, by_target};
-use crate::warm_up::warm_up;
+use super::elsewhere::Elsewhere;
+use super::run::{Ask, Bench, StartError, by_target};
+use super::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Trial};
 use trial::{ThisMachine, neighbours};
@@ -151,10 +151,14 @@ impl Bench for ThisBench {
         }
     }
 
-    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), String> {
+    fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
         let mut job = job(cell, target, 0);
         if let Some(peer) = Peer::of(cell.load.client) {
-            client(peer, &job, offer(cell.target.server))?;
+            let client = Client::prepare(peer, &job, offer(cell.target.server));
+            client.map_err(|error| match error {
+                PeerError::Missing { .. } => StartError::Missing(error.to_string()),
+                _ => StartError::Failed(error.to_string()),
+            })?;
         }
         // All objects are there; a large one would take minutes to tell what a small one does.
         if let (Life::Started(_), Some(made)) = (&target.life, &self.objects)
@@ -164,7 +168,7 @@ impl Bench for ThisBench {
             job.url = Url::at(job.url.is_tls(), job.address, &path);
             job.objects = None;
         }
-        load::probe(&job).map(|_| ()).map_err(|error| error.to_string())
+        load::probe(&job).map(|_| ()).map_err(|error| StartError::Failed(error.to_string()))
     }
 
     fn trial(

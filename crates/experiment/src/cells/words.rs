@@ -1,65 +1,25 @@
-//! What a run would do, without doing any of it.
+//! What is to be done with cells, in words.
 
-use std::fmt::Write;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::run_primitives;
-use ::load::Client;
+use answer::label;
 use cpus::CpuList;
-use file::LeftOut;
+use journal::Role;
+use load::{Client, Operation};
+use study::find::Over;
 use study::{Cell, Forecast, Study};
 use units::{Nanos, thousands};
 
 /// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
 /// load, closing its connections, writing the journal.
-pub(crate) const OVERHEAD: Duration = Duration::from_millis(80);
+const OVERHEAD: Duration = Duration::from_millis(80);
 
 /// The range of fewer trials covers the median with less than 95%.
 const LEAST_TRIALS: u32 = 6;
 
-/// The cells, the commands and the time, for a person.
-pub(crate) fn in_words(study: &Study, unchecked: &[LeftOut], out: &Path) -> String {
-    let mut parts = Vec::new();
-    if !study.cells.is_empty() {
-        let (cells, trials) = (study.cells.len(), study.trials);
-        parts.push(format!("{cells} cells, {trials} trials each, {}", forecast(study.forecast())));
-    }
-    if !study.primitives.tables.is_empty() {
-        parts.push(run_primitives::forecast(&study.primitives));
-    }
-    let mut text =
-        format!("{}\n\n{}. Nothing was started.\n\n", study.question, parts.join("; and "));
-    let mut line = |line: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
-    };
-    for note in notes(study).into_iter().chain(not_checked(unchecked)) {
-        line(format!("Note: {note}."));
-    }
-    let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
-    for cell in &study.cells {
-        line(format!("  {:<width$}  {}", cell.name, load(cell)));
-    }
-    if !study.cells.is_empty() {
-        line("\nCommands that would be started, each for the whole run:".to_owned());
-    }
-    let folder = out.join(format!("TIME-{}", study.name));
-    for command in experiment::commands(study, "OBJECTS", &folder.display().to_string()) {
-        line(format!("  {command}"));
-    }
-    if !study.primitives.tables.is_empty() {
-        line("\nCommands that would measure primitives, once a round:".to_owned());
-    }
-    for command in run_primitives::commands(&study.primitives) {
-        line(format!("  {command}"));
-    }
-    text
-}
-
-/// What keeps a study from answering well, however it is measured.
-pub(crate) fn notes(study: &Study) -> Vec<String> {
-    let mut notes: Vec<String> = study.cut.iter().map(|cut| format!("cut: {cut}")).collect();
+/// What keeps the cells from answering well, however they are measured.
+pub(super) fn notes(study: &Study) -> Vec<String> {
+    let mut notes = Vec::new();
     let is_shared = |cell: &&Cell| {
         let client = cell.load.cpus.as_slice();
         let server = cell.target.pinned_to().map_or(&[][..], CpuList::as_slice);
@@ -73,7 +33,7 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
             study.cells.len()
         ));
     }
-    if study.trials < LEAST_TRIALS && !study.cells.is_empty() {
+    if study.trials < LEAST_TRIALS {
         notes.push(format!(
             "with {} trials a cell no interval reaches 95%; write trials = {LEAST_TRIALS} or more",
             study.trials
@@ -82,14 +42,14 @@ pub(crate) fn notes(study: &Study) -> Vec<String> {
     notes
 }
 
-/// Which cells no other client checks, though one was asked to, and why.
-pub(crate) fn not_checked(unchecked: &[LeftOut]) -> Vec<String> {
-    let why = |LeftOut { cell, why }: &LeftOut| format!("{cell} is not cross-checked: {why}");
-    unchecked.iter().map(why).collect()
+/// The cells, a line each.
+pub(super) fn list(study: &Study) -> Vec<String> {
+    let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
+    study.cells.iter().map(|cell| format!("{:<width$}  {}", cell.name, load(cell))).collect()
 }
 
 /// Trials and their time in words, the starting of the servers left out.
-pub(crate) fn forecast(forecast: Forecast) -> String {
+pub(super) fn forecast(forecast: Forecast) -> String {
     let (held, steps) = (thousands(forecast.held), forecast.searching);
     let time = rounded(time(&forecast));
     let trials = if forecast.held == 1 { "trial" } else { "trials" };
@@ -104,7 +64,7 @@ pub(crate) fn forecast(forecast: Forecast) -> String {
 }
 
 /// What all of it takes.
-pub(crate) fn time(forecast: &Forecast) -> Duration {
+pub(super) fn time(forecast: &Forecast) -> Duration {
     let trials = forecast.held.saturating_add(forecast.searching);
     let overhead = OVERHEAD.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX));
     Duration::from_nanos(forecast.time.0).saturating_add(overhead)
@@ -137,7 +97,7 @@ fn load(cell: &Cell) -> String {
         (Some(session), _) => {
             words.push(format!("pages of {} of {}", load.page(), session.display()));
         }
-        (None, ::load::Operation::Handshakes) => {}
+        (None, Operation::Handshakes) => {}
         (None, _) if target.url.is_some() => {}
         (None, _) => words.push(format!("{} objects", target.object)),
     }
@@ -155,4 +115,42 @@ fn load(cell: &Cell) -> String {
     }
     words.extend(cell.find.map(|find| format!("found in steps of {}", find.step)));
     words.join(", ")
+}
+
+/// How many trials are left; of searches it is known how many at most.
+pub(super) fn left(ahead: &Forecast) -> String {
+    let at_most = if ahead.searching > 0 { "at most " } else { "" };
+    format!("{at_most}{} trials", thousands(ahead.held.saturating_add(ahead.searching)))
+}
+
+/// The cell by its swept values, the server first, and what a trial is for that is of a search.
+pub(super) fn doing(cell: &Cell, role: Role) -> String {
+    let mut words = vec![cell.target.server.to_string()];
+    words.extend(
+        cell.params
+            .iter()
+            .filter(|(key, _)| *key != "target.server")
+            .map(|(key, value)| label(key, value)),
+    );
+    if let Some(find) = &cell.find {
+        let load = match find.over {
+            Over::Connections => label("load.connections", &cell.load.connections.to_string()),
+            Over::Arrival(_) => cell.load.arrival.to_string(),
+        };
+        let verb = if role == Role::Search { "tries" } else { "holds" };
+        words.push(format!("{verb} {load}"));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_counted_in_trials() {
+        let ahead = |searching| Forecast { held: 1_200, searching, time: Nanos(0) };
+        assert_eq!(left(&ahead(0)), "1,200 trials");
+        assert_eq!(left(&ahead(34)), "at most 1,234 trials");
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::order::interleaved;
+use crate::cells::order::interleaved;
 use journal::{Role, TrialLine};
 use study::Forecast;
 use study::Study;

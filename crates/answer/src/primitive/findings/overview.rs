@@ -1,70 +1,19 @@
-//! What algorithms cost, on a terminal: answers, and a table by size.
+//! The costs by size, for a terminal.
 
-use answer::primitive::{Answer, Cost, Findings, Row};
 use units::{Bytes, Hertz, PerSecond};
 
-use super::{Column, Look, Page};
-use crate::text::on_one_line;
+use crate::findings::{Column, Table};
+use crate::primitive::{Cost, Row};
 
-impl Page {
-    pub(super) fn primitives(&mut self, found: &Findings) {
-        for answer in &found.answers {
-            self.primitive_answer(answer);
-        }
-        let mut names: Vec<&str> = Vec::new();
-        for row in &found.rows {
-            if !names.contains(&row.table.as_str()) {
-                names.push(&row.table);
-            }
-        }
-        for name in names {
-            let rows: Vec<&Row> = found.rows.iter().filter(|row| row.table == name).collect();
-            self.heading(&format!("{name}: core cycles per byte, or per operation"));
-            self.table(columns(&rows), |_| false);
-            if rows.iter().filter_map(|row| row.cost.as_ref()).any(is_disturbed) {
-                let why = "too few quiet samples in some round: the figure is too high";
-                self.paragraph("! ", why, Look::Warning);
-            }
-        }
-        if let Some(source) = found.cycles_source {
-            self.blank();
-            let words = format!("Core cycles are {}.", source.in_words());
-            self.paragraph("", &words, Look::Dim);
-        }
-        if !found.discarded.is_empty() {
-            self.heading("Discarded lines of the journal, not used in any figure");
-        }
-        for line in &found.discarded {
-            self.paragraph(&format!("  {}: ", on_one_line(&line.of)), &line.why, Look::Warning);
-        }
+pub(super) fn table(name: &str, rows: &[&Row]) -> Table {
+    let is_disturbed = rows.iter().filter_map(|row| row.cost.as_ref()).any(Cost::is_disturbed);
+    let note = "! too few quiet samples in some round: the figure is too high";
+    Table {
+        title: format!("{name}: core cycles per byte, or per operation"),
+        columns: columns(rows),
+        notes: is_disturbed.then(|| note.to_owned()).into_iter().collect(),
+        ..Table::default()
     }
-
-    fn primitive_answer(&mut self, answer: &Answer) {
-        self.blank();
-        if let Some(question) = &answer.question {
-            self.paragraph("", question, Look::Dim);
-        }
-        for (place, sentence) in answer.sentences.iter().enumerate() {
-            match place {
-                0 => self.paragraph("", sentence, Look::Bold),
-                _ => self.paragraph("  - ", sentence, Look::Usual),
-            }
-        }
-        for caveat in &answer.caveats {
-            self.paragraph("  But: ", caveat, Look::Warning);
-        }
-        if !answer.published.is_empty() {
-            let words = format!("{}.", answer.published.join("; "));
-            self.paragraph("  Published: ", &words, Look::Usual);
-        }
-        if let Some(projected) = &answer.projected {
-            self.paragraph("  Projected, not measured: ", projected, Look::Usual);
-        }
-    }
-}
-
-fn is_disturbed(cost: &Cost) -> bool {
-    cost.disturbed_rounds > 0
 }
 
 /// A line for all sizes of an algorithm of a library, and for each operation.
@@ -84,7 +33,7 @@ fn columns(rows: &[&Row]) -> Vec<Column> {
     sizes.sort_unstable();
     sizes.dedup();
     let text = |name: &str, of: &dyn Fn(&Row) -> String| {
-        Column::words(name, groups.iter().map(|group| on_one_line(&of(group[0]))))
+        Column::words(name, groups.iter().map(|group| of(group[0])))
     };
     let mut all = vec![
         text("", &|row| row.key.algorithm.to_string()),
@@ -136,7 +85,7 @@ fn cycles(row: &Row) -> String {
     let Some(cost) = &row.cost else {
         return if row.is_refused() { "refused" } else { "-" }.to_owned();
     };
-    let mark = if is_disturbed(cost) { "!" } else { "" };
+    let mark = if cost.is_disturbed() { "!" } else { "" };
     let median = cost.cycles.estimate.median;
     match row.key.size_bytes {
         Some(_) => format!("{median:.3}{mark}"),

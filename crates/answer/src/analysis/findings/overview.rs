@@ -1,36 +1,51 @@
-//! The table of a case's cells.
+//! The cells of each case with the figures that matter most, for a terminal.
 
-use std::collections::BTreeSet;
-
-use answer::analysis::{CellSummary, Figure};
+use super::{found, unit};
+use crate::analysis::{CellSummary, Figure};
+use crate::findings::{Column, Table};
+use crate::label::without_what_is_common;
+use crate::wording::interval;
 use study::Metric;
-use unicode_width::UnicodeWidthStr;
 
-use super::Column;
-use crate::figures::{interval, unit};
-use crate::mark;
-use crate::search::found;
-use crate::text::{on_one_line, without_what_is_common};
+/// A table for each case.
+pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
+    let mut cases: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !cases.contains(&cell.case.as_str()) {
+            cases.push(&cell.case);
+        }
+    }
+    let table = |case: &str| {
+        let cells: Vec<&CellSummary> = cells.iter().filter(|cell| cell.case == case).collect();
+        Table {
+            title: case.to_owned(),
+            columns: columns(&cells),
+            marks: cells.iter().map(|cell| cell.mark).collect(),
+            ..Table::default()
+        }
+    };
+    cases.into_iter().map(table).collect()
+}
 
 /// The figures of one column.
 struct Figures {
     name: &'static str,
     metric: Metric,
-    /// As of [`Column`].
     gives_way: usize,
     /// The same of the column of intervals, where there is to be one.
     intervals_give_way: Option<usize>,
 }
 
 /// A row for each cell.
-pub(super) fn columns(cells: &[&CellSummary]) -> Vec<Column> {
+fn columns(cells: &[&CellSummary]) -> Vec<Column> {
     let has_bodies = cells.iter().any(|cell| cell.figures.get(Metric::Goodput).is_some());
-    let symbol = |cell: &&CellSummary| cell.mark.map(mark::symbol).unwrap_or_default().to_owned();
+    let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
+    let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
     let mut all = vec![
-        Column::words("", labels(cells)),
+        Column::words("", without_what_is_common(&labels)),
         Column::words("", cells.iter().map(symbol)),
-        Column::words("load", cells.iter().map(load)),
+        Column::words("load", cells.iter().map(|cell| found(cell))),
         Column::numbers("trials", "", cells.iter().map(trials)).gives_way(6),
     ];
     for figures in if has_bodies { &WITH_BODIES[..] } else { &WITHOUT[..] } {
@@ -84,11 +99,6 @@ impl Figures {
     }
 }
 
-/// The load that was found, or that there is none.
-fn load(cell: &&CellSummary) -> String {
-    cell.search.as_ref().map(|search| found(&search.end)).unwrap_or_default()
-}
-
 /// The limits, that of most trials first; numbers only where there are several.
 fn limits(cell: &&CellSummary) -> String {
     let mut limits: Vec<_> = cell.limits.iter().collect();
@@ -101,33 +111,4 @@ fn limits(cell: &&CellSummary) -> String {
             .collect::<Vec<_>>()
             .join(", "),
     }
-}
-
-/// What distinguishes the cells, as short as it may be.
-fn labels(cells: &[&CellSummary]) -> Vec<String> {
-    // Columns that a label has room for, and those that it takes where it would be ambiguous
-    // otherwise.
-    const USUAL: usize = 32;
-    const MOST: usize = 64;
-    let whole: Vec<String> = cells.iter().map(|cell| on_one_line(&cell.label)).collect();
-    let own = without_what_is_common(&whole);
-    let shortened = |most| own.iter().map(|label| short(label, most)).collect::<Vec<_>>();
-    let usual = shortened(USUAL);
-    let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
-    if distinct(&usual) == distinct(&own) { usual } else { shortened(MOST) }
-}
-
-/// A label of at most this many columns.
-fn short(label: &str, most: usize) -> String {
-    if label.width() <= most {
-        return label.to_owned();
-    }
-    let mut short = String::new();
-    for c in label.chars() {
-        if format!("{short}{c}").width() >= most {
-            break;
-        }
-        short.push(c);
-    }
-    short + "…"
 }

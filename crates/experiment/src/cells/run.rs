@@ -9,17 +9,16 @@ mod servers;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::order::trial_seed;
+use super::order::trial_seed;
+use super::words;
+use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
-use journal::{Entry, Journal, JournalError, Place, Results, ResultsError, Role};
-use journal::{TargetRecord, TrialLine};
+use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
 pub(crate) use servers::by_target;
-use study::Forecast;
 use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
-
 use trial::{Measured, Moment};
 
 /// What a run needs of the world: servers, and something that loads them.
@@ -48,7 +47,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// Why the server cannot be loaded in that way.
-    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), String>;
+    fn probe(&mut self, target: &Self::Target, cell: &Cell) -> Result<(), StartError>;
 
     /// Runs one trial.
     ///
@@ -76,98 +75,13 @@ pub struct Ask<'a> {
     pub latency_file: String,
 }
 
-/// Why a server does not run.
+/// Why a server or a client does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartError {
     /// Its program is not installed; the sentence says how to get it.
     Missing(String),
     /// Anything else.
     Failed(String),
-}
-
-/// What happens in a run, for the progress display.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// A server is not installed, and its cells are left out; the sentence says how to get it.
-    Skipped(&'a TargetRecord),
-    /// A server answers.
-    Started(&'a TargetRecord),
-    /// All servers answer; how many trials are in the journal already, and how many are to come.
-    Begins {
-        /// Of an earlier run.
-        done: usize,
-        /// To be run now, at most.
-        ahead: Forecast,
-    },
-    /// A trial is running.
-    Progress {
-        /// Of which cell, with the load that it has now.
-        cell: &'a Cell,
-        /// What it is for.
-        role: Role,
-        /// What is still to be done at most, this trial included.
-        ahead: Forecast,
-        /// How far it is.
-        moment: Moment,
-    },
-    /// A search cannot go so far on this machine, and takes that for its end.
-    Impossible {
-        cell: &'a Cell,
-        /// The load that cannot be made.
-        load: String,
-        why: &'a str,
-    },
-    /// A trial has ended; its line is on disk.
-    Finished(&'a TrialLine),
-}
-
-/// How a run ended that could begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// All trials of the study are in the journal.
-    Complete,
-    /// It was interrupted; the trial under way then is not in the journal.
-    Interrupted,
-}
-
-/// Why a run could not begin, or go on. Each trial that was done is in the journal.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A server could not be started.
-    #[error("{0}")]
-    Start(String),
-    /// Every server of the study is missing.
-    #[error("no server of this study is installed: {0}")]
-    NothingToMeasure(String),
-    /// A server cannot be loaded as the study wants.
-    #[error("{cell}: {why}")]
-    Probe { cell: String, why: String },
-    /// A server is another one than that of the trials which are in the journal.
-    #[error("{was} was measured before, but {is} runs now; start a new run")]
-    ServerChanged {
-        /// In the journal.
-        was: String,
-        /// Now.
-        is: String,
-    },
-    /// This machine is another one than that of the trials which are in the journal.
-    #[error("this is not the machine that was measured before: {0}; start a new run")]
-    MachineChanged(String),
-    /// A trial could not begin.
-    #[error("{cell}: {why}")]
-    Trial { cell: String, why: String },
-    /// A part of the tables of primitives could not be measured.
-    #[error("primitives, {part}: {why}")]
-    Primitives { part: String, why: String },
-    /// The server is no longer the one that was started; its last trial is not valid.
-    #[error("{0}")]
-    TargetLost(String),
-    /// The journal could not be read or written.
-    #[error("{0}")]
-    Journal(#[from] JournalError),
-    /// Another file of the results could not be read or written.
-    #[error("{0}")]
-    Results(#[from] ResultsError),
 }
 
 /// Runs what the journal of `results` lacks of the study; all of it in a new folder. Every server is
@@ -189,17 +103,13 @@ pub fn run<B: Bench>(
     let trials = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &trials);
     let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
-    for (index, cell) in study.cells.iter().enumerate().filter(|(index, _)| agenda.wants(*index)) {
-        if let Some(target) = servers.of_cell(index) {
-            bench
-                .probe(target, cell)
-                .map_err(|why| RunError::Probe { cell: cell.name.clone(), why })?;
-        }
-    }
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
-    report(Event::Begins { done: trials.len(), ahead: agenda.ahead() });
+    if !trials.is_empty() {
+        let (done, ahead) = (trials.len(), words::forecast(agenda.ahead()));
+        report(Event::Says(format!("In the journal: {done} trials; to come: {ahead}.")));
+    }
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
@@ -259,8 +169,15 @@ impl Run<'_, '_> {
         let seed = seed(self.study.seed, cell, task);
         let report = &mut *self.report;
         let ahead = agenda.ahead();
-        let mut progress =
-            |moment| report(Event::Progress { cell: &at, role: task.role, ahead, moment });
+        let mut progress = |moment: Moment| {
+            report(Event::Progress {
+                left: words::time(&ahead).saturating_sub(moment.elapsed.min(moment.window)),
+                words: &|| {
+                    let doing = words::doing(&at, task.role);
+                    (words::left(&ahead), format!("{doing}: {moment}"))
+                },
+            });
+        };
         let ask = Ask {
             cell: &at,
             seed,
@@ -291,8 +208,11 @@ impl Run<'_, '_> {
             order,
         };
         let trial = Box::new(TrialLine { place, line });
-        self.journal.append(&[Entry::Trial(trial.clone())])?;
-        (self.report)(Event::Finished(&trial));
+        let entries = [Entry::Trial(trial.clone())];
+        self.journal.append(&entries)?;
+        let wrong = trial.line.why_invalid();
+        let wrong = wrong.map(|why| format!("Not valid: a trial of {}: {why}.", cell.name));
+        (self.report)(Event::Finished { entries: &entries, wrong: wrong.into_iter().collect() });
         Ok(Became::Trial(trial))
     }
 
@@ -300,10 +220,11 @@ impl Run<'_, '_> {
     fn not_begun(&mut self, cell: &Cell, task: &Task, why: String) -> Result<Became, RunError> {
         match (cell.find, task.load, task.role) {
             (Some(find), Some(load), Role::Search) if load > find.from => {
-                (self.report)(Event::Impossible { cell, load: find.over.value(load), why: &why });
+                let (name, at) = (&cell.name, find.over.value(load));
+                (self.report)(Event::Says(format!("Note: {name} cannot go to {at}: {why}.")));
                 Ok(Became::Impossible(load))
             }
-            _ => Err(RunError::Trial { cell: cell.name.clone(), why }),
+            _ => Err(RunError::Part { part: cell.name.clone(), why }),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use targets::{IfMissing, Target};
 
-use super::{Bench, Event, RunError, StartError};
+use super::{Bench, StartError};
+use crate::{Event, RunError};
 use journal::{Results, TargetRecord};
-use study::{Only, Study};
+use study::{Cell, Only, Study};
 
 /// The servers that run, and which cell is whose.
 pub(super) struct Servers<T> {
@@ -14,7 +15,8 @@ pub(super) struct Servers<T> {
 }
 
 impl<T> Servers<T> {
-    /// Starts the servers of the cells that are still to be measured, and writes down all.
+    /// Starts the servers of the cells that are still to be measured, does the operation of each of
+    /// these cells once, and writes down all.
     pub(super) fn start<B: Bench<Target = T>>(
         study: &Study,
         is_wanted: impl Fn(usize) -> bool,
@@ -22,15 +24,15 @@ impl<T> Servers<T> {
         bench: &mut B,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Self, RunError> {
-        let earlier = results.targets()?;
         // Those of an earlier session are named by the trials that are in the journal.
-        let mut records: Vec<TargetRecord> =
-            earlier.iter().filter(|record| record.skipped.is_none()).cloned().collect();
+        let mut records = results.targets()?;
+        records.retain(|record| record.skipped.is_none());
+        let is_new = records.is_empty();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
         for ((target, only), cells) in by_target(study) {
             let names: Vec<String> =
                 cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
-            let known = earlier.iter().rfind(|record| record.cells == names);
+            let known = records.iter().rfind(|record| record.cells == names);
             if !cells.iter().any(|cell| is_wanted(*cell)) {
                 continue;
             }
@@ -46,27 +48,43 @@ impl<T> Servers<T> {
             };
             match bench.start(&target, only, connections) {
                 Ok(started) => {
+                    let version = bench.version(&started);
                     record.name = bench.name(&started);
-                    record.version = Some(bench.version(&started));
+                    record.version = Some(version.clone());
                     check_same(known, &record)?;
-                    report(Event::Started(&record));
-                    for cell in cells {
-                        servers.of_cell[cell] = Some(servers.running.len());
+                    let words =
+                        format!("{}: {version} answers ({}).", record.name, record.settings);
+                    report(Event::Says(words));
+                    records.push(record);
+                    for index in cells.into_iter().filter(|cell| is_wanted(*cell)) {
+                        let cell = &study.cells[index];
+                        match bench.probe(&started, cell) {
+                            Ok(()) => servers.of_cell[index] = Some(servers.running.len()),
+                            Err(StartError::Missing(why))
+                                if target.if_missing == IfMissing::Skip =>
+                            {
+                                leave_out(cell, why, &mut records, report);
+                            }
+                            Err(StartError::Missing(why) | StartError::Failed(why)) => {
+                                return Err(RunError::Part { part: cell.name.clone(), why });
+                            }
+                        }
                     }
                     servers.running.push(started);
                 }
                 Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
+                    report(Event::Says(format!("Skipped: {why}.")));
                     record.skipped = Some(why);
-                    report(Event::Skipped(&record));
+                    records.push(record);
                 }
                 Err(StartError::Missing(why) | StartError::Failed(why)) => {
                     return Err(RunError::Start(why));
                 }
             }
-            records.push(record);
         }
         if let Some(why) = records.iter().find_map(|record| record.skipped.clone())
-            && records.iter().all(|record| record.skipped.is_some())
+            && is_new
+            && servers.of_cell.iter().all(Option::is_none)
         {
             return Err(RunError::NothingToMeasure(why));
         }
@@ -94,6 +112,30 @@ pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
         }
     }
     groups
+}
+
+/// Writes down that the client of a cell is not installed, and says so once; the server has a record of
+/// its own.
+fn leave_out(
+    cell: &Cell,
+    why: String,
+    records: &mut Vec<TargetRecord>,
+    report: &mut dyn FnMut(Event<'_>),
+) {
+    let client = cell.load.client.to_string();
+    if let Some(record) = records.iter_mut().find(|record| record.name == client) {
+        record.cells.push(cell.name.clone());
+        return;
+    }
+    report(Event::Says(format!("Skipped: {why}.")));
+    records.push(TargetRecord {
+        name: client.clone(),
+        server: client,
+        settings: String::new(),
+        version: None,
+        skipped: Some(why),
+        cells: vec![cell.name.clone()],
+    });
 }
 
 fn settings_in_words(target: &Target, offered: Only) -> String {

@@ -1,0 +1,187 @@
+//! What the trials of cells found, as a report shows it.
+
+mod bars;
+mod cells;
+mod cpu_split;
+mod overview;
+mod published;
+mod searches;
+
+use journal::TrialLine;
+use study::Metric;
+use units::Unit;
+
+use super::{Agreement, Analysis, Answer, CellSummary, Invalid, SearchEnd};
+use crate::findings::{self, Findings, Item, Listing, Remark, Section};
+use crate::label::trials;
+
+impl Analysis {
+    /// What a report shows of it; `lines` are the trials that it was made from.
+    #[must_use]
+    pub fn findings(&self, lines: &[TrialLine]) -> Findings {
+        let answers = self.answers.iter().map(|answer| self.answer(answer));
+        let projected = self.projections.iter().map(|projection| findings::Answer {
+            remarks: vec![Remark::new("Projected", projection.sentences.join(" "))],
+            ..findings::Answer::default()
+        });
+        let counts = self.trials;
+        let coverages = coverages(self);
+        let is_measured = |cell: &&CellSummary| cell.trials.done > 0;
+        let measured = self.cells.iter().filter(is_measured).count();
+        let noun = if measured == 1 { "cell" } else { "cells" };
+        Findings {
+            title: "Answers",
+            answers: answers.chain(projected).collect(),
+            gates: self.gates.clone(),
+            charts: cpu_split::charts(&self.cells),
+            conclusions: self.cross_checks(),
+            overview: overview::tables(&self.cells),
+            tables: self.tables(),
+            notes: notes(&coverages).into_iter().collect(),
+            method: method(&coverages),
+            rejected: self.rejected(),
+            warnings: self.warnings.clone(),
+            evidence: self.cells.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
+            measured: format!("{} of {measured} {noun}", trials(counts.done)),
+            lacking: (counts.done < counts.planned)
+                .then(|| format!("{} of {} were run", counts.done, trials(counts.planned))),
+            no_figures: (counts.valid == 0 && counts.planned > 0).then_some(
+                "No trial is valid, so there are no figures. The reasons are listed below.",
+            ),
+            is_empty: counts.done == 0 && !self.cells.iter().any(is_searched),
+            is_whole: self.cells.iter().all(|cell| cell.trials.valid >= cell.trials.planned),
+            data: None,
+            started_unix_ms: lines.first().map(|trial| trial.line.started_unix_ms),
+        }
+    }
+
+    fn answer(&self, answer: &Answer) -> findings::Answer {
+        let remedy = answer.remedy.iter().map(|remedy| Remark::new("What to do", remedy));
+        let charts = match &answer.curve {
+            Some(curve) => bars::along(answer, curve),
+            None => vec![bars::side_by_side(answer, &self.answers)],
+        };
+        findings::Answer {
+            question: None,
+            sentences: vec![answer.sentence.clone()],
+            remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
+            charts: charts.into_iter().map(findings::Chart::Bars).collect(),
+        }
+    }
+
+    fn cross_checks(&self) -> Listing {
+        let item = |check: &super::CrossCheck| Item {
+            label: String::new(),
+            text: check.sentence.clone(),
+            is_warning: check.agreement != Agreement::Agrees,
+        };
+        let about = "toll and another program make the same load in turn, in windows of the same \
+                     length. The other program's counts are its own and are not verified. The rates \
+                     are comparable only where the server was the limit with both.";
+        let items: Vec<Item> = self.cross_checks.iter().map(item).collect();
+        let about = if items.is_empty() { "" } else { about };
+        Listing { title: "Checked with other clients", about, items }
+    }
+
+    fn tables(&self) -> Vec<Section> {
+        let cells = Section {
+            title: "Cells",
+            about: "A cell is one combination of what the study varies. Numbers are medians over \
+                    its valid trials, with their intervals in brackets. Click a header to sort.",
+            tables: vec![cells::table(&self.cells)],
+        };
+        let searches = Section {
+            title: "How the loads were found",
+            about: "toll searched for the load of these cells: short trials double and bisect it \
+                    to find the most that a limit allows. The load that was found is then measured \
+                    for longer; only those trials are in the figures.",
+            tables: searches::tables(&self.cells),
+        };
+        [cells, searches].into_iter().filter(|section| !section.tables.is_empty()).collect()
+    }
+
+    fn rejected(&self) -> Listing {
+        let items: Vec<Item> = self.invalid.iter().map(Item::from).collect();
+        let about = match items.is_empty() {
+            true => "None: every trial is in the figures.",
+            false => "Nothing else was left out.",
+        };
+        Listing { title: "Invalid trials, not used in any figure", about, items }
+    }
+}
+
+impl From<&Invalid> for Item {
+    fn from(trial: &Invalid) -> Self {
+        let label = format!("{}, number {}", trial.cell, trial.order);
+        Self { label, text: trial.why.clone(), is_warning: false }
+    }
+}
+
+/// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.
+fn found(cell: &CellSummary) -> String {
+    match cell.search.as_ref().map(|search| &search.end) {
+        Some(SearchEnd::Found { load }) => load.clone(),
+        Some(SearchEnd::Unfinished) => "not found yet".to_owned(),
+        Some(end @ SearchEnd::Infeasible { .. }) => end.infeasible().unwrap_or_default(),
+        None => String::new(),
+    }
+}
+
+fn title(cell: &CellSummary) -> String {
+    format!("{}: {}", cell.case, cell.label)
+}
+
+fn is_searched(cell: &CellSummary) -> bool {
+    cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
+}
+
+/// The unit in which a metric of these cells is written: the same as of what stands beside it.
+fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+    let both = [metric, metric.row().beside];
+    let figures =
+        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
+    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
+}
+
+/// How sure the intervals of a run are, by the number of trials, in parts of a sentence.
+fn coverages(analysis: &Analysis) -> Vec<String> {
+    let figures = analysis.cells.iter().filter_map(|cell| cell.figures.get(Metric::Rate));
+    let mut coverages: Vec<(usize, f64)> =
+        figures.map(|figure| (figure.estimate.n, figure.estimate.interval.coverage)).collect();
+    coverages.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    coverages.dedup_by_key(|(n, _)| *n);
+    let in_words = |(n, coverage)| match n {
+        1 => "with 1 trial there is no interval".to_owned(),
+        _ => format!(
+            "with {} it covers the true median in {} of runs",
+            trials(n),
+            units::percent(coverage)
+        ),
+    };
+    coverages.into_iter().map(in_words).collect()
+}
+
+fn notes(coverages: &[String]) -> Option<String> {
+    let words = || {
+        format!(
+            "One core: per CPU-second of the server. In brackets: the interval of the median; {}. \
+             Comparisons and the TLS tax are medians over pairs of trials of the same round, so \
+             they can differ from the quotients of these medians.",
+            coverages.join("; ")
+        )
+    };
+    (!coverages.is_empty()).then(words)
+}
+
+fn method(coverages: &[String]) -> Vec<(&'static str, String)> {
+    let coverages = match coverages {
+        [] => String::new(),
+        some => format!(": {}", some.join("; ")),
+    };
+    let paragraphs = include_str!("findings/method.txt").split("\n\n");
+    let paragraph = |text: &'static str| {
+        let (heading, text) = text.split_once('\n')?;
+        Some((heading, text.trim_end().replace('\n', " ").replace("{coverages}", &coverages)))
+    };
+    paragraphs.filter_map(paragraph).collect()
+}

@@ -1,0 +1,243 @@
+//! The charts of an answer: a bar for each value of the compared key, and where the study asks for it
+//! along another key, with the share of its CPUs that the server used meanwhile.
+
+use study::{Metric, Published};
+
+use super::published::{band, in_words};
+use crate::analysis::{Answer, Bar, Curve, Figure, Point};
+use crate::findings::{self, BarRow, Bars, Series};
+use crate::label::label;
+use crate::wording::capitalized;
+use study::metric::Kind;
+use units::{Quantity, Unit};
+
+/// The bars of an answer, next to those of `all`: answers to one question about different servers have
+/// the same axis, so that their bars can be compared.
+pub(super) fn side_by_side(answer: &Answer, all: &[Answer]) -> Bars {
+    let key = |answer: &Answer| (answer.metric, answer.case.clone(), answer.compare.clone());
+    let alike: Vec<&Answer> = all.iter().filter(|other| key(other) == key(answer)).collect();
+    let figures =
+        alike.iter().flat_map(|answer| &answer.bars).filter_map(|bar| bar.figure.as_ref());
+    let unit = answer.metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
+    let room = alike.iter().flat_map(|answer| bars(answer, &unit).values());
+    Bars { room: room.collect(), ..bars(answer, &unit) }
+}
+
+fn bars(answer: &Answer, unit: &Unit) -> Bars {
+    let baseline = answer.bars.iter().find(|bar| bar.is_baseline);
+    let row = |bar: &Bar| BarRow {
+        label: bar.label.clone(),
+        bars: vec![drawn(bar, "", bar.figure.as_ref(), answer.published.as_ref(), baseline)],
+        lacking: bar.infeasible.clone(),
+    };
+    let common = answer.common.values().cloned();
+    Bars {
+        title: capitalized(answer.metric.row().words),
+        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        axis: axis(answer.metric, unit),
+        unit: *unit,
+        room: Vec::new(),
+        is_share: answer.metric.row().quantity == Quantity::Share,
+        rows: answer.bars.iter().map(row).collect(),
+        legend: Vec::new(),
+        published: answer.published.as_ref().map(in_words),
+    }
+}
+
+fn drawn(
+    bar: &Bar,
+    name: &str,
+    figure: Option<&Figure>,
+    published: Option<&Published>,
+    baseline: Option<&Bar>,
+) -> findings::Bar {
+    findings::Bar {
+        name: name.to_owned(),
+        series: if bar.is_baseline { Series::Baseline } else { Series::Server },
+        figure: figure.cloned(),
+        mark: bar.mark,
+        published: published
+            .filter(|_| !bar.is_baseline)
+            .and_then(|published| band(published, baseline)),
+    }
+}
+
+/// What one of the charts along a key shows of a bar of a point.
+type Of = fn(&Point, usize) -> Option<&Figure>;
+
+/// Both charts along a key; the second only of what all CPUs do together, where their time is known.
+pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
+    let of_bar: Of = |point, bar| point.bars[bar].figure.as_ref();
+    let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
+    let unit = unit(answer.metric.row().quantity, curve, of_bar);
+    let first = Bars {
+        title: capitalized(answer.metric.row().words),
+        axis: axis(answer.metric, &unit),
+        published: answer.published.as_ref().map(in_words),
+        ..chart_along(answer, curve, of_bar, unit, answer.published.as_ref())
+    };
+    // Beside what a CPU-second gives, it would say nothing.
+    let has_busy = answer.metric.row().kind == Kind::Throughput
+        && curve.points.iter().any(|point| point.busy.iter().any(Option::is_some));
+    let unit = self::unit(Quantity::Share, curve, of_busy);
+    let second = has_busy.then(|| Bars {
+        title: "CPU that the server used".to_owned(),
+        axis: format!("{} of the server's CPUs", unit.name),
+        is_share: true,
+        ..chart_along(answer, curve, of_busy, unit, None)
+    });
+    std::iter::once(first).chain(second).collect()
+}
+
+fn unit(quantity: Quantity, curve: &Curve, of: Of) -> Unit {
+    let points = curve.points.iter();
+    let figures =
+        points.flat_map(|point| (0..point.bars.len()).filter_map(move |bar| of(point, bar)));
+    quantity.unit_for(figures.map(|figure| figure.estimate.median))
+}
+
+/// Without its title and what its axis counts.
+fn chart_along(
+    answer: &Answer,
+    curve: &Curve,
+    of: Of,
+    unit: Unit,
+    published: Option<&Published>,
+) -> Bars {
+    let row = |point: &Point| {
+        let baseline = point.bars.iter().find(|bar| bar.is_baseline);
+        let bars = point.bars.iter().enumerate();
+        let drawn = |(place, bar): (usize, &Bar)| {
+            drawn(bar, &bar.label, of(point, place), published, baseline)
+        };
+        BarRow {
+            label: point.label.clone(),
+            bars: bars.map(drawn).collect(),
+            lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
+        }
+    };
+    let common = answer.common.iter().map(|(key, value)| label(key, value));
+    let subtitle: Vec<String> =
+        std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
+    Bars {
+        title: String::new(),
+        subtitle: subtitle.join(", "),
+        axis: String::new(),
+        unit,
+        room: Vec::new(),
+        is_share: false,
+        rows: curve.points.iter().map(row).collect(),
+        legend: Vec::new(),
+        published: None,
+    }
+}
+
+/// Which bar is of which value of the compared key: the same in every row.
+fn colours(curve: &Curve) -> Option<String> {
+    let bars = &curve.points.first()?.bars;
+    let name = |bar: &Bar| match bar.is_baseline {
+        true => format!("{} (grey)", bar.label),
+        false => bar.label.clone(),
+    };
+    let names: Vec<String> = bars.iter().map(name).collect();
+    Some(format!("from above: {}", names.join(", ")))
+}
+
+fn axis(metric: Metric, unit: &Unit) -> String {
+    let axis = metric.row().axis;
+    match metric.row().quantity {
+        Quantity::PerSecond => axis.to_owned(),
+        _ => format!("{} {axis}", unit.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use study::Reference;
+
+    use super::*;
+
+    fn bar(label: &str, value: f64) -> Bar {
+        Bar {
+            label: label.to_owned(),
+            cell: "c-0001".to_owned(),
+            is_baseline: label == "CBC",
+            figure: Figure::of(vec![value; 3]),
+            ratio: None,
+            mark: None,
+            infeasible: None,
+        }
+    }
+
+    fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
+        Answer {
+            sentence: String::new(),
+            remedy: None,
+            caveats: Vec::new(),
+            case: "files".to_owned(),
+            metric,
+            compare: "load.suite".to_owned(),
+            common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
+            bars,
+            published: None,
+            curve: None,
+        }
+    }
+
+    #[test]
+    fn answers_to_one_question_have_one_axis() {
+        let of = |bps: f64| answer(Metric::Goodput, vec![bar("CBC", bps)]);
+        let all = [of(8e6), of(80e9), answer(Metric::Rate, vec![bar("CBC", 1e12)])];
+        let charts = [&all[0], &all[1]].map(|answer| side_by_side(answer, &all));
+        assert_eq!(charts[0].axis, "Gb/s of proven bodies");
+        assert_eq!(charts[0].subtitle, "files, nginx");
+        for chart in charts {
+            assert!(chart.values().contains(&8e6) && chart.values().contains(&80e9));
+            assert!(!chart.values().contains(&1e12));
+        }
+    }
+
+    fn curve() -> Curve {
+        let point = |label: &str, factor: f64| Point {
+            label: label.to_owned(),
+            bars: vec![bar("CBC", 3e9 * factor), bar("GCM", 9e9 * factor)],
+            busy: vec![Figure::of(vec![0.99; 3]), Figure::of(vec![0.9; 3])],
+        };
+        Curve {
+            along: "target.object".to_owned(),
+            points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
+        }
+    }
+
+    #[test]
+    fn one_chart_has_the_figures_and_one_the_cpu() {
+        let charts = along(&answer(Metric::Goodput, Vec::new()), &curve());
+        let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
+        assert_eq!(titles, ["Goodput", "CPU that the server used"]);
+        assert_eq!(charts[0].subtitle, "files, nginx, from above: CBC (grey), GCM");
+        assert_eq!(charts[0].rows[1].label, "4 MiB objects");
+        let busy = charts[1].rows[1].bars[1].figure.as_ref().unwrap();
+        assert!(charts[1].is_share && busy.estimate.median == 0.9);
+        let costs = along(&answer(Metric::GoodputPerServerCpu, Vec::new()), &curve());
+        assert_eq!(costs.len(), 1, "beside what a CPU-second gives, the CPU says nothing");
+    }
+
+    #[test]
+    fn the_published_range_lies_at_the_baseline_times_its_ratio() {
+        let published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+        let answer = Answer { published, ..answer(Metric::Goodput, Vec::new()) };
+        let [chart, busy] = &along(&answer, &curve())[..] else { panic!() };
+        let words = chart.published.as_ref().unwrap();
+        assert!(words.contains("Intel's Xeon E5 v3 had 2 to 2.4x"), "{words}");
+        for (row, baseline) in chart.rows.iter().zip([2.7e9, 3e9]) {
+            let [None, Some(band)] = [0, 1].map(|bar| row.bars[bar].published.as_ref()) else {
+                panic!("one range, of the bar that is compared")
+            };
+            assert_eq!((band.low, band.high), (2.0 * baseline, 2.4 * baseline));
+        }
+        assert!(busy.published.is_none());
+        assert!(busy.rows.iter().flat_map(|row| &row.bars).all(|bar| bar.published.is_none()));
+    }
+}

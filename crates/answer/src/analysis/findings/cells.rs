@@ -1,0 +1,52 @@
+//! The table of all cells with all their figures.
+
+use super::{found, unit};
+use crate::analysis::CellSummary;
+use crate::findings::{Cell, Column, Table};
+use crate::wording::interval;
+use study::Metric;
+use study::metric::Kind;
+use units::Unit;
+
+pub(super) fn table(cells: &[CellSummary]) -> Table {
+    let text =
+        |name: &str, of: &dyn Fn(&CellSummary) -> String| Column::words(name, cells.iter().map(of));
+    let label = |cell: &CellSummary| Cell {
+        evidence: Some(cell.cell.clone()),
+        ..Cell::from(cell.label.clone())
+    };
+    let trials = |cell: &CellSummary| {
+        let counts = cell.trials;
+        (format!("{}/{}", counts.valid, counts.planned), counts.valid as f64)
+    };
+    let mut columns = vec![
+        text("case", &|cell| cell.case.clone()),
+        Column::words("cell", cells.iter().map(label)),
+        text("server", &|cell| cell.params.get("target.server").cloned().unwrap_or_default()),
+        Column::numbers("trials", "valid/planned", cells.iter().map(trials)),
+        text("load", &found),
+    ];
+    for metric in Metric::of_cells() {
+        let unit = unit(metric, cells);
+        let figures = cells.iter().map(|cell| figure(cell, metric, &unit));
+        columns.push(Column::numbers(metric.row().words, unit.name, figures));
+    }
+    columns.push(text("limit", &limits));
+    columns.push(text("mark", &|cell| cell.mark.map_or("", |mark| mark.name()).to_owned()));
+    Table { columns, marks: cells.iter().map(|cell| cell.mark).collect(), ..Table::default() }
+}
+
+fn limits(cell: &CellSummary) -> String {
+    let limits = cell.limits.iter();
+    let limits = limits.map(|(limit, trials)| format!("{limit} {trials}/{}", cell.trials.valid));
+    limits.collect::<Vec<_>>().join(", ")
+}
+
+fn figure(cell: &CellSummary, metric: Metric, unit: &Unit) -> Cell {
+    let Some(figure) = cell.figures.get(metric) else { return Cell::default() };
+    let median = figure.estimate.median;
+    // With all intervals the table would be too wide; `cells.csv` has the others.
+    let shows_interval = matches!(metric.row().kind, Kind::Throughput | Kind::PerCpu);
+    let more = if shows_interval { interval(figure, unit) } else { String::new() };
+    Cell { more, ..(unit.number(median), median).into() }
+}

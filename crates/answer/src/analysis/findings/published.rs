@@ -1,0 +1,35 @@
+//! Published figures beside ours: a range over the bar that it is about, named as published, so that it
+//! cannot be mistaken for a measurement.
+
+use study::{Published, PublishedUnit};
+
+use crate::analysis::Bar;
+use crate::findings::Band;
+
+const GIGA: f64 = 1e9;
+
+/// What was published, in the unit of the bars; a ratio is one to the baseline's figure.
+pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band> {
+    let factor = match published.unit {
+        PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
+        PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
+        PublishedUnit::CyclesPerByte => return None,
+    };
+    Some(Band {
+        low: published.low * factor,
+        high: published.high * factor,
+        title: format!("published: {} had {}", published.who, published.says),
+    })
+}
+
+/// What the outlines of a chart are.
+pub(super) fn in_words(published: &Published) -> String {
+    let of = match published.unit {
+        PublishedUnit::Ratio => ", here times the grey bar",
+        _ => "",
+    };
+    format!(
+        "Outlined, published and not measured here: {} had {}{of} ({}; {}).",
+        published.who, published.says, published.what, published.source
+    )
+}

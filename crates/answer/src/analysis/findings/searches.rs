@@ -1,0 +1,72 @@
+//! The path of each search: which loads were tried, and what they showed.
+
+use super::{found, is_searched, title};
+use crate::analysis::{CellSummary, Search, SearchStep};
+use crate::findings::{Axis, Cell, Column, Curve, Dot, Line, Table};
+use units::Unit;
+
+/// A table for each cell whose load was searched for.
+pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
+    let table = |cell: &CellSummary| Some(table(cell, cell.search.as_ref()?));
+    cells.iter().filter(|cell| is_searched(cell)).filter_map(table).collect()
+}
+
+fn table(cell: &CellSummary, search: &Search) -> Table {
+    let Search { maximize, over, limit, path, .. } = search;
+    let unit = maximize.row().quantity.unit_for(path.iter().map(|step| step.figure));
+    let holds = |step: &SearchStep| {
+        let words = if step.holds { "holds" } else { "breaks" };
+        Cell { is_bad: !step.holds, ..words.to_owned().into() }
+    };
+    let is = |step: &SearchStep| if step.is_held { "held" } else { "a step" }.to_owned();
+    let seen = |step: &SearchStep| step.seen.clone().unwrap_or_default();
+    let figure = |step: &SearchStep| (unit.number(step.figure), step.figure);
+    Table {
+        title: title(cell),
+        count: found(cell),
+        about: format!("The most {maximize} over {over}, while {limit}."),
+        chart: Some(Curve {
+            title: format!("{maximize} by load: {}", found(cell)),
+            subtitle: format!(
+                "loads from left to right by their logarithm, {maximize} in {} upwards from \
+                 nothing; filled: the limit held; hollow: it broke; large: measured for longer",
+                unit.name
+            ),
+            axis: Axis::FromZero(unit),
+            lines: vec![Line {
+                label: maximize.to_string(),
+                is_baseline: false,
+                is_joined: false,
+                dots: path.iter().map(|step| dot(step, &unit)).collect(),
+            }],
+            bound: None,
+        }),
+        columns: vec![
+            Column::numbers(
+                "trial",
+                "",
+                path.iter().map(|step| (step.order.to_string(), step.order.into())),
+            ),
+            Column::words("load", path.iter().map(|step| step.load.clone())),
+            Column::numbers(maximize.name(), unit.name, path.iter().map(figure)),
+            Column::numbers("limit is on", "", path.iter().map(seen)),
+            Column::words("limit", path.iter().map(holds)),
+            Column::words("trial is", path.iter().map(is)),
+        ],
+        ..Table::default()
+    }
+}
+
+fn dot(step: &SearchStep, unit: &Unit) -> Dot {
+    let end = if step.holds { "the limit held" } else { "the limit broke" };
+    Dot {
+        x: step.at,
+        x_label: step.load.clone(),
+        y: step.figure,
+        y_label: unit.text(step.figure),
+        title: format!("{}: {}, {end}", step.load, unit.text(step.figure)),
+        is_doubtful: !step.holds,
+        is_large: step.is_held,
+        ..Dot::default()
+    }
+}

@@ -1,0 +1,73 @@
+//! Marks in words: what keeps a figure from being the server's maximum.
+
+use super::Mark;
+
+impl Mark {
+    /// All marks, in the order of their weight.
+    pub const ALL: [Self; 7] = [
+        Self::Infeasible,
+        Self::NotMeasured,
+        Self::ClientBound,
+        Self::NotServerBound,
+        Self::Spread,
+        Self::SomeInvalid,
+        Self::Incomplete,
+    ];
+
+    /// The mark in two words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Infeasible => "infeasible",
+            Self::NotMeasured => "not measured",
+            Self::ClientBound => "client-bound",
+            Self::NotServerBound => "not server-bound",
+            Self::Spread => "spread",
+            Self::SomeInvalid => "some invalid",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
+    /// The mark in one character, for the terminal's tables.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Infeasible => "/",
+            Self::NotMeasured => "x",
+            Self::ClientBound => "*",
+            Self::NotServerBound => "+",
+            Self::Spread => "?",
+            Self::SomeInvalid => "!",
+            Self::Incomplete => "~",
+        }
+    }
+
+    /// What the mark means, in a sentence without its full stop.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Infeasible => "no load meets the study's limit",
+            Self::NotMeasured => "no trial is valid, so there is no figure",
+            Self::ClientBound => {
+                "the client was the limit in some or all trials: the server can do more than the \
+                 figure shows"
+            }
+            Self::NotServerBound => {
+                "something other than the server's CPU was the limit in some or all trials: the figure \
+                 is not the server's maximum"
+            }
+            Self::Spread => {
+                "the rates of the trials differ by more than a quarter of their median, so other work \
+                 affected them"
+            }
+            Self::SomeInvalid => "some trials are invalid; the figure uses the others",
+            Self::Incomplete => "there are fewer trials than the study asks for",
+        }
+    }
+
+    /// Whether the figure is less than what the server could do.
+    #[must_use]
+    pub fn is_not_a_maximum(self) -> bool {
+        matches!(self, Self::ClientBound | Self::NotServerBound)
+    }
+}

@@ -1,0 +1,144 @@
+//! What an experiment found, as plain data: all that a report shows, whatever the experiment was.
+
+mod chart;
+mod table;
+
+use serde::Serialize;
+
+use crate::analysis::{Mark, Repeated};
+use crate::gate::GateOutcome;
+
+pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, Series};
+pub use table::{Cell, Column, Key, Table};
+
+/// What one experiment of a study found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Findings {
+    /// Over the answers.
+    pub title: &'static str,
+    /// In the order of the study.
+    pub answers: Vec<Answer>,
+    /// What became of the gates of the answers.
+    pub gates: Vec<GateOutcome>,
+    /// Those that belong to no answer.
+    pub charts: Vec<Chart>,
+    /// What else was concluded, such as whether other programs agree.
+    pub conclusions: Listing,
+    /// Few columns, for a terminal.
+    pub overview: Vec<Table>,
+    /// Every figure.
+    pub tables: Vec<Section>,
+    /// How to read the figures of the overview.
+    pub notes: Vec<String>,
+    /// How it was measured: headings with a paragraph each.
+    pub method: Vec<(&'static str, String)>,
+    /// What is in no figure, and why.
+    pub rejected: Listing,
+    /// Each kind of warning once.
+    pub warnings: Vec<Repeated>,
+    /// The cells of the journal whose trials are the evidence, with their titles.
+    pub evidence: Vec<(String, String)>,
+    /// What was measured, in words: `98 trials of 14 cells`.
+    pub measured: String,
+    /// What is lacking, in words, where the run ended early: `17 of 98 trials were run`.
+    pub lacking: Option<String>,
+    /// Why there are no figures, where nothing could be used of what was measured.
+    pub no_figures: Option<&'static str>,
+    /// Whether nothing was measured.
+    pub is_empty: bool,
+    /// Whether all that was planned was measured, and can be used.
+    pub is_whole: bool,
+    /// All of it for a program, under the name that it has in `toll report --json`.
+    pub data: Option<(&'static str, serde_json::Value)>,
+    /// When its first part began, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: Option<u64>,
+}
+
+/// What a study asked and what came of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// Where it answers a question of its own, and not the study's.
+    pub question: Option<String>,
+    /// The answer; after the first sentence, its details.
+    pub sentences: Vec<String>,
+    /// What else there is to say: what to do, what was published.
+    pub remarks: Vec<Remark>,
+    #[serde(skip)]
+    pub charts: Vec<Chart>,
+}
+
+/// A remark on an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// `What to do`, `But`.
+    pub label: &'static str,
+    pub text: String,
+    /// Whether the answer is weaker than it looks.
+    pub is_caveat: bool,
+}
+
+/// Short texts under a heading.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Listing {
+    pub title: &'static str,
+    /// What the texts are. Where there are none, what that means; if it is empty, nothing is shown.
+    pub about: &'static str,
+    pub items: Vec<Item>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// What the text is about, where that is not in it.
+    pub label: String,
+    pub text: String,
+    pub is_warning: bool,
+}
+
+/// Tables under a heading.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Section {
+    pub title: &'static str,
+    pub about: &'static str,
+    pub tables: Vec<Table>,
+}
+
+impl Listing {
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.about.is_empty()
+    }
+}
+
+impl Remark {
+    /// What to know about an answer.
+    pub fn new(label: &'static str, text: impl Into<String>) -> Self {
+        Self { label, text: text.into(), is_caveat: false }
+    }
+
+    /// Why an answer is weaker than it looks.
+    pub fn caveat(text: impl Into<String>) -> Self {
+        Self { is_caveat: true, ..Self::new("But", text) }
+    }
+}
+
+impl Findings {
+    /// The marks that are used in charts and tables.
+    #[must_use]
+    pub fn marks(&self) -> Vec<Mark> {
+        let of_charts = self.all_charts().filter_map(|chart| match chart {
+            Chart::Bars(bars) => Some(bars.rows.iter().flat_map(|row| &row.bars)),
+            Chart::Curve(_) => None,
+        });
+        let of_charts = of_charts.flatten().filter_map(|bar| bar.mark);
+        let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);
+        let used: Vec<Mark> =
+            of_charts.chain(tables.flat_map(|table| &table.marks).flatten().copied()).collect();
+        Mark::ALL.into_iter().filter(|mark| used.contains(mark)).collect()
+    }
+
+    /// The charts of all answers, and the others.
+    pub fn all_charts(&self) -> impl Iterator<Item = &Chart> {
+        self.answers.iter().flat_map(|answer| &answer.charts).chain(&self.charts)
+    }
+}

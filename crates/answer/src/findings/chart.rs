@@ -1,0 +1,142 @@
+//! Charts by what they show. Where everything lies is the report's.
+
+use crate::analysis::{Figure, Mark};
+use units::Unit;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Chart {
+    Bars(Bars),
+    Curve(Curve),
+}
+
+/// A horizontal bar chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    /// What the bars are of.
+    pub title: String,
+    /// What they have in common.
+    pub subtitle: String,
+    /// What the axis counts, with the unit.
+    pub axis: String,
+    pub unit: Unit,
+    /// Values that the axis has room for too: those of charts that are compared with this one.
+    pub room: Vec<f64>,
+    /// Whether the figures are shares of a whole.
+    pub is_share: bool,
+    /// From top to bottom.
+    pub rows: Vec<BarRow>,
+    /// What each colour means, where that is not clear.
+    pub legend: Vec<Series>,
+    /// What was published and is drawn too.
+    pub published: Option<String>,
+}
+
+/// A label with its bars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarRow {
+    pub label: String,
+    pub bars: Vec<Bar>,
+    /// What is shown where no bar has a figure, if it is known.
+    pub lacking: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it is of, where its row has several.
+    pub name: String,
+    pub series: Series,
+    pub figure: Option<Figure>,
+    pub mark: Option<Mark>,
+    /// What was published of the same.
+    pub published: Option<Band>,
+}
+
+/// What a colour means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Series {
+    /// A figure of the server.
+    Server,
+    /// A figure of the client.
+    Client,
+    /// What the others are compared with.
+    Baseline,
+}
+
+/// A published range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    pub low: f64,
+    pub high: f64,
+    /// In words.
+    pub title: String,
+}
+
+/// Figures by a number: equal factors of it are equal distances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    pub title: String,
+    /// What both axes are.
+    pub subtitle: String,
+    /// The axis of the figures.
+    pub axis: Axis,
+    pub lines: Vec<Line>,
+    /// What no figure can go below, in words.
+    pub bound: Option<(String, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Axis {
+    /// Equal factors are equal distances.
+    Factors,
+    /// From zero.
+    FromZero(Unit),
+}
+
+/// The figures of one compared value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The value in words.
+    pub label: String,
+    /// Whether the others are compared with it.
+    pub is_baseline: bool,
+    /// Whether the points are joined.
+    pub is_joined: bool,
+    pub dots: Vec<Dot>,
+}
+
+/// A figure.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Dot {
+    pub x: f64,
+    pub x_label: String,
+    pub y: f64,
+    /// The figure as it is written in the description.
+    pub y_label: String,
+    /// The ends of its range.
+    pub range: Option<(f64, f64)>,
+    /// All of it in words.
+    pub title: String,
+    /// Whether it is not what it should be.
+    pub is_doubtful: bool,
+    pub is_large: bool,
+    /// What was published of the same, in words.
+    pub published: Vec<(String, f64)>,
+}
+
+impl Bars {
+    /// Everything that its axis must have room for.
+    #[must_use]
+    pub fn values(&self) -> Vec<f64> {
+        let bars = || self.rows.iter().flat_map(|row| &row.bars);
+        let of_figure = |Figure { estimate, samples }: &Figure| {
+            let ends = [estimate.median, estimate.interval.low, estimate.interval.high];
+            ends.into_iter().chain(samples.iter().copied()).collect::<Vec<_>>()
+        };
+        let figures = bars().filter_map(|bar| bar.figure.as_ref()).flat_map(of_figure);
+        let bands = bars().filter_map(|bar| bar.published.as_ref());
+        let bands = bands.flat_map(|band| [band.low, band.high]);
+        let whole = self.is_share.then_some(1.0);
+        figures.chain(bands).chain(self.room.iter().copied()).chain(whole).collect()
+    }
+}

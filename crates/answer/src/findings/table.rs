@@ -1,0 +1,105 @@
+//! Tables, column by column.
+
+use serde::Serialize;
+
+use crate::analysis::Mark;
+
+/// A table. A column in which all is empty is not shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// Empty where the heading above says it.
+    pub title: String,
+    /// A few words after the title.
+    pub count: String,
+    pub about: String,
+    pub chart: Option<super::Curve>,
+    pub columns: Vec<Column>,
+    /// For each row; none at all where no row has one.
+    pub marks: Vec<Option<Mark>>,
+    /// What to know about the figures.
+    pub notes: Vec<String>,
+}
+
+/// A column with a cell for each row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    pub name: String,
+    pub unit: String,
+    pub is_number: bool,
+    /// 0, or where there is no room it is left out before those with a lower number.
+    pub gives_way: usize,
+    pub cells: Vec<Cell>,
+}
+
+/// What one field shows and is sorted by.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Cell {
+    pub text: String,
+    /// In small print: the interval.
+    pub more: String,
+    /// `None` comes last.
+    pub key: Option<Key>,
+    pub is_bad: bool,
+    /// The cell of the journal whose trials are the evidence.
+    pub evidence: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Key {
+    Number(f64),
+    Text(String),
+}
+
+impl Table {
+    /// How many rows it has.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+}
+
+impl Column {
+    /// Words, which begin under each other.
+    #[must_use]
+    pub fn words<C: Into<Cell>>(name: &str, cells: impl IntoIterator<Item = C>) -> Self {
+        let cells = cells.into_iter().map(Into::into).collect();
+        let (name, unit) = (name.to_owned(), String::new());
+        Self { name, unit, is_number: false, gives_way: 0, cells }
+    }
+
+    /// Numbers in a unit, which end under each other.
+    #[must_use]
+    pub fn numbers<C: Into<Cell>>(
+        name: &str,
+        unit: &str,
+        cells: impl IntoIterator<Item = C>,
+    ) -> Self {
+        Self { unit: unit.to_owned(), is_number: true, ..Self::words(name, cells) }
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.iter().all(|cell| cell.text.is_empty())
+    }
+
+    /// Leaves the column out where there is no room for it, before those with a lower number.
+    #[must_use]
+    pub fn gives_way(self, gives_way: usize) -> Self {
+        Self { gives_way, ..self }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        let key = (!text.is_empty()).then(|| Key::Text(text.clone()));
+        Self { text, key, ..Self::default() }
+    }
+}
+
+impl From<(String, f64)> for Cell {
+    fn from((text, value): (String, f64)) -> Self {
+        Self { text, key: Some(Key::Number(value)), ..Self::default() }
+    }
+}

@@ -1,0 +1,79 @@
+//! Trials of cells: servers started once and idle between trials, the trials of all cells interleaved.
+//!
+//! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
+
+mod elsewhere;
+mod order;
+mod run;
+mod this_bench;
+mod warm_up;
+mod words;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use answer::findings::Findings;
+use cpus::CpuList;
+use journal::Results;
+use study::Study;
+
+pub use run::{Ask, Bench, StartError, run};
+pub use this_bench::{ThisBench, ThisTarget, commands};
+
+use crate::{Ended, Event, Experiment, Plan, Recorded, RunError};
+
+/// The cells of a study.
+struct Cells<'a>(&'a Study);
+
+/// `None` where the study has none.
+pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
+    if study.cells.is_empty() {
+        return None;
+    }
+    Some(Box::new(Cells(study)))
+}
+
+impl Experiment for Cells<'_> {
+    fn forecast(&self) -> String {
+        words::forecast(self.0.forecast())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        words::notes(self.0)
+    }
+
+    fn plan(&self, folder: &Path) -> Plan {
+        let (cells, trials) = (self.0.cells.len(), self.0.trials);
+        Plan {
+            summary: format!("{cells} cells, {trials} trials each, {}", self.forecast()),
+            parts: words::list(self.0),
+            heading: "Commands that would be started, each for the whole run",
+            commands: commands(self.0, "OBJECTS", &folder.display().to_string()),
+        }
+    }
+
+    fn cpus(&self) -> Vec<CpuList> {
+        let cells = self.0.cells.iter();
+        let of_cell =
+            |cell: &study::Cell| [cell.target.pinned_to().cloned(), Some(cell.load.cpus.clone())];
+        cells.flat_map(of_cell).flatten().collect()
+    }
+
+    fn run(
+        &self,
+        results: &Results,
+        interrupt: &AtomicBool,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, RunError> {
+        let mut bench = ThisBench::new(self.0, results.folder().to_owned())
+            .map_err(|error| RunError::Start(error.to_string()))?;
+        if let Some(note) = bench.note() {
+            report(Event::Says(format!("Note: {note}.")));
+        }
+        run(self.0, results, &mut bench, interrupt, report)
+    }
+
+    fn findings(&self, recorded: &Recorded<'_>) -> Findings {
+        recorded.analysis.findings(&recorded.entries.trials)
+    }
+}
