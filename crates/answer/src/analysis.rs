@@ -104,7 +104,7 @@ pub struct Answer {
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
-    pub published: Option<Published>,
+    pub published: Vec<Published>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -135,6 +135,9 @@ pub struct Bar {
     /// The value of the compared key in words: `AES-128-GCM`.
     pub label: String,
     pub cell: String,
+    /// The cell's values of swept keys.
+    #[serde(skip)]
+    pub params: BTreeMap<String, String>,
     /// Whether the others are compared with this one.
     pub is_baseline: bool,
     /// The figure in the metric's unit (operations or bits per second; a share for the tax); `None`

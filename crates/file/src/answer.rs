@@ -63,8 +63,7 @@ pub(super) fn read(
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
         published: fields
             .get("published")
-            .map(|field| published(field, metric, reference))
-            .transpose()?,
+            .map_or(Ok(Vec::new()), |field| published(field, metric, reference))?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
         gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
     };
@@ -118,8 +117,18 @@ fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String,
     }
 }
 
-/// A figure of the study's reference, which must count what the metric does.
+/// One figure or a list of them.
 fn published(
+    field: Field<'_>,
+    metric: Metric,
+    reference: Option<&Reference>,
+) -> Result<Vec<Published>, Flaw> {
+    let fields = if field.len().is_some() { field.values()? } else { vec![field] };
+    fields.into_iter().map(|field| one_published(field, metric, reference)).collect()
+}
+
+/// A figure of the study's reference, which must count what the metric does.
+fn one_published(
     field: Field<'_>,
     metric: Metric,
     reference: Option<&Reference>,
@@ -136,6 +145,7 @@ fn published(
         PublishedUnit::Ratio => metric != Metric::TlsTax,
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
+        PublishedUnit::PerSecond => metric == Metric::Rate,
         PublishedUnit::CyclesPerByte => false,
     };
     match fits {

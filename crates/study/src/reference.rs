@@ -1,6 +1,8 @@
 //! Published figures, which stand beside ours in answers and charts: those that a paper states in words
 //! or tables, with their source. Nothing is read off a curve.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What was published of one measurement.
@@ -29,8 +31,18 @@ struct Figure {
     #[serde(default)]
     is_at_least: bool,
     says: String,
-    /// Of a cost in cycles/byte: which row of a table it stands beside.
-    beside: Option<Beside>,
+    /// What it stands beside, where that is not every cell.
+    beside: Option<Place>,
+}
+
+/// What a published figure stands beside.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Place {
+    /// Of a cost in cycles/byte: a row of a table.
+    Row(Beside),
+    /// Cells with these values of swept keys.
+    Cells(BTreeMap<String, String>),
 }
 
 /// Which row of a table of primitives a published cost stands beside.
@@ -71,6 +83,9 @@ pub struct Published {
     pub high: f64,
     /// Whether no upper end was published.
     pub is_at_least: bool,
+    /// The values of swept keys that a cell has beside which it stands; empty where it stands beside
+    /// every cell but the baseline.
+    pub beside: BTreeMap<String, String>,
 }
 
 /// What a published figure counts.
@@ -88,14 +103,18 @@ pub enum PublishedUnit {
     /// Core cycles for each byte.
     #[serde(rename = "cycles/byte")]
     CyclesPerByte,
+    /// Operations per second of all cores.
+    #[serde(rename = "1/s")]
+    PerSecond,
 }
 
 /// The only form of these files so far.
 const SCHEMA: u32 = 1;
 
 /// Each name with its file.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("petstore-xeon-e5620", include_str!("../../../studies/reference/petstore-xeon-e5620.toml")),
+    ("quickassist-8955", include_str!("../../../studies/reference/quickassist-8955.toml")),
     ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
 ];
@@ -147,7 +166,10 @@ impl Reference {
     pub fn costs(&self) -> impl Iterator<Item = (&Beside, f64)> {
         let costs =
             self.figures.iter().filter(|figure| figure.unit == PublishedUnit::CyclesPerByte);
-        costs.filter_map(|figure| Some((figure.beside.as_ref()?, figure.low)))
+        costs.filter_map(|figure| match &figure.beside {
+            Some(Place::Row(beside)) => Some((beside, figure.low)),
+            _ => None,
+        })
     }
 
     #[must_use]
@@ -163,6 +185,10 @@ impl Reference {
             low: figure.low,
             high: figure.high.unwrap_or(figure.low),
             is_at_least: figure.is_at_least,
+            beside: match &figure.beside {
+                Some(Place::Cells(params)) => params.clone(),
+                _ => BTreeMap::new(),
+            },
         })
     }
 }
@@ -187,7 +213,7 @@ mod tests {
         assert!(
             Reference::find("xeon")
                 .unwrap_err()
-                .contains("there are: petstore-xeon-e5620, xeon-e5-v3-2014, ")
+                .contains("there are: petstore-xeon-e5620, quickassist-8955, ")
         );
     }
 

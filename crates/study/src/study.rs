@@ -89,8 +89,8 @@ pub struct AnswerRule {
     pub baseline: String,
     /// Another swept key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
-    /// The figure of the study's reference that stands beside it.
-    pub published: Option<Published>,
+    /// The figures of the study's reference that stand beside it.
+    pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.

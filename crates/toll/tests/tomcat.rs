@@ -58,6 +58,34 @@ fn the_receipt_says_what_encrypted_and_how() {
 }
 
 #[test]
+fn a_dry_run_names_what_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = "sweep.\"target.aes\" = [\"on\", \"off\"]";
+    let output = study(&folder, case).arg("--dry-run").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains(", AES instructions, ") && said.contains(", no AES instructions, "),
+        "{said}"
+    );
+}
+
+#[test]
+fn three_users_who_walk_twenty_times_make_sixty_orders() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = "load.operation = \"session\"\nload.session = \"petstore\"\nload.page = \"4KiB\"\n\
+                load.connections = 3\nload.walks = 20\nload.warmup = \"0s\"";
+    let output = study(&folder, case).output().unwrap();
+    let lines = journal(&folder, &output);
+    let [line] = &lines[..] else { panic!("{}", String::from_utf8_lossy(&output.stderr)) };
+    assert!(line.valid, "{line:?}");
+    assert_eq!(line.operations.completed, 3 * 20 * 13);
+    assert!(line.pages.len() == 13 && line.pages.iter().all(|page| page.completed == 60));
+    assert_eq!(line.walks.map(|walks| (walks.completed, walks.failed)), Some((60, 0)));
+    let orders = line.receipt.obtained.orders.unwrap();
+    assert_eq!(orders.after - orders.before, 60);
+}
+
+#[test]
 fn a_switch_without_effect_makes_the_trial_invalid() {
     let folder = tempfile::tempdir().unwrap();
     let programs = java_without_aes_flags(folder.path());

@@ -94,6 +94,7 @@ impl Bar {
         Self {
             label: label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
+            params: entry.trials.cell.params.clone(),
             is_baseline: entry.is_baseline,
             figure: entry.figure.clone(),
             ratio: entry.ratio.clone(),

@@ -59,8 +59,11 @@ pub(super) fn verb(compared: &Compared<'_>) -> &'static str {
 
 /// `; Intel's Xeon E5 v3 had 2 to 2.4x`.
 pub(super) fn published(rule: &AnswerRule) -> String {
-    let published = rule.published.as_ref();
-    published.map_or_else(String::new, |p| format!("; {} had {}", p.who, p.says))
+    let says: Vec<String> = rule.published.iter().map(|of| of.says.clone()).collect();
+    match rule.published.first() {
+        Some(first) => format!("; {} had {}", first.who, list(&says)),
+        None => String::new(),
+    }
 }
 
 pub(super) fn subject(compared: &Compared<'_>) -> String {

@@ -74,6 +74,10 @@ fn rounded(time: Duration) -> Nanos {
     Nanos(time.as_secs().max(1).saturating_mul(1_000_000_000))
 }
 
+/// Keys of a target that the words of a cell are about anyway.
+const SAID: [&str; 5] =
+    ["target.server", "target.cpus", "target.cores", "target.certificate-key", "target.object"];
+
 fn load(cell: &Cell) -> String {
     let load = &cell.load;
     let target = &cell.target;
@@ -108,6 +112,9 @@ fn load(cell: &Cell) -> String {
         words.extend(load.only_suite().map(|suite| suite.name.to_owned()));
         words.extend(load.group.map(|group| group.to_string()));
     }
+    let is_said = |key: &str| !key.starts_with("target.") || SAID.contains(&key);
+    let others = cell.params.iter().filter(|(key, _)| !is_said(key));
+    words.extend(others.map(|(key, value)| answer::label(key, value)));
     let held = cell.held_for();
     match load.client {
         Client::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup())),

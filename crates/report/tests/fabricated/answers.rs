@@ -84,6 +84,7 @@ fn answer(
     let bar = |(i, cell): (usize, &&CellSummary)| Bar {
         label: cell.label.split_once(", ").unwrap().1.to_owned(),
         cell: cell.cell.clone(),
+        params: cell.params.clone(),
         is_baseline: i == 0,
         figure: of(cell).and_then(|found| match metric {
             Metric::TlsTax if i == 0 => None,
@@ -116,7 +117,7 @@ fn answer(
             .filter(|(i, _)| metric != Metric::TlsTax || *i > 0)
             .map(|(i, cell)| bar((i, cell)))
             .collect(),
-        published: None,
+        published: Vec::new(),
         curve: None,
     }
 }

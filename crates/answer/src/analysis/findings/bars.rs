@@ -3,7 +3,7 @@
 
 use study::{Metric, Published};
 
-use super::published::{band, in_words};
+use super::published::{band, beside, in_words};
 use crate::analysis::{Answer, Bar, Curve, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
 use crate::label::label;
@@ -27,7 +27,7 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
     let baseline = answer.bars.iter().find(|bar| bar.is_baseline);
     let row = |bar: &Bar| BarRow {
         label: bar.label.clone(),
-        bars: vec![drawn(bar, "", bar.figure.as_ref(), answer.published.as_ref(), baseline)],
+        bars: vec![drawn(bar, "", bar.figure.as_ref(), &answer.published, baseline)],
         lacking: bar.infeasible.clone(),
     };
     let common = answer.common.values().cloned();
@@ -40,7 +40,7 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         is_share: answer.metric.row().quantity == Quantity::Share,
         rows: answer.bars.iter().map(row).collect(),
         legend: Vec::new(),
-        published: answer.published.as_ref().map(in_words),
+        published: in_words(&answer.published),
     }
 }
 
@@ -48,7 +48,7 @@ fn drawn(
     bar: &Bar,
     name: &str,
     figure: Option<&Figure>,
-    published: Option<&Published>,
+    published: &[Published],
     baseline: Option<&Bar>,
 ) -> findings::Bar {
     findings::Bar {
@@ -56,9 +56,7 @@ fn drawn(
         series: if bar.is_baseline { Series::Baseline } else { Series::Server },
         figure: figure.cloned(),
         mark: bar.mark,
-        published: published
-            .filter(|_| !bar.is_baseline)
-            .and_then(|published| band(published, baseline)),
+        published: beside(published, bar).and_then(|published| band(published, baseline)),
     }
 }
 
@@ -73,8 +71,8 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
     let first = Bars {
         title: capitalized(answer.metric.row().words),
         axis: axis(answer.metric, &unit),
-        published: answer.published.as_ref().map(in_words),
-        ..chart_along(answer, curve, of_bar, unit, answer.published.as_ref())
+        published: in_words(&answer.published),
+        ..chart_along(answer, curve, of_bar, unit, &answer.published)
     };
     // Beside what a CPU-second gives, it would say nothing.
     let has_busy = answer.metric.row().kind == Kind::Throughput
@@ -84,7 +82,7 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
-        ..chart_along(answer, curve, of_busy, unit, None)
+        ..chart_along(answer, curve, of_busy, unit, &[])
     });
     std::iter::once(first).chain(second).collect()
 }
@@ -102,7 +100,7 @@ fn chart_along(
     curve: &Curve,
     of: Of,
     unit: Unit,
-    published: Option<&Published>,
+    published: &[Published],
 ) -> Bars {
     let row = |point: &Point| {
         let baseline = point.bars.iter().find(|bar| bar.is_baseline);
@@ -163,6 +161,7 @@ mod tests {
         Bar {
             label: label.to_owned(),
             cell: "c-0001".to_owned(),
+            params: BTreeMap::from([("load.suite".to_owned(), label.to_owned())]),
             is_baseline: label == "CBC",
             figure: Figure::of(vec![value; 3]),
             ratio: None,
@@ -181,7 +180,7 @@ mod tests {
             compare: "load.suite".to_owned(),
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
             bars,
-            published: None,
+            published: Vec::new(),
             curve: None,
         }
     }
@@ -227,6 +226,7 @@ mod tests {
     #[test]
     fn the_published_range_lies_at_the_baseline_times_its_ratio() {
         let published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+        let published = published.into_iter().collect();
         let answer = Answer { published, ..answer(Metric::Goodput, Vec::new()) };
         let [chart, busy] = &along(&answer, &curve())[..] else { panic!() };
         let words = chart.published.as_ref().unwrap();
@@ -239,5 +239,18 @@ mod tests {
         }
         assert!(busy.published.is_none());
         assert!(busy.rows.iter().flat_map(|row| &row.bars).all(|bar| bar.published.is_none()));
+    }
+
+    #[test]
+    fn a_figure_that_names_keys_stands_beside_their_cells_only() {
+        let reference = Reference::find("quickassist-8955").unwrap();
+        let mut published = reference.figure("software-rsa-2048").unwrap();
+        assert_eq!(published.beside["target.certificate-key"], "rsa:2048");
+        published.beside = BTreeMap::from([("load.suite".to_owned(), "GCM".to_owned())]);
+        let bars = vec![bar("CBC", 3e3), bar("GCM", 2e3), bar("ChaCha", 2e3)];
+        let answer = Answer { published: vec![published], ..answer(Metric::Rate, bars) };
+        let chart = side_by_side(&answer, std::slice::from_ref(&answer));
+        let bands = chart.rows.iter().map(|row| Some(row.bars[0].published.as_ref()?.low));
+        assert_eq!(bands.collect::<Vec<_>>(), [None, Some(4_866.0), None]);
     }
 }

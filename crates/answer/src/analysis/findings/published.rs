@@ -8,11 +8,20 @@ use crate::findings::Band;
 
 const GIGA: f64 = 1e9;
 
+/// The first of these figures that stands beside a bar.
+pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Published> {
+    published.iter().find(|of| match of.beside.is_empty() {
+        true => !bar.is_baseline,
+        false => of.beside.iter().all(|(key, value)| bar.params.get(key) == Some(value)),
+    })
+}
+
 /// What was published, in the unit of the bars; a ratio is one to the baseline's figure.
 pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band> {
     let factor = match published.unit {
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
+        PublishedUnit::PerSecond => 1.0,
         PublishedUnit::CyclesPerByte => return None,
     };
     Some(Band {
@@ -23,7 +32,12 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
 }
 
 /// What the outlines of a chart are.
-pub(super) fn in_words(published: &Published) -> String {
+pub(super) fn in_words(published: &[Published]) -> Option<String> {
+    let all: Vec<String> = published.iter().map(one_in_words).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+fn one_in_words(published: &Published) -> String {
     let of = match published.unit {
         PublishedUnit::Ratio => ", here times the grey bar",
         _ => "",

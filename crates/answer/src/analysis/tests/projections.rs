@@ -49,7 +49,8 @@ fn sizes() -> Scene {
         });
     let rule = &mut scene.study.answers[0];
     rule.along = Some(OBJECT.to_owned());
-    rule.published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+    let figure = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
+    rule.published = figure.into_iter().collect();
     scene
 }
 
@@ -125,6 +126,11 @@ fn a_published_figure_ends_an_answer_without_a_curve_too() {
     scene.study.answers[0].along = None;
     let answer = scene.first();
     assert!(answer.sentence.contains("; Intel's Xeon E5 v3 had 2 to 2.4x."), "{}", answer.sentence);
+    let second = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-in-all");
+    scene.study.answers[0].published.extend(second);
+    let answer = scene.first();
+    let both = "; Intel's Xeon E5 v3 had 2 to 2.4x and over 50 Gb/s in all.";
+    assert!(answer.sentence.contains(both), "{}", answer.sentence);
 }
 
 /// The analysis of a scene of cores, projected to 32.
