@@ -52,6 +52,7 @@ pub(super) fn verb(compared: &Compared<'_>) -> &'static str {
     match (compared.kind(), compared.is_of_bodies(), compared.operation()) {
         (Kind::Cost, ..) => "is",
         (_, true, _) => "sends",
+        (_, false, _) if compares_operations(compared) => "makes",
         (_, false, Operation::Handshakes) => "makes",
         (_, false, _) => "serves",
     }
@@ -89,7 +90,20 @@ pub(super) fn unit(compared: &Compared<'_>, largest: f64) -> (f64, String) {
     }
 }
 
+/// Whether what one operation is differs between the entries.
+fn compares_operations(compared: &Compared<'_>) -> bool {
+    compared.rule.compare == "load.operation"
+}
+
 fn operations(compared: &Compared<'_>) -> String {
+    if compares_operations(compared) {
+        let is_connection = |entry: &Entry<'_>| {
+            use Operation::{Handshakes, OneRequestPerConnection};
+            matches!(entry.trials.cell.load.operation, Handshakes | OneRequestPerConnection)
+        };
+        let are_connections = compared.entries.iter().all(is_connection);
+        return if are_connections { "connections" } else { "operations" }.to_owned();
+    }
     match compared.operation() {
         Operation::Handshakes => {}
         Operation::Session => return "pages".to_owned(),

@@ -224,6 +224,26 @@ fn the_pages_of_a_session_are_named_with_it() {
 }
 
 #[test]
+fn different_operations_on_a_connection_are_counted_as_connections() {
+    const OPERATION: &str = "load.operation";
+    let mut scene = bulk(Metric::RatePerServerCpu, GCM);
+    scene.study.cells.truncate(2);
+    let both = [load::Operation::Handshakes, load::Operation::OneRequestPerConnection];
+    for (cell, operation) in scene.study.cells.iter_mut().zip(both) {
+        cell.load.operation = operation;
+        cell.params.insert(OPERATION.to_owned(), operation.to_string());
+    }
+    let rule = &mut scene.study.answers[0];
+    (rule.compare, rule.baseline) = (OPERATION.to_owned(), "handshakes".to_owned());
+    for cell in &mut scene.study.cells {
+        cell.params.remove("load.suite");
+    }
+    let sentence = scene.first().sentence;
+    let expected = "makes 4,770 [4,630, 4,910] connections per second with handshakes and 1,010 ";
+    assert!(sentence.contains(expected), "{sentence}");
+}
+
+#[test]
 fn of_two_suites_alike_the_baseline_is_preferred() {
     const GCM_256: &str = "TLS_AES_256_GCM_SHA384";
     let mut scene = Scene::suites(&[server("nginx")], &[GCM, GCM_256, CHACHA]).answer(
