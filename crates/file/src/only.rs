@@ -23,7 +23,7 @@ enum By {
 
 /// Leaves the cells that have one of the values that are wanted of each key which is wanted:
 /// `load.suite=AES128-SHA`, `suite=AES128-SHA` or `case=bulk`. Answers whose baseline goes are
-/// left out too. What was left out is told in [`cut`](Study::cut).
+/// left out too. What was left out is listed in [`cut`](Study::cut).
 ///
 /// # Errors
 /// One line: no key or no value is called so, or no cell has all of it.

@@ -270,7 +270,7 @@ fn cpus(
     Ok(pool.first(wanted))
 }
 
-/// Applies what a scale says of all tables. What was changed is note.
+/// Applies what a scale says of all tables. What was changed is noted.
 pub(super) fn scale(
     source: Source<'_>,
     field: Field<'_>,

@@ -1,7 +1,7 @@
 //! `[scale.NAME]`: another size of the same study, such as a shorter one, for `toll run --scale NAME`.
 //!
 //! What it says takes the place of what the study says, wherever that stands: `trials`, keys of
-//! target, load and find, and the values of sweeps. What was changed is note, so that a report can
+//! target, load and find, and the values of sweeps. What was changed is noted, so that a report can
 //! say that it is of another size.
 
 use super::case::{Case, MOST_CELLS, Sweep, sweep};

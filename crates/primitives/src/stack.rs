@@ -37,7 +37,7 @@ pub trait Configuration {
 
 /// One side of a connection.
 pub trait Endpoint {
-    /// Goes on with the handshake by what the other side sent, and appends what is for the other
+    /// Continues the handshake with what the other side sent, and appends what is for the other
     /// side. Says whether its own part is over.
     ///
     /// # Errors

@@ -256,7 +256,7 @@ fn bits_per_server_cpu(line: &Line) -> Option<f64> {
     Some(8.0 * per_server_cpu(line, line.bytes.body)?)
 }
 
-/// So many per CPU-second of the server; `None` where its CPU time is not known.
+/// The count per CPU-second of the server; `None` where its CPU time is not known.
 fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
     let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
     Some(count as f64 / (ns as f64 / 1e9))

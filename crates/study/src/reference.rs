@@ -31,11 +31,11 @@ struct Figure {
     #[serde(default)]
     is_at_least: bool,
     says: String,
-    /// What it stands beside, where that is not every cell.
+    /// What it is shown next to, where that is not every cell.
     beside: Option<Place>,
 }
 
-/// What a published figure stands beside.
+/// What a published figure is shown next to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum Place {
@@ -83,8 +83,8 @@ pub struct Published {
     pub high: f64,
     /// Whether no upper end was published.
     pub is_at_least: bool,
-    /// The values of swept keys that a cell has beside which it stands; empty where it stands beside
-    /// every cell but the baseline.
+    /// It is shown next to cells with these values of swept keys; where there are none, next to every
+    /// cell but the baseline.
     pub beside: BTreeMap<String, String>,
 }
 

@@ -89,7 +89,7 @@ pub struct AnswerRule {
     pub baseline: String,
     /// Another swept key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
-    /// The figures of the study's reference that stand beside it.
+    /// The figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
@@ -103,7 +103,7 @@ impl Study {
         self.cells.iter().map(|cell| cell.name.as_str())
     }
 
-    /// Measures each cell and each table of primitives so often; what changes is told in
+    /// Measures each cell and each table of primitives this many times; what changes is listed in
     /// [`cut`](Self::cut).
     pub fn measure_so_often(&mut self, times: u32) {
         if self.trials != times && !self.cells.is_empty() {

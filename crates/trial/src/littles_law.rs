@@ -63,7 +63,7 @@ pub enum Cause {
 }
 
 impl LittlesLaw {
-    /// Over a window in which so many operations completed; `None` if there was none.
+    /// Over a window with this many completed operations; `None` if there was none.
     pub(crate) fn of(users: usize, window: Nanos, completed: u64, time: &UserTime) -> Option<Self> {
         if completed == 0 {
             return None;

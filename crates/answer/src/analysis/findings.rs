@@ -135,7 +135,7 @@ fn is_searched(cell: &CellSummary) -> bool {
     cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
 }
 
-/// The unit in which a metric of these cells is written: the same as of what stands beside it.
+/// The unit that these cells show a metric in: the same as that of the metric it is compared with.
 fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
     let both = [metric, metric.row().beside];
     let figures =

@@ -286,12 +286,16 @@ impl ThisTarget {
 
     /// The orders that it has, where it is a shop.
     fn orders(&self, cell: &Cell) -> Result<Option<u64>, String> {
-        match (&self.life, cell.target.server.program()) {
-            (Life::Started(running), Some(program)) => {
-                program.orders(running).map_err(|error| error.to_string())
-            }
-            _ => Ok(None),
+        match self.program(cell) {
+            Some((running, program)) => program.orders(running).map_err(|error| error.to_string()),
+            None => Ok(None),
         }
+    }
+
+    /// Its process with what toll knows of the program, where toll started it.
+    fn program(&self, cell: &Cell) -> Option<(&Running, &'static dyn targets::Program)> {
+        let Life::Started(running) = &self.life else { return None };
+        Some((running, cell.target.server.program()?))
     }
 
     /// What it says of itself after a load before which it had these orders.
@@ -300,11 +304,11 @@ impl ThisTarget {
             (Some(before), Some(after)) => Some(Orders { before, after }),
             _ => None,
         };
-        let crypto = match (&self.life, cell.target.server.program()) {
-            (Life::Started(running), Some(program)) => program
+        let crypto = match self.program(cell) {
+            Some((running, program)) => program
                 .crypto(running, &Settings::of(cell.target.clone()))
                 .map_err(|error| error.to_string())?,
-            _ => None,
+            None => None,
         };
         let asked = (cell.target.crypto, cell.target.aes);
         Ok(Application { orders, crypto: crypto.map(|found| (asked, found)) })

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use crate::failure::{ErrorKind, Failure};
 
 /// The longest response head that is accepted.
-pub(crate) const LONGEST_HEAD: usize = 64 << 10;
+const LONGEST_HEAD: usize = 64 << 10;
 
 /// The most header fields that are accepted.
 const MOST_FIELDS: usize = 96;
@@ -19,6 +19,33 @@ pub(crate) enum BodyEnd {
     Chunked,
     /// With the connection.
     Close,
+}
+
+/// The beginning of a head that came in pieces; empty where a head came whole.
+#[derive(Default)]
+pub(crate) struct PartialHead(Vec<u8>);
+
+impl PartialHead {
+    /// Gives `parse` all that has come of a head, which returns the head's length where that is all of
+    /// it; `Some` is what comes after it.
+    pub(crate) fn take<'a>(
+        &'a mut self,
+        content: &'a [u8],
+        parse: impl FnOnce(&[u8]) -> Result<Option<usize>, Failure>,
+    ) -> Result<Option<&'a [u8]>, Failure> {
+        if self.0.is_empty() {
+            if let Some(length) = parse(content)? {
+                return Ok(Some(&content[length..]));
+            }
+            self.0.extend_from_slice(content);
+        } else {
+            self.0.extend_from_slice(content);
+            if let Some(length) = parse(&self.0)? {
+                return Ok(Some(&self.0[length..]));
+            }
+        }
+        if self.0.len() > LONGEST_HEAD { Err(head_too_long()) } else { Ok(None) }
+    }
 }
 
 /// Reads the head of the response at the beginning of `bytes` and returns its length, if all of it
@@ -99,7 +126,7 @@ fn content_length(value: &str) -> Option<u64> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok())?
 }
 
-pub(crate) fn head_too_long() -> Failure {
+fn head_too_long() -> Failure {
     status("a head of more than 64 KiB")
 }
 

@@ -1,7 +1,7 @@
 use crate::failure::{ErrorKind, Failure};
 
 use super::chunks::Chunks;
-use super::http::{BodyEnd, LONGEST_HEAD, body_end, head_too_long, read_head, status, too_long};
+use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
 
 /// What the body of a response must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Completed {
 pub(super) struct Response {
     expectation: Expectation,
     /// The beginning of a head that came in pieces.
-    head: Vec<u8>,
+    head: PartialHead,
     begun: bool,
     phase: Phase,
     body: u64,
@@ -50,7 +50,7 @@ impl Response {
     pub(super) fn new(expectation: Expectation) -> Self {
         Self {
             expectation,
-            head: Vec::new(),
+            head: PartialHead::default(),
             begun: false,
             phase: Phase::Head,
             body: 0,
@@ -121,23 +121,14 @@ impl Response {
         if !matches!(self.phase, Phase::Head) {
             return self.take_body(content);
         }
-        if self.head.is_empty() {
-            match self.parse_head(content)? {
-                Some(length) => return self.take_body(&content[length..]),
-                None => self.head = content.to_vec(),
-            }
-        } else {
-            self.head.extend_from_slice(content);
-            let head = std::mem::take(&mut self.head);
-            match self.parse_head(&head)? {
-                Some(length) => return self.take_body(&head[length..]),
-                None => self.head = head,
+        let mut head = std::mem::take(&mut self.head);
+        match head.take(content, |bytes| self.parse_head(bytes))? {
+            Some(body) => self.take_body(body),
+            None => {
+                self.head = head;
+                Ok(())
             }
         }
-        if self.head.len() > LONGEST_HEAD {
-            return Err(head_too_long());
-        }
-        Ok(())
     }
 
     /// The stream ended; `authentic` where only the server can have ended it.

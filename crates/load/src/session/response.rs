@@ -2,9 +2,7 @@
 
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::chunks::Chunks;
-use crate::receive::http::{
-    BodyEnd, LONGEST_HEAD, body_end, head_too_long, read_head, status, too_long,
-};
+use crate::receive::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
 
 /// The longest body that is kept. A page of a web application is far shorter, and each user keeps
 /// one.
@@ -27,7 +25,7 @@ pub(crate) struct Answer {
 pub(super) struct Response {
     pub(super) answer: Answer,
     /// The beginning of a head that came in pieces.
-    head: Vec<u8>,
+    head: PartialHead,
     has_begun: bool,
     phase: Phase,
 }
@@ -49,7 +47,7 @@ impl Response {
     pub(super) fn clear(&mut self) {
         self.answer.body.clear();
         self.answer.cookies.clear();
-        self.head.clear();
+        self.head = PartialHead::default();
         (self.has_begun, self.phase) = (false, Phase::Head);
     }
 
@@ -67,23 +65,14 @@ impl Response {
         if !matches!(self.phase, Phase::Head) {
             return self.take_body(content);
         }
-        if self.head.is_empty() {
-            match self.parse_head(content)? {
-                Some(length) => return self.take_body(&content[length..]),
-                None => self.head.extend_from_slice(content),
-            }
-        } else {
-            self.head.extend_from_slice(content);
-            let head = std::mem::take(&mut self.head);
-            match self.parse_head(&head)? {
-                Some(length) => return self.take_body(&head[length..]),
-                None => self.head = head,
+        let mut head = std::mem::take(&mut self.head);
+        match head.take(content, |bytes| self.parse_head(bytes))? {
+            Some(body) => self.take_body(body),
+            None => {
+                self.head = head;
+                Ok(())
             }
         }
-        if self.head.len() > LONGEST_HEAD {
-            return Err(head_too_long());
-        }
-        Ok(())
     }
 
     /// The stream ended; `is_authentic` where only the server can have ended it.

@@ -72,7 +72,7 @@ pub enum Bounded {
 }
 
 impl Bounded {
-    /// Whether it bounds a row of so many messages in a run: that of its algorithm with the whole
+    /// Whether it bounds a row with this many messages in a run: that of its algorithm with the whole
     /// processor, on one CPU.
     #[must_use]
     pub fn is_of(self, row: &RowKey, messages: u64) -> bool {

@@ -1,4 +1,4 @@
-//! The registry, and what each configured server is told of the same settings.
+//! The registry, and how each server is configured with the same settings.
 
 use tls::{CertificateKey, Group, Suite};
 

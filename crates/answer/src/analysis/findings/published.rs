@@ -8,7 +8,7 @@ use crate::findings::Band;
 
 const GIGA: f64 = 1e9;
 
-/// The first of these figures that stands beside a bar.
+/// The first of these figures that is shown next to a bar.
 pub(super) fn beside<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Published> {
     published.iter().find(|of| match of.beside.is_empty() {
         true => !bar.is_baseline,
