@@ -83,6 +83,10 @@ pub struct Obtained {
     /// Orders in the server's database, where the server is a shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Orders>,
+    /// Completed pages of the whole load for each of which the shop stores an order, where the
+    /// session file says which those are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_pages: Option<u64>,
 }
 
 impl Obtained {
@@ -96,6 +100,7 @@ impl Obtained {
             bodies_compared: (has_requests && job.plan.operation != Operation::Session)
                 .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
+            order_pages: order_pages(outcome),
             ..Self::default()
         };
         if !job.url.is_tls() {
@@ -150,4 +155,9 @@ impl Obtained {
         add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
         add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
     }
+}
+
+fn order_pages(outcome: &Outcome) -> Option<u64> {
+    let pages = outcome.pages.iter().filter(|page| page.is_order);
+    pages.map(|page| page.completed_ever).reduce(|sum, count| sum + count)
 }
