@@ -1,10 +1,6 @@
 //! `toll`: a laboratory for the cost of TLS.
 
 mod bench;
-mod bench_instructions;
-mod bench_json;
-mod bench_table;
-mod bench_words;
 mod check;
 mod compare;
 mod findings;
@@ -25,6 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use cpus::CpuList;
+use primitives::bench::BenchError;
 use serde::Serialize;
 
 /// Measures what TLS costs, says what limited each number, and what to change.
@@ -142,5 +139,15 @@ impl Failure {
     fn report(self) -> ExitCode {
         eprintln!("toll: {}", self.message);
         ExitCode::from(self.code)
+    }
+}
+
+impl From<BenchError> for Failure {
+    /// A measurement that cannot begin is a wrong request; one that panics has failed.
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Panicked { .. } => Self::measurement(error),
+            BenchError::Cpu { .. } | BenchError::Instruments(_) => Self::request(error),
+        }
     }
 }
