@@ -8,11 +8,12 @@ use targets::Target;
 use toml::de::DeTable;
 
 use super::check::check;
-use super::draft::{Draft, Level};
+use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
 use super::keys::{Key, Table};
+use super::merged::Level;
 use study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.

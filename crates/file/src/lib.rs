@@ -17,10 +17,12 @@ mod error;
 mod fields;
 mod find;
 mod keys;
+mod merged;
 mod only;
 mod primitive_answer;
 mod primitives;
 mod scale;
+mod search;
 mod shipped;
 mod syntax;
 #[cfg(test)]
@@ -38,10 +40,11 @@ pub use only::only;
 pub use shipped::{StudyFile, shipped};
 
 use case::{Case, MOST_CELLS};
-use draft::{Draft, Level};
+use draft::Draft;
 use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
+use merged::Level;
 use scale::Scale;
 use study::primitive::Primitives;
 use study::reference::Reference;
