@@ -3,7 +3,7 @@
 //! Each table is merged by levels: what holds for all cases, what a case says, what a sweep says. What
 //! is said nowhere has the value of [`Target`]'s or [`Plan`]'s default.
 
-use cpus::CpuList;
+use cpus::{CpuList, Topology};
 use load::Plan;
 use serde::Deserialize;
 use targets::Target;
@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
         &self,
         target: &Target,
         plan: &Plan,
-        allowed: &CpuList,
+        machine: &Topology,
     ) -> Result<Option<CpuOrder>, Flaw> {
         if target.cores.is_none() || target.server.program().is_none() {
             return Ok(None);
@@ -128,7 +128,8 @@ impl<'a> Draft<'a> {
         if let Some(field) = self.target.field("cpus") {
             return CpuOrder::deserialize(field).map(Some);
         }
+        let allowed = machine.allowed();
         let others = allowed.without(&plan.cpus).unwrap_or_else(|| allowed.clone());
-        Ok(Some(CpuOrder::spread(&others, &plan.cpus, observe::cpu_place)))
+        Ok(Some(CpuOrder::spread(&others, &plan.cpus, machine)))
     }
 }

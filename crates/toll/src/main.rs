@@ -20,7 +20,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use cpus::CpuList;
+use cpus::{CpuList, Topology};
 use primitives::bench::BenchError;
 use serde::Serialize;
 
@@ -108,6 +108,12 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
     CpuList::allowed()
+        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
+}
+
+/// The CPUs that studies may name, and their cores.
+pub(crate) fn topology() -> Result<Topology, Failure> {
+    Topology::of_this_process()
         .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
 }
 
