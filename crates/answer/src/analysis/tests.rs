@@ -3,9 +3,11 @@
 mod cross_checks;
 mod doubts;
 mod gates;
+mod predictions;
 mod projections;
 mod properties;
 mod sentences;
+mod users;
 
 use study::Metric;
 use study::testing::server;
