@@ -3,6 +3,7 @@
 
 mod along;
 mod answer;
+mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
@@ -13,6 +14,7 @@ mod gates;
 mod library;
 mod limits;
 mod mark;
+mod prediction;
 mod projection;
 mod purity;
 mod remedy;
@@ -28,8 +30,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bounds::Bounds;
 pub use cross_check::{Agreement, CrossCheck};
 pub use figure::Figures;
+use load::Operation;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
@@ -41,6 +45,7 @@ use study::{Metric, Study};
 use trial::Limit;
 use trial::Warning;
 
+pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
 
@@ -102,12 +107,19 @@ pub struct Answer {
     pub metric: Metric,
     /// The swept key whose values are compared.
     pub compare: String,
+    /// What one operation of the compared cells is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
     pub common: BTreeMap<String, String>,
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
     pub published: Vec<Published>,
+    /// What the cost of the cipher predicts of the bars, where the servers report it.
+    pub predictions: Vec<Prediction>,
+    /// The predictions in words, beside what was measured.
+    pub predicted: Option<String>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -119,6 +131,9 @@ pub struct Curve {
     pub along: String,
     /// In the study's order.
     pub points: Vec<Point>,
+    /// What Little's law allows, for each value of the compared key, where the points are numbers of
+    /// users of a closed loop.
+    pub bounds: Vec<Bounds>,
 }
 
 /// The bars at one value.
@@ -176,6 +191,9 @@ pub struct CellSummary {
     pub label: String,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
+    /// What one operation of its load is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
     /// Its figures, each metric a field with its unit in the name.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::analysis::{Mark, Repeated};
 use crate::gate::GateOutcome;
 
-pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, Series};
+pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
 pub use table::{Cell, Column, Key, Table};
 
 /// What one experiment of a study found.

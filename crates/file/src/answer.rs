@@ -146,6 +146,7 @@ fn one_published(
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::PerSecond => metric == Metric::Rate,
+        PublishedUnit::Cpus => metric == Metric::ServerCpus,
         PublishedUnit::CyclesPerByte => false,
     };
     match fits {

@@ -106,6 +106,9 @@ pub enum PublishedUnit {
     /// Operations per second of all cores.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// CPUs that the server keeps busy.
+    #[serde(rename = "CPUs")]
+    Cpus,
 }
 
 /// The only form of these files so far.

@@ -2,7 +2,6 @@
 
 use observe::Machine;
 
-use crate::label::label;
 use journal::TargetRecord;
 use study::AnswerRule;
 use study::metric::Kind;
@@ -15,7 +14,7 @@ use super::purity::purity;
 use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
 use super::trials::CellTrials;
-use super::{Answer, Bar, Mark};
+use super::{Answer, Bar, Mark, Prediction, prediction};
 
 /// The answers of all rules. What to change is said once: where one answer has said it, the next
 /// does not.
@@ -70,6 +69,7 @@ fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>)
 impl Answer {
     fn of(compared: &Compared<'_>) -> Self {
         let rule = compared.rule;
+        let predictions = Prediction::all(compared, None);
         Self {
             sentence: sentence(compared),
             purity: purity(compared.entries.iter()),
@@ -78,9 +78,12 @@ impl Answer {
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
+            operation: compared.operation(),
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
+            predicted: prediction::sentence(&predictions, compared),
+            predictions,
             curve: None,
         }
     }
@@ -94,7 +97,7 @@ impl Bar {
             .filter(|_| compared.kind() == Kind::Tax)
             .and_then(|baseline| baseline.trials.mark());
         Self {
-            label: label(&compared.rule.compare, entry.value),
+            label: compared.label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
             params: entry.trials.cell.params.clone(),
             is_baseline: entry.is_baseline,

@@ -3,16 +3,19 @@
 mod bars;
 mod cells;
 mod cpu_split;
+mod curves;
 mod overview;
+mod predictions;
 mod published;
 mod searches;
 
 use journal::TrialLine;
+use load::Operation;
 use study::Metric;
 use units::Unit;
 
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid, SearchEnd};
-use crate::findings::{self, Findings, Item, Listing, Remark, Section};
+use crate::findings::{self, Chart, Findings, Item, Listing, Remark, Section};
 use crate::label::trials;
 
 impl Analysis {
@@ -56,20 +59,21 @@ impl Analysis {
     }
 
     fn answer(&self, answer: &Answer) -> findings::Answer {
+        let predicted = answer.predicted.iter().map(|text| Remark::new("Predicted", text));
         let remedy = answer.remedy.iter().map(|remedy| Remark::new("What to do", remedy));
         let charts = match &answer.curve {
-            Some(curve) => bars::along(answer, curve),
-            None => vec![bars::side_by_side(answer, &self.answers)],
+            Some(curve) if curve.is_of_users() => vec![Chart::Curve(curves::of(answer, curve))],
+            Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
+            None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
         };
         findings::Answer {
             question: None,
-            sentences: [Some(&answer.sentence), answer.purity.as_ref()]
-                .into_iter()
-                .flatten()
-                .cloned()
+            sentences: std::iter::once(&answer.sentence).chain(&answer.purity).cloned().collect(),
+            remarks: predicted
+                .chain(remedy)
+                .chain(answer.caveats.iter().map(Remark::caveat))
                 .collect(),
-            remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
-            charts: charts.into_iter().map(findings::Chart::Bars).collect(),
+            charts,
         }
     }
 
@@ -101,7 +105,17 @@ impl Analysis {
                     for longer; only those trials are in the figures.",
             tables: searches::tables(&self.cells),
         };
-        [cells, searches].into_iter().filter(|section| !section.tables.is_empty()).collect()
+        let predictions = Section {
+            title: "Predicted gains",
+            about: "What follows from the cost of the cipher alone, which the server reports: less CPU time \
+                    by body x change of ns/byte. Headers and requests are not counted. \
+                    The rate follows as far as the server's CPU is the limit.",
+            tables: predictions::tables(&self.answers),
+        };
+        [cells, predictions, searches]
+            .into_iter()
+            .filter(|section| !section.tables.is_empty())
+            .collect()
     }
 
     fn rejected(&self) -> Listing {
@@ -119,6 +133,13 @@ impl From<&Invalid> for Item {
         let label = format!("{}, number {}", trial.cell, trial.order);
         Self { label, text: trial.why.clone(), is_warning: false }
     }
+}
+
+/// What one operation of these cells is; requests where they differ.
+fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
+    let mut operations = cells.into_iter().map(|cell| cell.operation);
+    let first = operations.next().unwrap_or(Operation::Requests);
+    if operations.all(|other| other == first) { first } else { Operation::Requests }
 }
 
 /// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.

@@ -83,6 +83,20 @@ pub struct Curve {
     pub lines: Vec<Line>,
     /// What no figure can go below, in words.
     pub bound: Option<(String, f64)>,
+    /// What the figures of lines cannot cross.
+    pub limits: Vec<LineLimit>,
+    /// How to read it, beside its title.
+    pub notes: Vec<String>,
+}
+
+/// What the figures of one line cannot cross.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineLimit {
+    /// The place of the line.
+    pub line: usize,
+    pub points: Vec<(f64, f64)>,
+    /// Where one limit ends and another begins, in words, where the chart has it.
+    pub knee: Option<(String, (f64, f64))>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

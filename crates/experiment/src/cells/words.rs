@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use answer::label;
+use answer::{label, spoken};
 use cpus::CpuList;
 use journal::Role;
 use load::{Client, Operation};
@@ -114,7 +114,7 @@ fn load(cell: &Cell) -> String {
     }
     let is_said = |key: &str| !key.starts_with("target.") || SAID.contains(&key);
     let others = cell.params.iter().filter(|(key, _)| !is_said(key));
-    words.extend(others.map(|(key, value)| answer::label(key, value)));
+    words.extend(others.map(|(key, value)| label(spoken(load.operation, key), value)));
     let held = cell.held_for();
     match load.client {
         Client::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup())),
@@ -137,11 +137,14 @@ pub(super) fn doing(cell: &Cell, role: Role) -> String {
         cell.params
             .iter()
             .filter(|(key, _)| *key != "target.server")
-            .map(|(key, value)| label(key, value)),
+            .map(|(key, value)| label(spoken(cell.load.operation, key), value)),
     );
     if let Some(find) = &cell.find {
         let load = match find.over {
-            Over::Connections => label("load.connections", &cell.load.connections.to_string()),
+            Over::Connections => label(
+                spoken(cell.load.operation, "load.connections"),
+                &cell.load.connections.to_string(),
+            ),
             Over::Arrival(_) => cell.load.arrival.to_string(),
         };
         let verb = if role == Role::Search { "tries" } else { "holds" };

@@ -21,7 +21,7 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
     let factor = match published.unit {
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
-        PublishedUnit::PerSecond => 1.0,
+        PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
         PublishedUnit::CyclesPerByte => return None,
     };
     Some(Band {
@@ -31,16 +31,16 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
     })
 }
 
-/// What the outlines of a chart are.
-pub(super) fn in_words(published: &[Published]) -> Option<String> {
-    let all: Vec<String> = published.iter().map(one_in_words).collect();
+/// What the outlines of a chart are, in which the baseline is grey `shapes`.
+pub(super) fn in_words(published: &[Published], shapes: &str) -> Option<String> {
+    let all: Vec<String> = published.iter().map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
-fn one_in_words(published: &Published) -> String {
+fn one_in_words(published: &Published, shapes: &str) -> String {
     let of = match published.unit {
-        PublishedUnit::Ratio => ", here times the grey bar",
-        _ => "",
+        PublishedUnit::Ratio => format!(", here times the grey {shapes}"),
+        _ => String::new(),
     };
     format!(
         "Outlined, published and not measured here: {} had {}{of} ({}; {}).",
