@@ -3,6 +3,7 @@
 mod bars;
 mod cells;
 mod cpu_split;
+mod cpu_use;
 mod overview;
 mod published;
 mod searches;
@@ -33,7 +34,8 @@ impl Analysis {
             title: "Answers",
             answers: answers.chain(projected).collect(),
             gates: self.gates.clone(),
-            charts: cpu_split::charts(&self.cells),
+            charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
+                .concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&self.cells),
             tables: self.tables(),
@@ -101,7 +103,8 @@ impl Analysis {
                     for longer; only those trials are in the figures.",
             tables: searches::tables(&self.cells),
         };
-        [cells, searches].into_iter().filter(|section| !section.tables.is_empty()).collect()
+        let tables = [Some(cells), Some(searches), cpu_use::section(&self.cells)];
+        tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
 
     fn rejected(&self) -> Listing {
