@@ -7,6 +7,7 @@ mod caveats;
 mod compared;
 mod comparison;
 mod cross_check;
+mod crossover;
 mod figure;
 mod findings;
 mod gates;
@@ -116,6 +117,21 @@ pub struct Curve {
     pub along: String,
     /// In the study's order.
     pub points: Vec<Point>,
+    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<Crossover>,
+}
+
+/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
+/// above 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crossover {
+    /// The compared value in words: `kTLS sendfile`.
+    pub label: String,
+    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    pub from: Option<String>,
+    /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
+    pub sentence: String,
 }
 
 /// The bars at one value.

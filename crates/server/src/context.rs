@@ -7,9 +7,9 @@ use openssl::ssl::{
     SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, KeyExchange, Suite, Version};
+use tls::{CertificateKey, Identity, KeyExchange, RecordSize, Suite, Version};
 
-use crate::{RecordSize, ServerError, Settings};
+use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;

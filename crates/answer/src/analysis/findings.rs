@@ -3,6 +3,7 @@
 mod bars;
 mod cells;
 mod cpu_split;
+mod crossovers;
 mod overview;
 mod published;
 mod searches;
@@ -12,7 +13,7 @@ use study::Metric;
 use units::Unit;
 
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid, SearchEnd};
-use crate::findings::{self, Findings, Item, Listing, Remark, Section};
+use crate::findings::{self, Chart, Findings, Item, Listing, Remark, Section};
 use crate::label::trials;
 
 impl Analysis {
@@ -61,11 +62,13 @@ impl Analysis {
             Some(curve) => bars::along(answer, curve),
             None => vec![bars::side_by_side(answer, &self.answers)],
         };
+        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
+        let crossover = crossover.map(Chart::Curve);
         findings::Answer {
             question: None,
             sentences: vec![answer.sentence.clone()],
             remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
-            charts: charts.into_iter().map(findings::Chart::Bars).collect(),
+            charts: charts.into_iter().map(Chart::Bars).chain(crossover).collect(),
         }
     }
 

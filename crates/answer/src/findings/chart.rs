@@ -81,8 +81,10 @@ pub struct Curve {
     /// The axis of the figures.
     pub axis: Axis,
     pub lines: Vec<Line>,
-    /// What no figure can go below, in words.
+    /// What no figure can go below, or is compared with, in words.
     pub bound: Option<(String, f64)>,
+    /// Numbers that something begins at, in words.
+    pub marks: Vec<(String, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

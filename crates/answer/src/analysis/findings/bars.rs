@@ -207,6 +207,7 @@ mod tests {
         Curve {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
+            crossovers: Vec::new(),
         }
     }
 

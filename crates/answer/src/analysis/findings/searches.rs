@@ -40,6 +40,8 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
                 dots: path.iter().map(|step| dot(step, &unit)).collect(),
             }],
             bound: None,
+
+            marks: Vec::new(),
         }),
         columns: vec![
             Column::numbers(
