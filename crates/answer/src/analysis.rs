@@ -15,6 +15,7 @@ mod library;
 mod limits;
 mod mark;
 mod projection;
+mod purity;
 mod remedy;
 mod search;
 mod sentence;
@@ -91,6 +92,8 @@ pub struct TrialCounts {
 pub struct Answer {
     /// The answer in one or two sentences, with intervals and units.
     pub sentence: String,
+    /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
+    pub purity: Option<String>,
     /// What to change, where the figures say so.
     pub remedy: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, Operation, Outcome};
-use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
+use observe::{
+    CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
+};
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
@@ -16,6 +18,7 @@ use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
 use crate::verdict::{Limit, Verdict};
 use crate::warning::Warning;
+use crate::workers::Workers;
 
 /// How many steps the record of a window's CPU time has at most.
 const SERIES_STEPS: u32 = 10;
@@ -44,6 +47,7 @@ impl Trial {
     pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
         let cpu_share = self.series(&observed);
+        let workers = self.workers(&observed);
         let operations = Operations {
             completed: outcome.completed,
             in_flight: outcome.in_flight,
@@ -102,6 +106,7 @@ impl Trial {
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
+        warnings.extend(workers.and_then(Warning::uneven_workers));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
@@ -145,6 +150,12 @@ impl Trial {
             load_error,
         }
         .with_rates()
+    }
+
+    /// What the server's workers did, where it has CPUs here.
+    fn workers(&self, observed: &Observed) -> Option<Workers> {
+        let used = observed.readings.server_threads_by_id();
+        Workers::of(&used, &observed.server_threads, self.server_cpus.as_ref()?.len())
     }
 
     /// Whether the server's backend runs on CPUs of the server or the client.
@@ -208,6 +219,8 @@ pub(crate) struct Observed {
     pub(crate) readings: Readings,
     pub(crate) server_change: Option<ProcessesChanged>,
     pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// Those of the server that may serve.
+    pub(crate) server_threads: Vec<NamedThread>,
     /// The CPUs that share a core with the server's.
     pub(crate) siblings: Vec<usize>,
     pub(crate) interfaces: Vec<Interface>,

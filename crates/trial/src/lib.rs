@@ -31,6 +31,7 @@ pub mod testing;
 mod trial;
 mod verdict;
 mod warning;
+mod workers;
 
 pub use application::{Application, Orders};
 pub use asked::Asked;

@@ -66,7 +66,11 @@ impl Analysis {
         let crossover = crossover.map(Chart::Curve);
         findings::Answer {
             question: None,
-            sentences: vec![answer.sentence.clone()],
+            sentences: [Some(&answer.sentence), answer.purity.as_ref()]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
             remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
             charts: charts.into_iter().map(Chart::Bars).chain(crossover).collect(),
         }

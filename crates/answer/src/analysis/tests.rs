@@ -5,6 +5,7 @@ mod doubts;
 mod gates;
 mod projections;
 mod properties;
+mod purity;
 mod sentences;
 
 use study::Metric;

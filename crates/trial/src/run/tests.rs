@@ -77,6 +77,10 @@ impl Machine for FakeMachine {
         None
     }
 
+    fn server_threads(&self) -> Vec<observe::NamedThread> {
+        Vec::new()
+    }
+
     fn kernel_tls(&self) -> Result<observe::KernelTlsCounters, ObserveError> {
         Err(ObserveError::NotAvailable("there is no kernel"))
     }
