@@ -9,6 +9,7 @@ mod compared;
 mod comparison;
 mod cpu_use;
 mod cross_check;
+mod crossover;
 mod figure;
 mod findings;
 mod gates;
@@ -136,6 +137,21 @@ pub struct Curve {
     /// What Little's law allows, for each value of the compared key, where the points are numbers of
     /// users of a closed loop.
     pub bounds: Vec<Bounds>,
+    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<Crossover>,
+}
+
+/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
+/// above 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crossover {
+    /// The compared value in words: `kTLS sendfile`.
+    pub label: String,
+    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    pub from: Option<String>,
+    /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
+    pub sentence: String,
 }
 
 /// The bars at one value.

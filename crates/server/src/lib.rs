@@ -32,7 +32,7 @@ use cpus::CpuList;
 use openssl::ssl::SslContext;
 
 pub use error::ServerError;
-pub use settings::{CertificateSource, RecordSize, RecordsPerWrite, Settings};
+pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
 use listener::Listeners;

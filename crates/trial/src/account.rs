@@ -78,10 +78,8 @@ impl Trial {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
-        // toll configures its servers to encrypt themselves.
-        let is_to_be_kernels = self.certificate_key.map(|_| false);
         let receipt = match self.job.url.is_tls() && self.is_server_here() {
-            true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
+            true => receipt.with_kernel_tls(observed.kernel_tls.into()),
             false => receipt,
         };
         let receipt = match &self.runs_on {

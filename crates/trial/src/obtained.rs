@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
+use targets::Calls;
+use tls::SendMode;
 
 use crate::application::Orders;
 
@@ -46,6 +48,16 @@ pub struct Obtained {
     /// elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_tls: Option<Fact<KernelTlsCounters>>,
+    /// Connections by how the server sent; known only of servers that toll configured.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub send: BTreeMap<SendMode, u64>,
+    /// What says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_known_by: Option<String>,
+    /// The server's calls and the bytes that they took, from before the load to after it, where it
+    /// counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_calls: Option<SendCalls>,
     /// Full handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<u64>,
@@ -90,6 +102,15 @@ pub struct Obtained {
     /// Orders in the server's database, where the server is a shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Orders>,
+}
+
+/// What a server did to send.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendCalls {
+    /// Of bytes in memory; over TLS in user space, encrypted ones.
+    pub write: Calls,
+    /// Of bytes of files.
+    pub sendfile: Calls,
 }
 
 impl Obtained {

@@ -4,6 +4,7 @@ mod bars;
 mod cells;
 mod cpu_split;
 mod cpu_use;
+mod crossovers;
 mod curves;
 mod overview;
 mod predictions;
@@ -68,6 +69,8 @@ impl Analysis {
             Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
             None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
         };
+        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
+        let crossover = crossover.map(Chart::Curve);
         findings::Answer {
             question: None,
             sentences: std::iter::once(&answer.sentence).chain(&answer.purity).cloned().collect(),
@@ -75,7 +78,7 @@ impl Analysis {
                 .chain(remedy)
                 .chain(answer.caveats.iter().map(Remark::caveat))
                 .collect(),
-            charts,
+            charts: charts.into_iter().chain(crossover).collect(),
         }
     }
 

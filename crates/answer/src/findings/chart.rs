@@ -116,12 +116,14 @@ pub struct Curve {
     /// The axis of the figures.
     pub axis: Axis,
     pub lines: Vec<Line>,
-    /// What no figure can go below, in words.
+    /// What no figure can go below, or is compared with, in words.
     pub bound: Option<(String, f64)>,
     /// What the figures of lines cannot cross.
     pub limits: Vec<LineLimit>,
     /// How to read it, beside its title.
     pub notes: Vec<String>,
+    /// Numbers that something begins at, in words.
+    pub marks: Vec<(String, f64)>,
 }
 
 /// What the figures of one line cannot cross.

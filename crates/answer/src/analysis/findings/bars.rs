@@ -214,6 +214,7 @@ mod tests {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
             bounds: Vec::new(),
+            crossovers: Vec::new(),
         }
     }
 

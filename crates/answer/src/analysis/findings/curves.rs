@@ -48,6 +48,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         lines,
         bound: None,
         limits,
+        marks: Vec::new(),
         notes: allowed.into_iter().chain(published).collect(),
     }
 }
