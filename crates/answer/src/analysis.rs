@@ -7,6 +7,7 @@ mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
+mod cpu_use;
 mod cross_check;
 mod figure;
 mod findings;
@@ -16,6 +17,7 @@ mod limits;
 mod mark;
 mod prediction;
 mod projection;
+mod purity;
 mod remedy;
 mod search;
 mod sentence;
@@ -30,6 +32,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use bounds::Bounds;
+pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use figure::Figures;
 use load::Operation;
@@ -95,6 +98,8 @@ pub struct TrialCounts {
 pub struct Answer {
     /// The answer in one or two sentences, with intervals and units.
     pub sentence: String,
+    /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
+    pub purity: Option<String>,
     /// What to change, where the figures say so.
     pub remedy: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
@@ -202,6 +207,8 @@ pub struct CellSummary {
     pub mark: Option<Mark>,
     /// How its load was found, where the study searches for it.
     pub search: Option<Search>,
+    /// What used each CPU of the machine, where the server's are known.
+    pub cpus: Vec<CpuUse>,
 }
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.

@@ -9,8 +9,9 @@ use peers::Peer;
 use targets::Target;
 use tls::{CertificateKey, KeyExchange, Version};
 
-use super::draft::{Draft, Merged};
+use super::draft::Draft;
 use super::error::Flaw;
+use super::merged::Merged;
 use study::{mixed_objects, offer, path};
 
 /// Refuses a cell that this machine, its server or its load would refuse.

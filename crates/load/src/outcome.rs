@@ -46,6 +46,12 @@ pub struct Outcome {
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
     pub walks: WalkCounts,
+    /// The most connections that were open at the same time, warm-up included. With several load
+    /// threads it is the sum of what each had at most.
+    pub most_open: usize,
+    /// Completed operations after which the server did not close the connection although it was
+    /// asked to; not known where the client resets it.
+    pub kept_open: u64,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,

@@ -61,5 +61,5 @@ pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;
 pub use site::Site;
 pub use start::{command, start};
-pub use target::{IfMissing, Target};
+pub use target::{IfMissing, Target, ThreadsPerCore};
 pub use warm_up::{SteadyRule, WarmUp};

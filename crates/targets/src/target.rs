@@ -32,9 +32,12 @@ pub struct Target {
     // `toll serve` has a flag of its own, whose default is all that it may use.
     #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
-    /// How many CPUs it has: the first ones of `cpus`, as they are written there.
+    /// How many cores it has: the first ones of `cpus`, as they are written there.
     #[arg(skip)]
     pub cores: Option<usize>,
+    /// How many CPUs of each of these cores it has; one, where this is left open.
+    #[arg(skip)]
+    pub threads_per_core: Option<ThreadsPerCore>,
 
     /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
     /// ecdsa:p256, ecdsa:p384 or ed25519
@@ -90,6 +93,42 @@ pub struct Target {
 
 const OBJECT: Bytes = Bytes(1 << 20);
 
+/// A number of hyperthreads of a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "usize", into = "usize")]
+pub enum ThreadsPerCore {
+    /// One, whose sibling the server leaves idle.
+    One,
+    /// Both.
+    Two,
+}
+
+impl ThreadsPerCore {
+    /// How many.
+    #[must_use]
+    pub fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+}
+
+impl TryFrom<usize> for ThreadsPerCore {
+    type Error = String;
+
+    fn try_from(threads: usize) -> Result<Self, String> {
+        let known = [Self::One, Self::Two].into_iter().find(|known| known.count() == threads);
+        known.ok_or_else(|| "a core has 1 or 2 threads; write one of them".to_owned())
+    }
+}
+
+impl From<ThreadsPerCore> for usize {
+    fn from(threads: ThreadsPerCore) -> Self {
+        threads.count()
+    }
+}
+
 /// What to do where a server is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +146,7 @@ impl Default for Target {
             if_missing: IfMissing::Skip,
             cpus: CpuList::from(0),
             cores: None,
+            threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
             object: Mix::of_size(OBJECT),
             tickets: false,

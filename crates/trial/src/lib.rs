@@ -30,6 +30,7 @@ pub mod testing;
 mod trial;
 mod verdict;
 mod warning;
+mod workers;
 
 pub use application::{Application, Orders};
 pub use asked::Asked;

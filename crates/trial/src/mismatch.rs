@@ -13,6 +13,7 @@ use units::{percent, thousands};
 
 use crate::asked::Asked;
 use crate::obtained::Obtained;
+use crate::verdict::ERRORS;
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
@@ -52,6 +53,7 @@ pub(crate) fn mismatches(
         compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(job, outcome, &mut mismatch);
     }
+    compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
     mismatch
@@ -198,6 +200,23 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
             &format!("{} for each connection", handshakes_in_words(1)),
             format!("{} for {needed} connections", handshakes_in_words(handshakes)),
         );
+    }
+}
+
+/// Whether the server closed its connections after their only request. One that keeps them would
+/// answer a second request, and the client waits for its close instead of connecting again.
+fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
+    let kept = obtained.kept_open.unwrap_or_default();
+    if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
+        mismatch.push(Mismatch {
+            what: "close".to_owned(),
+            asked: "the server's close after the only request".to_owned(),
+            obtained: format!(
+                "connections that it kept open after {} of {} responses",
+                thousands(kept),
+                thousands(outcome.completed)
+            ),
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{Job, Negotiated, Operation, Outcome, PeerClient};
+use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,13 @@ pub struct Obtained {
     /// Resumed handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
+    /// The most connections that were open at the same time, warm-up included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
+    /// How often the server did not close the connection after its only request, although it was
+    /// asked to; only where each connection has one request and the server's close ends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_open: Option<u64>,
     /// Completed operations of the window over connections of the whole load; only where
     /// connections are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +95,8 @@ pub struct Obtained {
 impl Obtained {
     pub(crate) fn of(job: &Job, outcome: &Outcome) -> Self {
         let has_requests = job.plan.operation != Operation::Handshakes;
+        let is_closed_by_server = job.plan.operation == Operation::OneRequestPerConnection
+            && job.plan.close == Close::Fin;
         let verified = outcome.verified;
         let objects = job.objects.iter().flat_map(|mix| mix.portions()).map(|p| p.path.clone());
         let counts = outcome.objects.iter().copied().chain(std::iter::repeat(0));
@@ -96,6 +105,8 @@ impl Obtained {
             bodies_compared: (has_requests && job.plan.operation != Operation::Session)
                 .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
+            connections: Some(outcome.most_open),
+            kept_open: is_closed_by_server.then_some(outcome.kept_open),
             ..Self::default()
         };
         if !job.url.is_tls() {

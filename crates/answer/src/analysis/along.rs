@@ -8,6 +8,7 @@ use study::metric::Kind;
 
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
 use super::{Answer, Bar, Bounds, Curve, Figure, Point, Prediction, prediction};
 use crate::wording::{capitalized, grouped, list, quantity, times};
@@ -52,6 +53,7 @@ impl<'a> Along<'a> {
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
             sentence: self.sentence()?,
+            purity: purity(self.points.iter().flat_map(|point| &point.entries)),
             remedy: None,
             caveats: self.caveats(),
             case: rule.case.clone(),

@@ -10,6 +10,7 @@ use super::along::Along;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::library::advice;
+use super::purity::purity;
 use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
 use super::trials::CellTrials;
@@ -71,6 +72,7 @@ impl Answer {
         let predictions = Prediction::all(compared, None);
         Self {
             sentence: sentence(compared),
+            purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared),
             case: rule.case.clone(),

@@ -3,6 +3,7 @@
 mod bars;
 mod cells;
 mod cpu_split;
+mod cpu_use;
 mod curves;
 mod overview;
 mod predictions;
@@ -36,7 +37,8 @@ impl Analysis {
             title: "Answers",
             answers: answers.chain(projected).collect(),
             gates: self.gates.clone(),
-            charts: cpu_split::charts(&self.cells),
+            charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
+                .concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&self.cells),
             tables: self.tables(),
@@ -68,7 +70,7 @@ impl Analysis {
         };
         findings::Answer {
             question: None,
-            sentences: vec![answer.sentence.clone()],
+            sentences: std::iter::once(&answer.sentence).chain(&answer.purity).cloned().collect(),
             remarks: predicted
                 .chain(remedy)
                 .chain(answer.caveats.iter().map(Remark::caveat))
@@ -112,10 +114,9 @@ impl Analysis {
                     The rate follows as far as the server's CPU is the limit.",
             tables: predictions::tables(&self.answers),
         };
-        [cells, predictions, searches]
-            .into_iter()
-            .filter(|section| !section.tables.is_empty())
-            .collect()
+        let tables =
+            [Some(cells), Some(predictions), Some(searches), cpu_use::section(&self.cells)];
+        tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
 
     fn rejected(&self) -> Listing {

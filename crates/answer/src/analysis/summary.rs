@@ -4,7 +4,7 @@ use crate::label::{label, spoken};
 use study::Cell;
 
 use super::trials::CellTrials;
-use super::{CellSummary, Figure, Figures};
+use super::{CellSummary, CpuUse, Figure, Figures};
 
 impl CellSummary {
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
@@ -19,6 +19,7 @@ impl CellSummary {
             limits: trials.limits(),
             mark: trials.mark(),
             search: trials.search.clone(),
+            cpus: CpuUse::of(trials.valid()),
         }
     }
 }

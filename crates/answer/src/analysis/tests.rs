@@ -6,6 +6,7 @@ mod gates;
 mod predictions;
 mod projections;
 mod properties;
+mod purity;
 mod sentences;
 mod users;
 

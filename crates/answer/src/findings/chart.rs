@@ -7,6 +7,7 @@ use units::Unit;
 pub enum Chart {
     Bars(Bars),
     Curve(Curve),
+    Stacks(Stacks),
 }
 
 /// A horizontal bar chart.
@@ -61,6 +62,40 @@ pub enum Series {
     Client,
     /// What the others are compared with.
     Baseline,
+    /// Programs that are neither.
+    Others,
+    /// The kernel's interrupts.
+    Interrupts,
+    /// The hypervisor.
+    Stolen,
+}
+
+/// Bars of parts that follow each other, as shares of a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stacks {
+    /// What the parts are of.
+    pub title: String,
+    /// What the bars have in common, and which of a row is which.
+    pub subtitle: String,
+    /// From top to bottom.
+    pub rows: Vec<StackRow>,
+    /// What each colour means.
+    pub legend: Vec<(Series, &'static str)>,
+}
+
+/// A label with its bars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackRow {
+    pub label: String,
+    pub bars: Vec<Stack>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    /// What it is of, where its row has several.
+    pub name: String,
+    /// From left to right; what lacks to the whole is left empty.
+    pub parts: Vec<(Series, f64)>,
 }
 
 /// A published range.

@@ -10,7 +10,7 @@ mod machine;
 use std::collections::BTreeMap;
 
 use answer::analysis::{
-    Analysis, CellSummary, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
 };
 use answer::findings::Findings;
 use answer::primitive::Costs;
@@ -291,6 +291,7 @@ fn empty(cell: &mut CellSummary) {
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
         search: None,
+        cpus: Vec::new(),
     };
 }
 
@@ -334,6 +335,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         limits,
         mark,
         search: None,
+        cpus: CpuUse::of(valid.iter().copied()),
     }
 }
 

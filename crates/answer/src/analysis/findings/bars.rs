@@ -175,6 +175,7 @@ mod tests {
     fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
         Answer {
             sentence: String::new(),
+            purity: None,
             remedy: None,
             caveats: Vec::new(),
             case: "files".to_owned(),
