@@ -48,7 +48,7 @@ fn chart(scene: &Scene) -> Curve {
     let mut findings = scene.analysis().findings(&scene.lines);
     match findings.answers[0].charts.remove(0) {
         Chart::Curve(curve) => curve,
-        Chart::Bars(bars) => panic!("{bars:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
