@@ -95,7 +95,8 @@ fn load(cell: &Cell) -> String {
             find.maximize,
             find.ceiling
         )),
-        None => words.push(format!("{} connections", load.connections)),
+        None => words
+            .push(label(spoken(load.operation, "load.connections"), &load.connections.to_string())),
     }
     match (&load.session, load.operation) {
         (Some(session), _) => {
