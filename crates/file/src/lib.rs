@@ -133,19 +133,20 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
         None => trials,
     };
+    let has = match &scale {
+        Some(scale) => scale.has(&cases, &mut cut)?,
+        None => vec![true; cases.len()],
+    };
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
-    for case in &cases {
+    for (case, is_in_scale) in cases.iter().zip(has) {
         let (of_case, left_out) = case.cells(machine)?;
         let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
         by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
-        if let Some(scale) = &scale
-            && !scale.has(case, &cases, &mut cut)?
-        {
-            continue;
+        if is_in_scale {
+            cells.extend(of_case);
+            cut.extend(left_out);
         }
-        cells.extend(of_case);
-        cut.extend(left_out);
     }
     let written = primitives::tables(source, &fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {

@@ -59,9 +59,9 @@ impl Recorder {
         Self { arrival, ..Self::default() }
     }
 
-    /// The same for a session with pages of these names.
-    pub(crate) fn with_pages<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
-        Self { pages: names.map(PageOutcome::new).collect(), ..self }
+    /// The same for a session with these pages.
+    pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
+        Self { pages, ..self }
     }
 
     /// Counts an operation that begins.
@@ -133,6 +133,9 @@ impl Recorder {
         received: Option<Completed>,
     ) {
         self.judge_deadline(window, times.intended, Some(now));
+        if let Some(page) = self.pages.get_mut(times.object) {
+            page.completed_ever += 1;
+        }
         if !window.admits_operation(now) {
             if window.is_past(now) && window.has_seen(times.start) {
                 self.in_flight += 1;

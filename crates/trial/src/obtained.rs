@@ -102,6 +102,10 @@ pub struct Obtained {
     /// Orders in the server's database, where the server is a shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Orders>,
+    /// Completed pages of the whole load for each of which the shop stores an order, where the
+    /// session file says which those are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_pages: Option<u64>,
 }
 
 /// What a server did to send.
@@ -128,6 +132,7 @@ impl Obtained {
             objects: objects.zip(counts).collect(),
             connections: Some(outcome.most_open),
             kept_open: is_closed_by_server.then_some(outcome.kept_open),
+            order_pages: order_pages(outcome),
             ..Self::default()
         };
         if !job.url.is_tls() {
@@ -182,4 +187,9 @@ impl Obtained {
         add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
         add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
     }
+}
+
+fn order_pages(outcome: &Outcome) -> Option<u64> {
+    let pages = outcome.pages.iter().filter(|page| page.is_order);
+    pages.map(|page| page.completed_ever).reduce(|sum, count| sum + count)
 }
