@@ -8,6 +8,7 @@ mod certificate;
 mod group;
 mod or_plain;
 mod scheme;
+mod stack;
 mod suite;
 mod version;
 
@@ -15,6 +16,7 @@ pub use certificate::{CertificateKey, Identity, IdentityError};
 pub use group::Group;
 pub use or_plain::OrPlain;
 pub use scheme::scheme_name;
+pub use stack::Stack;
 pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
 pub use version::Version;
 

@@ -279,6 +279,7 @@ impl ThisTarget {
                 library_path: cell.target.library_path.clone(),
                 environment: cell.target.environment.clone(),
                 libraries: running.libraries().to_vec(),
+                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
             }),
             Life::Elsewhere(_) => None,
         }
