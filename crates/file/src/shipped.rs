@@ -23,7 +23,16 @@ macro_rules! shipped {
     };
 }
 
-shipped!("quick", "gcm-vs-cbc", "primitives", "clients", "hardware-crypto", "handshakes");
+shipped!(
+    "quick",
+    "gcm-vs-cbc",
+    "primitives",
+    "clients",
+    "hardware-crypto",
+    "handshakes",
+    "stacks",
+    "post-quantum"
+);
 
 /// The names of the built-in studies, each with its question.
 #[must_use]

@@ -10,7 +10,9 @@ use observe::{
 };
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
+use crate::line::{
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+};
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -139,6 +141,7 @@ impl Trial {
                 mean: mean_response(outcome),
                 ..LatencyNs::from(&outcome.latencies)
             },
+            traffic: Traffic::mean(outcome.traffic),
             littles_law,
             pages: outcome.pages.iter().map(Page::from).collect(),
             walks: (self.job.plan.operation == Operation::Session)

@@ -79,6 +79,9 @@ pub struct Asked {
     /// The server's, where it runs on this machine and they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
+    /// The TLS library that the embedded server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_path: Option<String>,
@@ -127,6 +130,7 @@ impl Asked {
             seed: job.is_random().then_some(job.seed),
             client_cpus: Some(job.plan.cpus.to_string()),
             server_cpus: None,
+            library: None,
             library_path: None,
             environment: None,
             directives: None,

@@ -22,7 +22,8 @@ pub struct Obtained {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,
     /// The TLS library that the kernel had mapped into the server's process, each file with its
-    /// version; empty where the server is not one that toll started, or has none that is known.
+    /// version; for rustls in the embedded server, what that reports. Empty where the server is not
+    /// one that toll started, or has none that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub library: Vec<String>,
     /// IANA names.

@@ -305,6 +305,7 @@ impl ThisTarget {
                 environment: cell.target.environment.clone(),
                 directives: cell.target.directives.clone(),
                 libraries: running.libraries().to_vec(),
+                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
             }),
             Life::Elsewhere(_) => None,
         }
