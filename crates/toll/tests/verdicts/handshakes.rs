@@ -1,14 +1,14 @@
 //! The sentence that proves handshakes, made false from outside in each of its parts, and faults that
 //! must not become a rate.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Desk, Killed, Serve, first_cpu, last_cpu, machine, run, text, toll, until};
+use support::{Desk, Killed, Serve, first_cpu, last_cpu, machine, run, text, toll};
 use trial::{Limit, Line, WarningKind};
 
 use crate::bench::{line, open_files};
@@ -165,10 +165,14 @@ fn a_hundred_descriptors_of_the_server_are_named() {
     limited.args(["--nofile=100:100", toll().get_program().to_str().unwrap()]);
     let server = Serve::alone_by(limited, "127.0.0.1", &["--certificate-key", "ecdsa:p256"]);
     // Others hold all of them but one, for which the handshakes wait in turn.
-    let open = || open_files(server.process.pid());
-    let connect = |_| TcpStream::connect(server.plain).unwrap();
-    let _held: Vec<TcpStream> = (open()..99).map(connect).collect();
-    until("one descriptor is left", || open() == 99);
+    let mut held = Vec::new();
+    while open_files(server.process.pid()) < 99 {
+        let mut connection = TcpStream::connect(server.plain).unwrap();
+        connection.write_all(b"GET /bytes/1B HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        // It has accepted one that it answers.
+        assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
+        held.push(connection);
+    }
     let found = Study::of(&server).run();
     for line in &found.lines {
         assert_eq!(line.verdict.limit, Limit::Descriptors, "{:?}", line.verdict);
@@ -291,4 +295,55 @@ fn fewer_handshakes_than_connections_are_no_rate() {
     });
     let found = Study { connections: [32, 64], ..Study::new(address) }.run();
     found.assert_no_rate("which is too short for so many");
+}
+
+/// nginx, but for its security level: RSA-1024 has 80 bits of security, level 2 asks for 112.
+const STRICT_NGINX: &str = r#"#!/bin/sh
+for argument; do
+    case $argument in
+        *.conf) sed -i s/@SECLEVEL=0/@SECLEVEL=2/ "$argument" ;;
+    esac
+done
+exec /usr/sbin/nginx "$@"
+"#;
+
+#[test]
+fn a_key_that_the_security_level_forbids_is_named_and_left_out() {
+    use std::os::unix::fs::PermissionsExt;
+
+    if !std::path::Path::new("/usr/sbin/nginx").exists() {
+        eprintln!("skipped: there is no nginx");
+        return;
+    }
+    let _machine = machine();
+    let desk = Desk::new(
+        r#"
+schema = 1
+question = "Which keys are allowed here?"
+trials = 1
+[target]
+server = "nginx"
+if-missing = "skip"
+[load]
+operation = "handshakes"
+connections = 4
+warmup = "0s"
+duration = "500ms"
+[[case]]
+name = "keys"
+sweep."target.certificate-key" = ["rsa:1024", "rsa:2048"]
+"#,
+    );
+    let nginx = desk.path().join("nginx");
+    std::fs::write(&nginx, STRICT_NGINX).unwrap();
+    std::fs::set_permissions(&nginx, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+    let output = desk.run(&[]).env("PATH", path).output().unwrap();
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    let skipped = said.lines().find(|line| line.starts_with("Skipped: ")).expect(&said);
+    assert!(skipped.contains("ee key too small"), "{skipped}");
+    assert!(skipped.contains("rsa:1024 is below what its TLS library allows here"), "{skipped}");
+    let journal = std::fs::read_to_string(desk.journal()).unwrap();
+    assert_eq!(journal.lines().count(), 1, "{said}");
+    assert!(journal.contains(r#""cell":"keys-0002""#), "{journal}");
 }
