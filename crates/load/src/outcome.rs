@@ -51,8 +51,8 @@ pub struct Outcome {
     /// The most connections that were open at the same time, warm-up included. With several load
     /// threads it is the sum of what each had at most.
     pub most_open: usize,
-    /// Completed operations after which the server did not close the connection although it was
-    /// asked to; not known where the client resets it.
+    /// Connections that the server did not close after their only response although it was asked to,
+    /// by when the client gave them up; not known where the client resets them.
     pub kept_open: u64,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.

@@ -106,9 +106,9 @@ impl Recorder {
         self.open -= 1;
     }
 
-    /// Counts a response that ended at `at`, after which the server did not close the connection.
-    pub(crate) fn kept_open(&mut self, window: &Window, at: u64) {
-        self.kept_open += u64::from(window.contains(at));
+    /// Counts a connection that the server did not close after its only response, by `now`.
+    pub(crate) fn kept_open(&mut self, window: &Window, now: u64) {
+        self.kept_open += u64::from(window.contains(now));
     }
 
     /// Counts an established connection; over TLS with what was negotiated.

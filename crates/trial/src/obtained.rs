@@ -68,8 +68,8 @@ pub struct Obtained {
     /// The most connections that were open at the same time, warm-up included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
-    /// How often the server did not close the connection after its only request, although it was
-    /// asked to; only where each connection has one request and the server's close ends it.
+    /// Connections that the server did not close after their only request, although it was asked to;
+    /// only where each connection has one request and the server's close ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<u64>,
     /// Completed operations of the window over connections of the whole load; only where

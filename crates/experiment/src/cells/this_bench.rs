@@ -149,9 +149,9 @@ impl Bench for ThisBench {
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
             .map_err(|error| match error {
-                TargetError::Missing { .. } | TargetError::NotBuilt { .. } => {
-                    StartError::Missing(error.to_string())
-                }
+                TargetError::Missing { .. }
+                | TargetError::NotBuilt { .. }
+                | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
                 _ => StartError::Failed(error.to_string()),
             })
     }
