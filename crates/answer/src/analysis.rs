@@ -3,6 +3,7 @@
 
 mod along;
 mod answer;
+mod bill;
 mod caveats;
 mod compared;
 mod comparison;
@@ -27,6 +28,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bill::{Bill, CellBill, Parts};
 pub use cross_check::{Agreement, CrossCheck};
 pub use figure::Figures;
 use observe::Machine;
@@ -34,7 +36,8 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::gate::GateOutcome;
-use journal::{TargetRecord, TrialLine};
+use crate::primitive::Costs;
+use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
@@ -105,6 +108,9 @@ pub struct Answer {
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
     pub published: Vec<Published>,
+    /// What its handshakes are made of, where the study asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -233,13 +239,14 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[TrialLine],
+        entries: &Entries,
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let trials = trials::by_cell(study, lines, targets);
+        let trials = trials::by_cell(study, &entries.trials, targets);
         let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
+        let costs = Costs::of(study, entries);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -248,7 +255,7 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
-            answers: answer::answers(&study.answers, &trials, targets, machine),
+            answers: answer::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),

@@ -29,7 +29,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use cpus::CpuList;
-use load::Operation;
 use toml::de::DeTable;
 
 pub use cross_check::{LeftOut, with_cross_check};
@@ -43,9 +42,9 @@ use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
 use scale::Scale;
+use study::Study;
 use study::primitive::Primitives;
 use study::reference::Reference;
-use study::{Cell, Study};
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;
@@ -134,8 +133,7 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
     let mut by_name = BTreeMap::new();
     for case in &cases {
         let (of_case, left_out) = case.cells(allowed)?;
-        let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
-        by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
+        by_name.insert(case.name.as_str(), (case, of_case.clone()));
         if let Some(scale) = &scale
             && !scale.has(case, &cases, &mut cut)?
         {
@@ -161,7 +159,7 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
         match primitive_answer::is_one(source, table) {
             true => of_primitives
                 .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
-            false => answers.push(answer::read(source, line, table, &by_name, known)?),
+            false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
         }
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };

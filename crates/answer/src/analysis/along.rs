@@ -55,6 +55,7 @@ impl<'a> Along<'a> {
             common: self.common.clone(),
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
+            bill: None,
             curve: Some(curve),
         })
     }

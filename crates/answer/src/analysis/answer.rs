@@ -3,11 +3,13 @@
 use observe::Machine;
 
 use crate::label::label;
+use crate::primitive::Row;
 use journal::TargetRecord;
 use study::AnswerRule;
 use study::metric::Kind;
 
 use super::along::Along;
+use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::library::advice;
@@ -21,6 +23,7 @@ use super::{Answer, Bar, Mark};
 pub(super) fn answers(
     rules: &[AnswerRule],
     trials: &[CellTrials<'_>],
+    costs: &[Row],
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
@@ -47,7 +50,7 @@ pub(super) fn answers(
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
                         not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
-                    answers.push(Answer { remedy, ..Answer::of(&compared) });
+                    answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
                 }
             }
         }
@@ -67,18 +70,21 @@ fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>)
     (!new.is_empty()).then(|| new.join(" "))
 }
 impl Answer {
-    fn of(compared: &Compared<'_>) -> Self {
+    fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
+        let bill = Bill::of(compared, costs);
+        let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         Self {
             sentence: sentence(compared),
             remedy: None,
-            caveats: caveats(compared),
+            caveats: caveats(compared).into_iter().chain(lacking).collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
+            bill,
             curve: None,
         }
     }

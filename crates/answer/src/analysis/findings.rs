@@ -1,6 +1,7 @@
 //! What the trials of cells found, as a report shows it.
 
 mod bars;
+mod bill;
 mod cells;
 mod cpu_split;
 mod overview;
@@ -61,11 +62,13 @@ impl Analysis {
             Some(curve) => bars::along(answer, curve),
             None => vec![bars::side_by_side(answer, &self.answers)],
         };
+        let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
+        let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
         findings::Answer {
             question: None,
-            sentences: vec![answer.sentence.clone()],
+            sentences: std::iter::once(&answer.sentence).chain(bill).cloned().collect(),
             remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
-            charts: charts.into_iter().map(findings::Chart::Bars).collect(),
+            charts: charts.into_iter().chain(stacks).map(findings::Chart::Bars).collect(),
         }
     }
 

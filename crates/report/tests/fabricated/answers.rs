@@ -118,6 +118,7 @@ fn answer(
             .map(|(i, cell)| bar((i, cell)))
             .collect(),
         published: Vec::new(),
+        bill: None,
         curve: None,
     }
 }

@@ -38,6 +38,7 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         unit: *unit,
         room: Vec::new(),
         is_share: answer.metric.row().quantity == Quantity::Share,
+        is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
         legend: Vec::new(),
         published: in_words(&answer.published),
@@ -82,6 +83,7 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
+        is_stacked: false,
         ..chart_along(answer, curve, of_busy, unit, &[])
     });
     std::iter::once(first).chain(second).collect()
@@ -124,6 +126,7 @@ fn chart_along(
         unit,
         room: Vec::new(),
         is_share: false,
+        is_stacked: false,
         rows: curve.points.iter().map(row).collect(),
         legend: Vec::new(),
         published: None,
@@ -181,6 +184,7 @@ mod tests {
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
             bars,
             published: Vec::new(),
+            bill: None,
             curve: None,
         }
     }
