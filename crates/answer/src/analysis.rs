@@ -11,6 +11,7 @@ mod cross_check;
 mod figure;
 mod findings;
 mod gates;
+mod hit_rate;
 mod library;
 mod limits;
 mod mark;

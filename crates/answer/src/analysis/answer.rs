@@ -4,6 +4,7 @@ use observe::Machine;
 
 use crate::label::label;
 use crate::primitive::Row;
+use crate::wording::joined;
 use journal::TargetRecord;
 use study::AnswerRule;
 use study::metric::Kind;
@@ -12,6 +13,7 @@ use super::along::Along;
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::hit_rate::saved;
 use super::library::advice;
 use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
@@ -75,7 +77,7 @@ impl Answer {
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         Self {
-            sentence: sentence(compared),
+            sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),
             case: rule.case.clone(),

@@ -37,7 +37,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Of one case, its cells swept by one key within each server.
-    fn new(
+    pub(super) fn new(
         case: &str,
         servers: &[&'static dyn targets::Server],
         compare: &str,

@@ -4,6 +4,7 @@ mod bills;
 mod cross_checks;
 mod doubts;
 mod gates;
+mod hit_rates;
 mod projections;
 mod properties;
 mod sentences;

@@ -356,7 +356,11 @@ mod tests {
             }
         }
         assert_eq!(chart.rows[1].y, LINE + ONE + GAP);
-        assert!(chart.description.ends_with("suite 1: 60, 30, -25/s."), "{}", chart.description);
+        assert!(
+            chart.description.ends_with("suite 1: 60.0, 30.0, -25.0/s."),
+            "{}",
+            chart.description
+        );
     }
 
     #[test]
