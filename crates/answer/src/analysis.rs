@@ -3,6 +3,7 @@
 
 mod along;
 mod answer;
+mod bill;
 mod bounds;
 mod caveats;
 mod compared;
@@ -13,6 +14,7 @@ mod crossover;
 mod figure;
 mod findings;
 mod gates;
+mod hit_rate;
 mod library;
 mod limits;
 mod mark;
@@ -32,6 +34,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bill::{Bill, CellBill, Parts};
 pub use bounds::Bounds;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
@@ -42,7 +45,8 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::gate::GateOutcome;
-use journal::{TargetRecord, TrialLine};
+use crate::primitive::Costs;
+use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
@@ -123,6 +127,9 @@ pub struct Answer {
     pub predictions: Vec<Prediction>,
     /// The predictions in words, beside what was measured.
     pub predicted: Option<String>,
+    /// What its handshakes are made of, where the study asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -274,13 +281,14 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[TrialLine],
+        entries: &Entries,
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let trials = trials::by_cell(study, lines, targets);
+        let trials = trials::by_cell(study, &entries.trials, targets);
         let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
+        let costs = Costs::of(study, entries);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -289,7 +297,7 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
-            answers: answer::answers(&study.answers, &trials, targets, machine),
+            answers: answer::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),

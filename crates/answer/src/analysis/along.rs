@@ -65,6 +65,7 @@ impl<'a> Along<'a> {
             published: rule.published.clone(),
             predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
+            bill: None,
             curve: Some(curve),
         })
     }

@@ -1,6 +1,7 @@
 //! What the trials of cells found, as a report shows it.
 
 mod bars;
+mod bill;
 mod cells;
 mod cpu_split;
 mod cpu_use;
@@ -71,14 +72,20 @@ impl Analysis {
         };
         let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
         let crossover = crossover.map(Chart::Curve);
+        let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
+        let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
         findings::Answer {
             question: None,
-            sentences: std::iter::once(&answer.sentence).chain(&answer.purity).cloned().collect(),
+            sentences: std::iter::once(&answer.sentence)
+                .chain(bill)
+                .chain(&answer.purity)
+                .cloned()
+                .collect(),
             remarks: predicted
                 .chain(remedy)
                 .chain(answer.caveats.iter().map(Remark::caveat))
                 .collect(),
-            charts: charts.into_iter().chain(crossover).collect(),
+            charts: charts.into_iter().chain(crossover).chain(stacks.map(Chart::Bars)).collect(),
         }
     }
 
