@@ -10,6 +10,7 @@
 
 mod connection;
 mod content;
+mod counters;
 mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -30,21 +31,32 @@ use std::thread;
 
 use cpus::CpuList;
 use openssl::ssl::SslContext;
+use tls::{Mac, SendMode, Suite};
 
 pub use error::ServerError;
 pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
+use library::Library;
+use library::kernel::KernelTls;
 use listener::Listeners;
 use worker::Worker;
+
+/// What the connections of a server speak TLS with.
+enum OnLibrary {
+    OpenSsl(SslContext),
+    Kernel(KernelTls),
+}
 
 /// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
 pub struct Server {
     settings: Settings,
-    library: SslContext,
+    library: OnLibrary,
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
+    /// A line of the file of counters for each thread; none where there is no such file.
+    lines: Vec<counters::Line>,
 }
 
 impl Server {
@@ -56,6 +68,10 @@ impl Server {
     /// or folder, a CPU that is not there.
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         settings.cpus.check_allowed().map_err(ServerError::Cpus)?;
+        let is_refused = |suite: &Suite| settings.send.is_kernels() && suite.mac != Mac::Aead;
+        if let Some(suite) = settings.suites.iter().copied().find(|suite| is_refused(suite)) {
+            return Err(ServerError::SuiteKernel(suite));
+        }
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
@@ -64,7 +80,11 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
-        let library = library::openssl::build(&settings, &identity)?;
+        let context = library::openssl::build(&settings, &identity)?;
+        let library = match settings.send {
+            SendMode::User => OnLibrary::OpenSsl(context),
+            mode => OnLibrary::Kernel(KernelTls::new(context, mode)),
+        };
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
             std::fs::write(path, &identity.certificate_pem).map_err(|source| {
@@ -75,9 +95,14 @@ impl Server {
                 ServerError::WriteCertificate { path: path.clone(), source }
             })?;
         }
+        let lines = settings.counters.as_ref().map(|path| {
+            counters::file(path, threads)
+                .map_err(|source| ServerError::Counters { path: path.clone(), source })
+        });
+        let lines = lines.transpose()?.unwrap_or_default();
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { settings, library, contents, tls, plain })
+        Ok(Self { settings, library, contents, tls, plain, lines })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
@@ -101,17 +126,39 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, library, contents, tls, plain } = self;
+        let Self { settings, library, contents, tls, plain, lines } = self;
+        let workers = Workers { settings, contents, tls, plain, lines };
+        match library {
+            OnLibrary::OpenSsl(library) => workers.run(&library, stop),
+            OnLibrary::Kernel(library) => workers.run(&library, stop),
+        }
+    }
+}
+
+/// A server without its library.
+struct Workers {
+    settings: Settings,
+    contents: Contents,
+    tls: Listeners,
+    plain: Option<Listeners>,
+    lines: Vec<counters::Line>,
+}
+
+impl Workers {
+    fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
+        let Self { settings, contents, tls, plain, lines } = self;
         let mut plain = plain.map(Listeners::into_iter);
+        let mut lines = lines.into_iter();
         let failed = AtomicBool::new(false);
-        let (settings, library, contents, failed) = (&settings, &library, &contents, &failed);
+        let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
         for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
             let plain = plain.as_mut().and_then(Iterator::next);
+            let line = lines.next();
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
-                    let worker = Worker::new(settings, library, contents, tls, plain)?;
+                    let worker = Worker::new(settings, library, contents, tls, plain, line)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

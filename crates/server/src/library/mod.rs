@@ -3,11 +3,12 @@
 //! HTTP, sockets and epoll are the same for all of them, so that servers differ in nothing else.
 //! Everything here is generic, so the trait costs nothing at run time.
 
+pub(crate) mod kernel;
 pub(crate) mod openssl;
 
 use std::io;
 
-use tls::{CertificateKey, KeyExchange, Suite, Version};
+use tls::{CertificateKey, KeyExchange, SendMode, Suite, Version};
 
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
@@ -36,8 +37,17 @@ pub(crate) trait Session {
     /// Encrypts the beginning of `plaintext`, and says how much of it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
 
-    /// Writes close_notify.
+    /// How what it is given is sent. Where the kernel encrypts, that is written to its wire as over
+    /// plain HTTP, not to the session.
+    fn send_mode(&self) -> SendMode {
+        SendMode::User
+    }
+
+    /// Writes close_notify, where that gathers after what was written.
     fn close(&mut self);
+
+    /// Writes close_notify, where that does not gather: all else is sent.
+    fn close_when_sent(&mut self) {}
 
     /// The client is gone without a close_notify, which is no reason to forget its session.
     fn abandon(&mut self);
