@@ -446,7 +446,7 @@ fn a_study_is_found_by_its_name_or_its_path() {
         "`quik` is not a built-in study; did you mean quick? (one of your own is named"
     ));
     assert!(find("bulk").contains(
-        "; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto, handshakes (one"
+        "; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto, handshakes, ktls (one"
     ));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));
     let folder = tempfile::tempdir().unwrap();
