@@ -31,7 +31,8 @@ shipped!(
     "hardware-crypto",
     "handshakes",
     "stacks",
-    "post-quantum"
+    "post-quantum",
+    "ktls"
 );
 
 /// The names of the built-in studies, each with its question.

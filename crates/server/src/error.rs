@@ -39,6 +39,10 @@ pub enum ServerError {
         /// The kind of key that is there.
         key: CertificateKey,
     },
+    #[error("the kernel's TLS does not have {0}; remove it from --suites, or write --send user")]
+    SuiteKernel(&'static Suite),
+    #[error("cannot keep counters in {path}: {source}; --counters needs a file that can be made")]
+    Counters { path: PathBuf, source: io::Error },
     #[error(
         "--tls offers {0}, but --suites has no suite for it; add one or remove {n} from --tls",
         n = .0.number()

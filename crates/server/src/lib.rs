@@ -10,6 +10,7 @@
 
 mod connection;
 mod content;
+mod counters;
 mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -29,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use cpus::CpuList;
-use tls::Stack;
+use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
 pub use settings::{CertificateSource, Settings};
@@ -51,6 +52,8 @@ struct Service {
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
+    /// A line of the file of counters for each thread; none where there is no such file.
+    lines: Vec<counters::Line>,
 }
 
 impl Server {
@@ -62,6 +65,10 @@ impl Server {
     /// or folder, a CPU that is not there.
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         settings.cpus.check_allowed().map_err(ServerError::Cpus)?;
+        let is_refused = |suite: &Suite| settings.send.is_kernels() && suite.mac != Mac::Aead;
+        if let Some(suite) = settings.suites.iter().copied().find(|suite| is_refused(suite)) {
+            return Err(ServerError::SuiteKernel(suite));
+        }
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
@@ -81,9 +88,14 @@ impl Server {
                 ServerError::WriteCertificate { path: path.clone(), source }
             })?;
         }
+        let lines = settings.counters.as_ref().map(|path| {
+            counters::file(path, threads)
+                .map_err(|source| ServerError::Counters { path: path.clone(), source })
+        });
+        let lines = lines.transpose()?.unwrap_or_default();
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { library, service: Service { settings, contents, tls, plain } })
+        Ok(Self { library, service: Service { settings, contents, tls, plain, lines } })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
@@ -115,6 +127,7 @@ impl Server {
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
         match &self.library {
             AnyLibrary::OpenSsl(library) => self.service.run(library, stop),
+            AnyLibrary::Kernel(library) => self.service.run(library, stop),
             AnyLibrary::Rustls(library) => self.service.run(library, stop),
         }
     }
@@ -122,17 +135,19 @@ impl Server {
 
 impl Service {
     fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, contents, tls, plain } = self;
+        let Self { settings, contents, tls, plain, lines } = self;
         let mut plain = plain.map(Listeners::into_iter);
+        let mut lines = lines.into_iter();
         let failed = AtomicBool::new(false);
         let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
         for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
             let plain = plain.as_mut().and_then(Iterator::next);
+            let line = lines.next();
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
-                    let worker = Worker::new(settings, library, contents, tls, plain)?;
+                    let worker = Worker::new(settings, library, contents, tls, plain, line)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use tls::{
-    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, Stack, Suite,
-    Version,
+    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
+    Suite, Version,
 };
 
 /// What a server serves, and how.
@@ -37,6 +37,10 @@ pub struct Settings {
     pub session_cache: bool,
     /// Whether encrypt-then-MAC (RFC 7366) is agreed to in CBC suites.
     pub encrypt_then_mac: bool,
+    /// How responses are encrypted and sent.
+    pub send: SendMode,
+    /// The file of what is sent, if any.
+    pub counters: Option<PathBuf>,
     /// The most plaintext in a record.
     pub record_size: RecordSize,
     /// How many full records go into one send. With four or more, OpenSSL encrypts four or eight

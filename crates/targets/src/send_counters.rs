@@ -35,8 +35,8 @@ pub struct Calls {
 /// A line of the file: the counts of one thread.
 #[derive(Deserialize)]
 struct Line {
-    /// Connections that are open.
-    open: u64,
+    /// 1 where these are the last counts, and no connection is open.
+    settled: u8,
     #[serde(flatten)]
     counters: SendCounters,
 }
@@ -52,7 +52,7 @@ impl SendCounters {
         loop {
             let read = Self::read(file);
             match read {
-                Ok((0, counters)) => return Ok(counters),
+                Ok((true, counters)) => return Ok(counters),
                 // A line may be half written.
                 read if Instant::now() >= deadline => {
                     return read.map(|(_, counters)| counters);
@@ -68,19 +68,19 @@ impl SendCounters {
         self.connections.iter().filter(|(mode, _)| mode.is_kernels()).map(|(_, count)| count).sum()
     }
 
-    /// With how many connections are open.
-    fn read(file: &Path) -> Result<(u64, Self), String> {
+    /// With whether they are the last counts, and no connection is open.
+    fn read(file: &Path) -> Result<(bool, Self), String> {
         let wrong = |why: String| format!("{}: {why}", file.display());
         let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-        let mut open = 0;
+        let mut is_settled = true;
         let mut all = Self::default();
         for line in text.lines() {
             let line: Line =
                 serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
-            open += line.open;
+            is_settled &= line.settled == 1;
             all.add(&line.counters);
         }
-        Ok((open, all))
+        Ok((is_settled, all))
     }
 
     fn add(&mut self, other: &Self) {
@@ -118,7 +118,7 @@ impl SendCounters {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"open":0,"connections":{"user":1,"ktls-write":2,"ktls-sendfile":0},"write":{"calls":3,"bytes":4},"sendfile":{"calls":5,"bytes":6}}"#;
+    const LINE: &str = r#"{"settled":1,"connections":{"user":1,"ktls-write":2,"ktls-sendfile":0},"write":{"calls":3,"bytes":4},"sendfile":{"calls":5,"bytes":6}}"#;
 
     #[test]
     fn the_counts_of_all_threads_are_added() {

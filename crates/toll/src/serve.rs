@@ -62,6 +62,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     write_certificate: Option<PathBuf>,
 
+    /// Keep counts of what is sent in this file: a line of JSON for each thread with connections by
+    /// mode, calls and bytes of write and sendfile, written when the thread is idle for 5 ms
+    #[arg(long, value_name = "FILE")]
+    counters: Option<PathBuf>,
+
     /// How long a connection may be idle, take to send a request's head, or receive nothing
     #[arg(long, value_name = "TIME", default_value = "30s")]
     timeout: Nanos,
@@ -81,6 +86,8 @@ Examples:
       rustls instead of OpenSSL, with a post-quantum key exchange
   toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080
       files of your own, over TLS and without
+  toll serve --send ktls-sendfile --root /srv/www --counters counters.jsonl
+      files that the kernel encrypts, and how many connections sent so
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
@@ -123,6 +130,8 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
+            send: target.send,
+            counters: self.counters,
             record_size: target.record_size,
             records_per_write: target.records_per_write,
             timeout: self.timeout.into(),

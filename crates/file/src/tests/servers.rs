@@ -197,6 +197,8 @@ fn what_the_embedded_servers_library_lacks_is_refused() {
     assert!(message.contains("load.group = X25519MLKEM768, which"), "{message}");
     let message = said(&[ring, "certificate-key = \"rsa:1024\""], &[]);
     assert!(message.contains("target.certificate-key = rsa:1024, which"), "{message}");
+    let message = said(&[ring, "send = \"ktls-write\""], &[]);
+    assert!(message.contains("target.send = ktls-write, which target.library"), "{message}");
     let both = ["target.library = \"rustls-ring\"", "target.library-path = \"/opt/ssl\""];
     let message = said(&[], &both);
     assert!(

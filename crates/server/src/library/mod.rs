@@ -3,6 +3,7 @@
 //! HTTP, sockets and epoll are the same for all of them, so that servers differ in nothing else.
 //! Everything here is generic, so the trait costs nothing at run time.
 
+mod kernel;
 mod openssl;
 mod rustls;
 
@@ -12,10 +13,11 @@ use std::sync::Arc;
 use ::openssl::ssl::SslContext;
 use ::openssl::x509::X509;
 use ::rustls::ServerConfig;
-use tls::{CertificateKey, Identity, KeyExchange, Stack, Suite, Version};
+use tls::{CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
 
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
+use kernel::KernelTls;
 
 /// A TLS library with the settings and the certificate of one server.
 pub(crate) trait Library: Sync {
@@ -41,8 +43,17 @@ pub(crate) trait Session {
     /// Encrypts the beginning of `plaintext`, and says how much of it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
 
-    /// Writes close_notify.
+    /// How what it is given is sent. Where the kernel encrypts, that is written to its wire as over
+    /// plain HTTP, not to the session.
+    fn send_mode(&self) -> SendMode {
+        SendMode::User
+    }
+
+    /// Writes close_notify, where that gathers after what was written.
     fn close(&mut self);
+
+    /// Writes close_notify, where that does not gather: all else is sent.
+    fn close_when_sent(&mut self) {}
 
     /// The client is gone without a close_notify, which is no reason to forget its session.
     fn abandon(&mut self);
@@ -51,6 +62,8 @@ pub(crate) trait Session {
 /// One of the libraries, with its settings.
 pub(crate) enum AnyLibrary {
     OpenSsl(SslContext),
+    /// OpenSSL, and the kernel for what is sent.
+    Kernel(KernelTls),
     Rustls(Arc<ServerConfig>),
 }
 
@@ -66,7 +79,13 @@ impl AnyLibrary {
         check_library(settings, key)?;
         let versions = versions(settings)?;
         Ok(match settings.library {
-            Stack::OpenSsl => Self::OpenSsl(openssl::build(settings, &versions, identity, key)?),
+            Stack::OpenSsl => {
+                let context = openssl::build(settings, &versions, identity, key)?;
+                match settings.send {
+                    SendMode::User => Self::OpenSsl(context),
+                    mode => Self::Kernel(KernelTls::new(context, mode)),
+                }
+            }
             Stack::RustlsRing | Stack::RustlsAwsLc => {
                 Self::Rustls(rustls::build(settings, &versions, identity)?)
             }
@@ -120,6 +139,9 @@ fn check_library(settings: &Settings, key: CertificateKey) -> Result<(), ServerE
     let lacks = match (suite, group) {
         (Some(suite), _) => suite.to_string(),
         (_, Some(group)) => group.to_string(),
+        _ if settings.send.is_kernels() && library != Stack::OpenSsl => {
+            format!("--send {}", settings.send)
+        }
         _ if !library.has_key(key) => format!("signatures with {key}"),
         _ => return Ok(()),
     };

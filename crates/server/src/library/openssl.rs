@@ -11,6 +11,7 @@ use openssl::ssl::{
 use openssl::x509::X509;
 use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
+use super::kernel::ENABLE_KTLS;
 use super::{Library, Session};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
@@ -109,6 +110,7 @@ pub(super) fn build(
         | SslOptions::CIPHER_SERVER_PREFERENCE
         | SslOptions::IGNORE_UNEXPECTED_EOF;
     options.set(tls::NO_ENCRYPT_THEN_MAC, !settings.encrypt_then_mac);
+    options.set(ENABLE_KTLS, settings.send.is_kernels());
     context.set_options(options);
     // One recv takes what is there instead of one for each header and one for each body.
     context.set_read_ahead(true);

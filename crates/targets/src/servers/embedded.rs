@@ -6,14 +6,17 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Deserialize;
-use tls::Stack;
+use tls::{SendMode, Stack};
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
 use crate::site::{ANNOUNCEMENT, Site};
-use crate::{Settings, TargetError};
+use crate::{Running, SendCounters, Settings, TargetError};
+
+/// The file of what it has sent, in the folder of its logs.
+const COUNTERS: &str = "counters.jsonl";
 
 pub(crate) struct Embedded;
 
@@ -37,8 +40,12 @@ impl Server for Embedded {
         Some(self)
     }
 
+    fn sends(&self) -> &'static [SendMode] {
+        SendMode::ALL
+    }
+
     fn own_keys(&self) -> &'static [&'static str] {
-        &["library"]
+        &["library", "record-size", "records-per-write"]
     }
 }
 
@@ -72,6 +79,15 @@ impl Program for Embedded {
             stack: Some((library, version)),
         })
     }
+
+    fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
+        let silent = |why| TargetError::Silent {
+            name: server.name().to_owned(),
+            question: "what it has sent".to_owned(),
+            why,
+        };
+        SendCounters::settled(&server.logs().join(COUNTERS)).map(Some).map_err(silent)
+    }
 }
 
 fn arguments(site: &Site<'_>) -> Vec<OsString> {
@@ -97,6 +113,10 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
+    add("--send", settings.target.send.to_string().into());
+    add("--record-size", settings.target.record_size.to_string().into());
+    add("--records-per-write", settings.target.records_per_write.to_string().into());
+    add("--counters", site.logs.join(COUNTERS).into());
     arguments
 }
 
@@ -140,7 +160,8 @@ mod tests {
                  --root /o --library rustls-ring --tls 1.2,1.3 \
                  --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
                  --groups x25519,secp256r1 --certificate /f/server.crt --key /f/server.key --tickets off \
-                 --session-cache on --encrypt-then-mac off"
+                 --session-cache on --encrypt-then-mac off --send user --record-size 16KiB \
+                 --records-per-write 16 --counters /l/counters.jsonl"
         );
     }
 
