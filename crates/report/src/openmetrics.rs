@@ -22,6 +22,7 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::Bytes => ("bytes", 1.0),
         Quantity::Packets => ("", 1.0),
         // Seconds per 10^9 bytes are seconds per byte here.
+        Quantity::Cpus => ("cpus", 1.0),
         Quantity::Nanos | Quantity::SecondsPerGigabyte => ("seconds", 1e-9),
     }
 }

@@ -32,7 +32,7 @@ use cpus::CpuList;
 use tls::Stack;
 
 pub use error::ServerError;
-pub use settings::{CertificateSource, RecordSize, RecordsPerWrite, Settings};
+pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
 use library::{AnyLibrary, Library};

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use tls::{RecordSize, RecordsPerWrite};
+
 use crate::content::Content;
 use crate::library::Session;
 use crate::response::{self, Persistence, Status};
-use crate::settings::{RecordSize, RecordsPerWrite};
 use crate::wire::Wire;
 
 /// The most that one `sendfile` is asked for, so that a large file lets others have their turn.

@@ -16,6 +16,8 @@ pub enum Quantity {
     Nanos,
     /// Seconds per GB (10^9 bytes).
     SecondsPerGigabyte,
+    /// CPUs that are fully used.
+    Cpus,
     /// Bytes.
     Bytes,
     /// Packets.
@@ -50,6 +52,7 @@ impl Quantity {
             Self::Share => number("%", "no share such as 95%").map(|percent| percent / 100.0),
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
             Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
+            Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
             Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
             Self::Packets => number("packets", "no number of packets such as 9 packets"),
         }
@@ -63,6 +66,7 @@ impl Quantity {
             Self::Share => &[("%", 0.01)],
             Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
+            Self::Cpus => &[("CPUs", 1.0)],
             Self::Bytes => &[("B", 1.0)],
             Self::Packets => &[("packets", 1.0)],
         }

@@ -85,7 +85,11 @@ impl Open {
             // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
-                Next::Wait => self.closed(context),
+                Next::Wait => {
+                    let now = context.now();
+                    context.recorder.kept_open(context.window, now);
+                    self.closed(context)
+                }
                 next => next,
             });
         }

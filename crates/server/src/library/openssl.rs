@@ -9,11 +9,11 @@ use openssl::ssl::{
     SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, Suite, Version};
+use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
 use super::{Library, Session};
 use crate::wire::Wire;
-use crate::{RecordSize, ServerError, Settings};
+use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
