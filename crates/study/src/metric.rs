@@ -264,7 +264,7 @@ metrics! {
         gauge: "toll_latency_mean",
     }
     HandshakeBytesSent: "Bytes of TLS that a connection without a request sends to the server." {
-        words: "bytes to the server",
+        words: "handshake data to the server",
         axis: "of TLS to the server per connection",
         quantity: Quantity::Bytes,
         kind: Kind::Cost,
@@ -276,7 +276,7 @@ metrics! {
         gauge: "toll_handshake_sent",
     }
     HandshakeBytesReceived: "Bytes of TLS that a connection without a request receives from the server." {
-        words: "bytes to the client",
+        words: "handshake data to the client",
         axis: "of TLS to the client per connection",
         quantity: Quantity::Bytes,
         kind: Kind::Cost,
@@ -288,7 +288,7 @@ metrics! {
         gauge: "toll_handshake_received",
     }
     HandshakePacketsSent: "Packets of TCP that a connection without a request sends to the server." {
-        words: "packets to the server",
+        words: "packet count to the server",
         axis: "to the server per connection",
         quantity: Quantity::Packets,
         kind: Kind::Cost,
@@ -300,7 +300,7 @@ metrics! {
         gauge: "toll_handshake_packets_sent",
     }
     HandshakePacketsReceived: "Packets of TCP that a connection without a request receives from the server." {
-        words: "packets to the client",
+        words: "packet count to the client",
         axis: "to the client per connection",
         quantity: Quantity::Packets,
         kind: Kind::Cost,

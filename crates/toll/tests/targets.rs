@@ -448,3 +448,22 @@ fn the_embedded_server_reports_the_library_that_it_runs_on() {
         assert!(server.libraries().is_empty(), "{:?}", server.libraries());
     }
 }
+
+#[test]
+fn each_runs_on_the_openssl_that_was_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let library_path: targets::LibraryPath = "built".parse().unwrap();
+    if !library_path.folder().is_some_and(|folder| folder.join("libssl.so.3").is_file()) {
+        println!("skipped: make openssl was not run");
+        return;
+    }
+    let settings = Settings { target: Target { library_path, ..settings().target }, ..settings() };
+    for kind in kinds() {
+        let server = start(kind, &settings, &folder);
+        let version = server.libraries()[0].version.clone().unwrap();
+        assert!(version > "OpenSSL 3.5".to_owned(), "{version}");
+        assert!(server.version().contains(&version), "{} {version}", server.version());
+        let (_, body) = curl(&server, "1000B", &[]);
+        assert!(objects::matches(0, &body));
+    }
+}
