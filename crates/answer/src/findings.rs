@@ -9,7 +9,8 @@ use crate::analysis::{Mark, Repeated};
 use crate::gate::GateOutcome;
 
 pub use chart::{
-    Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, Series, Stack, StackRow, Stacks,
+    Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series, Stack, StackRow,
+    Stacks,
 };
 pub use table::{Cell, Column, Key, Table};
 

@@ -6,7 +6,6 @@
 use std::fmt;
 
 use load::{Arrival, Job, Negotiated, Operation, Outcome, Percent, Receive};
-use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
@@ -91,38 +90,6 @@ pub(crate) fn compare_names(
         }
         if nameless > 0 {
             differs("none known to toll", nameless);
-        }
-    }
-}
-
-/// Whether the kernel encrypted, by its counters. These are of all connections of a network
-/// namespace, so that others may add to them: too few prove that the kernel did not, and as many as
-/// there were handshakes are taken for these.
-pub(crate) fn compare_kernel_tls(
-    asked: Option<bool>,
-    counted: &Fact<KernelTlsCounters>,
-    handshakes: u64,
-) -> Option<Mismatch> {
-    let differs = |asked: &str, obtained: String| {
-        Some(Mismatch { what: "kernel_tls".to_owned(), asked: asked.to_owned(), obtained })
-    };
-    const KERNELS: &str = "the kernel's TLS";
-    match (asked?, counted) {
-        (true, Fact::Unknown { not_available_here }) => {
-            differs(KERNELS, format!("not available here: {not_available_here}"))
-        }
-        (false, Fact::Unknown { .. }) => None,
-        (is_kernels, Fact::Known(counted)) => {
-            let taken = counted.sent_by_software + counted.sent_by_device;
-            if is_kernels && taken < handshakes {
-                let of = handshakes_in_words(handshakes);
-                differs(KERNELS, format!("{KERNELS} in {} of {of}", thousands(taken)))
-            } else if !is_kernels && handshakes > 0 && taken >= handshakes {
-                let obtained = format!("{KERNELS} in {}", handshakes_in_words(taken));
-                differs("the server's own TLS", obtained)
-            } else {
-                None
-            }
         }
     }
 }
@@ -316,7 +283,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     }
 }
 
-fn handshakes_in_words(count: u64) -> String {
+pub(crate) fn handshakes_in_words(count: u64) -> String {
     match count {
         1 => "1 handshake".to_owned(),
         _ => format!("{} handshakes", thousands(count)),

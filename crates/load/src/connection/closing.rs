@@ -62,6 +62,7 @@ impl Open {
         match *ending {
             Ending::Handshake => {
                 let now = context.now();
+                context.recorder.ended(|| self.socket.traffic());
                 self.record(context, now, None);
             }
             Ending::Response { at, completed } => {

@@ -15,6 +15,7 @@ use answer::analysis::{
 use answer::findings::Findings;
 use answer::primitive::Costs;
 use journal::{TargetRecord, TrialLine};
+use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
@@ -278,12 +279,13 @@ pub fn interrupted() -> Fabricated {
 }
 
 fn empty(cell: &mut CellSummary) {
-    let CellSummary { cell: name, case, label, params, trials, .. } = cell;
+    let CellSummary { cell: name, case, label, params, operation, trials, .. } = cell;
     *cell = CellSummary {
         cell: name.clone(),
         case: case.clone(),
         label: label.clone(),
         params: params.clone(),
+        operation: *operation,
         trials: *trials,
         figures: Figures::default(),
         limits: BTreeMap::new(),
@@ -320,6 +322,10 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         case: spec.case.to_owned(),
         label: spec.label(),
         params: spec.params(),
+        operation: match spec.case {
+            "handshakes" => Operation::Handshakes,
+            _ => Operation::Requests,
+        },
         trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
         figures: Figures::of(|metric| {
             let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
