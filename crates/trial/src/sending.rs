@@ -51,12 +51,19 @@ impl Line {
 
 impl Line {
     /// Handshakes that the kernel may have seen and the client does not count: those of connections
-    /// that were under way or failed, where operations open connections.
+    /// that were under way or failed.
     fn unfinished_handshakes(&self) -> u64 {
+        let asked = &self.receipt.asked;
         let kept = [Operation::Requests, Operation::Session].map(|kept| kept.to_string());
-        let is_kept = self.receipt.asked.operation.as_ref().is_some_and(|of| kept.contains(of));
-        let in_flight = if is_kept { 0 } else { self.operations.in_flight };
-        in_flight + self.operations.errors.values().sum::<u64>()
+        let is_kept = asked.operation.as_ref().is_some_and(|operation| kept.contains(operation));
+        let under_way = match is_kept {
+            true => {
+                let connections = asked.connections.unwrap_or(0) as u64;
+                connections.saturating_sub(self.receipt.handshakes())
+            }
+            false => self.operations.in_flight,
+        };
+        under_way + self.operations.errors.values().sum::<u64>()
     }
 }
 

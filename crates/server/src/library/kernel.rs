@@ -83,7 +83,10 @@ impl Session for KernelSession {
     }
 
     fn shake_hands(&mut self) -> io::Result<bool> {
-        let outcome = sys::accept(&mut self.ssl);
+        let outcome = match sys::accept(&mut self.ssl) {
+            Ok(Some(0)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            outcome => outcome,
+        };
         // A handshake that fails after the keys went to the kernel is one that the kernel counts.
         if sys::is_kernels(&self.ssl) {
             self.state = State::Kernel;
