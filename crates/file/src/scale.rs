@@ -5,11 +5,11 @@
 //! say that it is of another size.
 
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
-use super::draft::Level;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
 use super::keys::{Key, Table};
+use super::merged::Level;
 use super::primitives;
 use ::keys::did_you_mean;
 use study::primitive;

@@ -46,7 +46,8 @@ pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Mix, Portion, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
+    WalkCounts,
 };
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};

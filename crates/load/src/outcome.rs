@@ -42,10 +42,18 @@ pub struct Outcome {
     pub negotiated: Vec<(Negotiated, u64)>,
     /// What was verified, and how.
     pub verified: Verified,
+    /// What connections without a request sent and received, of one in 64, warm-up included.
+    pub traffic: Traffic,
     /// The pages of a session, in their order; empty for other operations.
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
     pub walks: WalkCounts,
+    /// The most connections that were open at the same time, warm-up included. With several load
+    /// threads it is the sum of what each had at most.
+    pub most_open: usize,
+    /// Connections that the server did not close after their only response although it was asked to,
+    /// by when the client gave them up; not known where the client resets them.
+    pub kept_open: u64,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
@@ -115,6 +123,29 @@ pub struct Latencies {
     /// most 1/32 of the time that the quickest operations take. Only closed loops without think
     /// time and with at least 64 connections per thread pause; otherwise 0.
     pub coalescing: Nanos,
+}
+
+/// What connections sent and received, from the handshake to the end, as the kernel counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many were looked at.
+    pub connections: u64,
+    /// Bytes of TLS.
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Packets of TCP, those without data included.
+    pub packets_sent: u64,
+    pub packets_received: u64,
+}
+
+impl Traffic {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.packets_sent += other.packets_sent;
+        self.packets_received += other.packets_received;
+    }
 }
 
 /// What was verified within the window, and how.

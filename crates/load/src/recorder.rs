@@ -5,12 +5,15 @@ use units::Nanos;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Traffic, Verified, WalkCounts,
 };
 use crate::receive::Completed;
 use crate::user_time::UserTime;
 use crate::window::Window;
 use crate::{Arrival, Failures};
+
+/// One connection in so many is asked what it sent and received, for a system call.
+const TRAFFIC_SAMPLE: u64 = 64;
 
 /// When the parts of one operation happened, in ns since the load's start.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,9 +48,15 @@ pub(crate) struct Recorder {
     under_way: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
+    /// Connections that ended after their handshake.
+    ended: u64,
+    traffic: Traffic,
     /// Of a session.
     pages: Vec<PageOutcome>,
     walks: WalkCounts,
+    open: usize,
+    most_open: usize,
+    kept_open: u64,
     lost: Vec<String>,
 }
 
@@ -86,6 +95,22 @@ impl Recorder {
         self.age(window.end(), Times::new(intended, intended));
     }
 
+    /// Counts a connection that is opened.
+    pub(crate) fn opens(&mut self) {
+        self.open += 1;
+        self.most_open = self.most_open.max(self.open);
+    }
+
+    /// Counts the end of a connection.
+    pub(crate) fn closes(&mut self) {
+        self.open -= 1;
+    }
+
+    /// Counts a connection that the server did not close after its only response, by `now`.
+    pub(crate) fn kept_open(&mut self, window: &Window, now: u64) {
+        self.kept_open += u64::from(window.contains(now));
+    }
+
     /// Counts an established connection; over TLS with what was negotiated.
     pub(crate) fn connected(
         &mut self,
@@ -103,6 +128,17 @@ impl Recorder {
         let Some(established) = established else { return };
         self.verified.signatures += u64::from(established.is_signature_verified);
         add_negotiated(&mut self.negotiated, established.negotiated, 1);
+    }
+
+    /// Counts a connection that ends after its handshake. Of one in [`TRAFFIC_SAMPLE`], `traffic` says
+    /// what it sent and received.
+    pub(crate) fn ended(&mut self, traffic: impl FnOnce() -> Option<Traffic>) {
+        if self.ended.is_multiple_of(TRAFFIC_SAMPLE)
+            && let Some(traffic) = traffic()
+        {
+            self.traffic.add(traffic);
+        }
+        self.ended += 1;
     }
 
     /// Counts an operation that succeeded, and the response that it received, if any.
@@ -265,7 +301,10 @@ impl Recorder {
         }
         self.walks.completed += other.walks.completed;
         self.walks.failed += other.walks.failed;
+        self.most_open += other.most_open;
+        self.kept_open += other.kept_open;
         self.lost.extend(other.lost);
+        self.traffic.add(other.traffic);
         self.verified.signatures += other.verified.signatures;
         self.verified.walked += other.verified.walked;
         self.verified.opened += other.verified.opened;
@@ -294,8 +333,11 @@ impl Recorder {
             under_way: self.under_way,
             negotiated: self.negotiated,
             verified: self.verified,
+            traffic: self.traffic,
             pages: self.pages,
             walks: self.walks,
+            most_open: self.most_open,
+            kept_open: self.kept_open,
             lost: self.lost,
             peer: None,
         }

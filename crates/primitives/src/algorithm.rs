@@ -2,6 +2,8 @@
 
 mod names;
 
+use tls::{CertificateKey, Group};
+
 pub use names::UnknownAlgorithm;
 pub(crate) use names::normal;
 
@@ -33,6 +35,8 @@ pub enum Algorithm {
     Hmac(Hash),
     /// RSA signatures, PKCS #1 version 1.5 with SHA-256 (RFC 8017); PSS costs the same within 1%.
     Rsa(RsaBits, Signing),
+    /// RSA decryption of a premaster secret, PKCS #1 version 1.5 (RFC 8017): what static RSA asks of a server.
+    RsaDecrypt(RsaBits),
     /// ECDSA (FIPS 186-5) with the hash function of the curve's size.
     Ecdsa(Curve, Signing),
     /// Ed25519 (RFC 8032).
@@ -49,7 +53,7 @@ pub enum Algorithm {
     KeySchedule,
     /// A TLS record of application data, through a connection in memory.
     Record(Protection, Way),
-    /// One side's part of a TLS 1.3 handshake in memory, with X25519.
+    /// One side's part of a TLS 1.3 handshake in memory.
     Handshake(Handshake, Side),
 }
 
@@ -79,19 +83,10 @@ pub enum Way {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Handshake {
-    /// A full one, with that key in the server's certificate.
-    Full(Certificate),
-    /// One that resumes a session by a ticket, with a fresh key exchange (psk_dhe_ke).
+    /// A full one, with that key in the server's certificate and that group of the key exchange.
+    Full(CertificateKey, Group),
+    /// One that resumes a session by a ticket, with a fresh key exchange (psk_dhe_ke) with X25519.
     Resumed,
-}
-
-/// The key in a server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Certificate {
-    /// ECDSA on P-256.
-    P256,
-    /// RSA of 2048 bits.
-    Rsa2048,
 }
 
 /// The length of an AES key.
@@ -156,6 +151,8 @@ impl Hash {
 /// The length of an RSA modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RsaBits {
+    /// 1024 bits, which few libraries still sign with.
+    Rsa1024,
     /// 2048 bits.
     Rsa2048,
     /// 3072 bits.
@@ -165,10 +162,18 @@ pub enum RsaBits {
 }
 
 impl RsaBits {
+    /// Of a modulus of so many bits; `None` where no algorithm has it.
+    #[must_use]
+    pub fn of(bits: u32) -> Option<Self> {
+        let all = [Self::Rsa1024, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
+        all.into_iter().find(|size| size.bits() == bits)
+    }
+
     /// Bits of the modulus.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {
+            Self::Rsa1024 => 1024,
             Self::Rsa2048 => 2048,
             Self::Rsa3072 => 3072,
             Self::Rsa4096 => 4096,
@@ -278,7 +283,8 @@ impl Algorithm {
                     + crate::cbc_hmac::padded_bytes(size + hash.digest_bytes())
             }
             A::Hash(hash) | A::Hmac(hash) => hash.digest_bytes(),
-            A::Rsa(bits, Sign) => bits.bits() as usize / 8,
+            // OpenSSL wants room for the padding of what it decrypts too.
+            A::Rsa(bits, Sign) | A::RsaDecrypt(bits) => bits.bits() as usize / 8,
             // The largest DER forms of signatures on P-256 and P-384 have 72 and 104 bytes.
             A::Ecdsa(_, Sign) => 128,
             A::Ed25519(Sign) => 64,

@@ -9,9 +9,9 @@ mod handshakes;
 mod pair;
 mod records;
 
-use tls::KeyExchange;
+use tls::{CertificateKey, KeyExchange};
 
-use crate::algorithm::{Algorithm, Certificate, Handshake, Side};
+use crate::algorithm::{Algorithm, Handshake, Side};
 use crate::cache::Cache;
 use crate::check::{Checker, Wrong};
 use crate::libraries::library::Library;
@@ -40,12 +40,12 @@ pub(crate) fn set_up(
         Algorithm::Handshake(_, side) => side,
         _ => Side::Server,
     };
-    let certificate = match (algorithm, wanted.suite.key_exchange) {
-        (Algorithm::Handshake(Handshake::Full(certificate), _), _) => certificate,
-        (_, KeyExchange::EcdheRsa) => Certificate::Rsa2048,
-        _ => Certificate::P256,
+    let key = match (algorithm, wanted.suite.key_exchange) {
+        (Algorithm::Handshake(Handshake::Full(key, _), _), _) => key,
+        (_, KeyExchange::EcdheRsa) => CertificateKey::Rsa(2048),
+        _ => CertificateKey::EcdsaP256,
     };
-    let identity = Identity::of(certificate).map_err(Wrong::from)?;
+    let identity = Identity::of(key).map_err(Wrong::from)?;
     let ends = pair::Ends::new(library, checker, side, wanted, identity)?;
     Ok(match algorithm {
         Algorithm::Record(_, way) => Box::new(records::Records::new(ends, way, size)?),

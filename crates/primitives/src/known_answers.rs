@@ -6,8 +6,10 @@ use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey};
 
 use crate::check::once;
-use crate::material::KeyPair;
-use crate::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Material, Signing, library};
+use crate::material::{KeyPair, premaster};
+use crate::{
+    Aes, Agreement, Algorithm, Curve, Direction, Hash, Material, RsaBits, Signing, library,
+};
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
@@ -164,6 +166,29 @@ fn macs() {
         material.mac_key = padded(&[0x0b; 20]);
         known(algorithm, &material, expected);
     }
+}
+
+/// What the system's OpenSSL encrypted with the public key.
+#[test]
+fn rsa_decryption() {
+    let premaster = premaster();
+    let expected: String = premaster.iter().map(|byte| format!("{byte:02x}")).collect();
+    for bits in [RsaBits::Rsa1024, RsaBits::Rsa2048, RsaBits::Rsa3072, RsaBits::Rsa4096] {
+        let algorithm = Algorithm::RsaDecrypt(bits);
+        known(algorithm, &Material::new(algorithm, 0).unwrap(), &expected);
+    }
+}
+
+/// No other library here signs with so few bits.
+#[test]
+fn rsa_1024() {
+    let algorithm = Algorithm::Rsa(RsaBits::Rsa1024, Signing::Sign);
+    let material = Material::new(algorithm, 0).unwrap();
+    let [made, expected] = ["openssl", "rustcrypto"].map(|name| {
+        let mut routine = library::open(name).unwrap().prepare(algorithm, &material).unwrap();
+        once(&mut routine, algorithm, &material.input).unwrap()
+    });
+    assert_eq!(made, expected);
 }
 
 /// RFC 7748, section 5.2, the first vector.

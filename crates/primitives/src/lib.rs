@@ -37,8 +37,8 @@ mod work;
 mod workload;
 
 pub use algorithm::{
-    Aes, Agreement, Algorithm, Certificate, Curve, Direction, Handshake, Hash, Kem, Protection,
-    RsaBits, Side, Signing, Unit, UnknownAlgorithm, Way,
+    Aes, Agreement, Algorithm, Curve, Direction, Handshake, Hash, Kem, Protection, RsaBits, Side,
+    Signing, Unit, UnknownAlgorithm, Way,
 };
 pub use cache::Cache;
 pub use hardware::Hardware;

@@ -14,7 +14,7 @@ use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
-use openssl::rsa::Rsa;
+use openssl::rsa::{Padding, Rsa};
 use openssl::sign::Verifier;
 use ring::rand::SystemRandom;
 use ring::signature as rs;
@@ -106,6 +106,11 @@ impl Material {
             Algorithm::Rsa(bits, signing) => {
                 material.signature(rsa_keys(bits)?, algorithm, signing)?
             }
+            Algorithm::RsaDecrypt(bits) => {
+                let keys = rsa_keys(bits)?;
+                material.input = encrypted(keys, &premaster())?;
+                material.own = Some(keys.clone());
+            }
             Algorithm::Ecdsa(curve, signing) => {
                 material.signature(&ec_keys(curve)?, algorithm, signing)?;
             }
@@ -181,9 +186,22 @@ pub(crate) fn message(size: usize, lane: usize) -> Vec<u8> {
     (0..size).map(|i| (i * 167 + i / 251 + lane * 29 + 3) as u8).collect()
 }
 
+/// A premaster secret of TLS 1.2 (RFC 5246, 7.4.7.1): the version and 46 bytes.
+pub(crate) fn premaster() -> Vec<u8> {
+    [&[3, 3][..], &message(46, 0)].concat()
+}
+
+/// With PKCS #1 version 1.5, as a client of static RSA does it.
+fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+    let key = Rsa::public_key_from_der_pkcs1(&keys.public)?;
+    let mut encrypted = vec![0; key.size() as usize];
+    key.public_encrypt(secret, &mut encrypted, Padding::PKCS1)?;
+    Ok(encrypted)
+}
+
 /// The key pair of that size, made once in a process: 4096 bits take a second.
 fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
-    static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 3] = [const { OnceLock::new() }; 3];
+    static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
     let keys = KEYS[bits as usize].get_or_init(|| {
         let rsa = Rsa::generate(bits.bits())?;
         let public = rsa.public_key_to_der_pkcs1()?;

@@ -126,7 +126,10 @@ impl Wanted {
         let unknown = || Unavailable::because(format_args!("toll has no suite {code_point:#06x}"));
         Ok(Self {
             suite: suite.ok_or_else(unknown)?,
-            group: Group::X25519,
+            group: match algorithm {
+                Algorithm::Handshake(Handshake::Full(_, group), _) => group,
+                _ => Group::X25519,
+            },
             resumes: matches!(algorithm, Algorithm::Handshake(Handshake::Resumed, _)),
         })
     }

@@ -9,6 +9,7 @@ pub mod find;
 mod forecast;
 pub mod gate;
 pub mod metric;
+mod nominal;
 pub mod primitive;
 pub mod reference;
 mod study;

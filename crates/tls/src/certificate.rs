@@ -48,7 +48,11 @@ impl CertificateKey {
         }
     }
 
-    fn generate(self) -> Result<PKey<Private>, ErrorStack> {
+    /// A fresh key.
+    ///
+    /// # Errors
+    /// OpenSSL's.
+    pub fn generate(self) -> Result<PKey<Private>, ErrorStack> {
         let ec = |curve| -> Result<PKey<Private>, ErrorStack> {
             let mut group = EcGroup::from_curve_name(curve)?;
             group.set_asn1_flag(Asn1Flag::NAMED_CURVE);

@@ -83,8 +83,16 @@ fn a_sentence_comes_first_then_a_table_with_units() {
 /// Server side and client side apart, each confirmed by the other library.
 #[test]
 fn records_and_handshakes_in_memory() {
-    let arguments =
-        ["tls-1.3-aes-128-gcm-record", "handshakes", "--size", "1KiB", "--size", "64KiB"];
+    let arguments = [
+        "tls-1.3-aes-128-gcm-record",
+        "tls-1.3-p-256-full-handshake",
+        "tls-1.3-ed25519-full-handshake-with-p-384",
+        "resumed-handshakes",
+        "--size",
+        "1KiB",
+        "--size",
+        "64KiB",
+    ];
     let libraries = ["--library", "openssl", "--library", "rustls-ring"];
     let bench = json(&[&arguments[..], &libraries[..]].concat());
     let rows = bench["rows"].as_array().unwrap();
@@ -102,7 +110,7 @@ fn records_and_handshakes_in_memory() {
         assert!(row["confirmed_by"].as_str().unwrap().starts_with(expected), "{row}");
         assert!(row["ns_per_op"].as_f64().unwrap() > 0.0, "{row}");
     }
-    let said = bench_in_words(&[&arguments[..4], &libraries[..]].concat());
+    let said = bench_in_words(&[&arguments[..6], &libraries[..]].concat());
     for words in [
         "TLS 1.3 P-256 full handshake server costs ",
         "in memory, core cycles per byte",

@@ -78,7 +78,7 @@ pub struct Ask<'a> {
 /// Why a server or a client does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartError {
-    /// Its program is not installed; the sentence says how to get it.
+    /// Its program is not installed, or does not take the key; the sentence says what to do.
     Missing(String),
     /// Anything else.
     Failed(String),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cpus::CpuList;
 use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
-use targets::{CryptoFacts, Objects, Running, Settings, Target, TargetError};
+use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
 use units::Bytes;
 
@@ -16,8 +16,8 @@ use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
 use super::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer, path};
-use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Trial};
-use trial::{ThisMachine, neighbours};
+use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
+use trial::{Sending, ThisMachine, Trial, neighbours};
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {
@@ -132,6 +132,15 @@ impl Bench for ThisBench {
         }
         let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
+        if target.send.is_kernels()
+            && let Some(lacking) = observe::check::kernel_tls_lacking()
+        {
+            return Err(StartError::Missing(format!(
+                "{server} cannot send by {}: {lacking}, or leave out target.send = {}",
+                target.send.words(),
+                target.send
+            )));
+        }
         let settings = Settings {
             connections,
             backend_cpus: Some(self.backend_cpus.clone()),
@@ -140,9 +149,9 @@ impl Bench for ThisBench {
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
             .map_err(|error| match error {
-                TargetError::Missing { .. } | TargetError::NotBuilt { .. } => {
-                    StartError::Missing(error.to_string())
-                }
+                TargetError::Missing { .. }
+                | TargetError::NotBuilt { .. }
+                | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
                 _ => StartError::Failed(error.to_string()),
             })
     }
@@ -208,6 +217,7 @@ impl Bench for ThisBench {
             latency_file: Some(latency_file),
         };
         let orders = target.orders(cell)?;
+        let sent = target.sent(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
@@ -224,6 +234,9 @@ impl Bench for ThisBench {
         let mut measured = measured.map_err(|error| target.cause(error))?;
         if measured.line.target_error.is_none() {
             measured.line = measured.line.with_application(target.application(cell, orders));
+            if cell.target.server.is_configured() {
+                measured.line = measured.line.with_sending(target.sending(cell, sent.as_ref()));
+            }
         }
         Ok(measured)
     }
@@ -290,7 +303,9 @@ impl ThisTarget {
             Life::Started(running) => Some(RunsOn {
                 library_path: cell.target.library_path.clone(),
                 environment: cell.target.environment.clone(),
+                directives: cell.target.directives.clone(),
                 libraries: running.libraries().to_vec(),
+                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
             }),
             Life::Elsewhere(_) => None,
         }
@@ -302,6 +317,26 @@ impl ThisTarget {
             Some((running, program)) => program.orders(running).map_err(|error| error.to_string()),
             None => Ok(None),
         }
+    }
+
+    /// What it has sent by its own count.
+    fn sent(&self, cell: &Cell) -> Result<Option<SendCounters>, String> {
+        match self.program(cell) {
+            Some((running, program)) => program.sent(running).map_err(|error| error.to_string()),
+            None => Ok(None),
+        }
+    }
+
+    /// How it has sent in a load before which it had sent this.
+    fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
+        let counted = match (before, self.sent(cell)?) {
+            (Some(before), Some(after)) => Some(after.since(before)),
+            _ => None,
+        };
+        let lacks_sendfile = self
+            .program(cell)
+            .and_then(|(running, program)| program.lacks_sendfile(running.version()));
+        Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
     }
 
     /// Its process with what toll knows of the program, where toll started it.

@@ -62,6 +62,7 @@ impl Open {
         match *ending {
             Ending::Handshake => {
                 let now = context.now();
+                context.recorder.ended(|| self.socket.traffic());
                 self.record(context, now, None);
             }
             Ending::Response { at, completed } => {
@@ -84,7 +85,11 @@ impl Open {
             // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
-                Next::Wait => self.closed(context),
+                Next::Wait => {
+                    let now = context.now();
+                    context.recorder.kept_open(context.window, now);
+                    self.closed(context)
+                }
                 next => next,
             });
         }

@@ -295,6 +295,13 @@ mod tests {
     }
 
     #[test]
+    fn the_session_of_jpetstore_is_right() {
+        let text = include_str!("../../../../studies/sessions/jpetstore-6.toml");
+        let session = Session::parse(text, "jpetstore-6.toml").unwrap();
+        assert_eq!((session.pages.len(), session.values), (13, 2));
+    }
+
+    #[test]
     fn a_wrong_file_is_refused_with_its_line() {
         let page = "schema = 1\n[[page]]\nname = \"a\"\n";
         let good = format!("{page}get = \"/\"\ncontains = \"x\"\n");

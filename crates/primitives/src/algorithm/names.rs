@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
+
+use tls::{CertificateKey, Group};
 
 use super::Aes::{Aes128, Aes256};
 use super::Agreement::{Derive, Exchange};
 use super::Algorithm as A;
-use super::Certificate::{P256, Rsa2048};
 use super::Direction::{Decrypt, Encrypt};
 use super::Handshake::{Full, Resumed};
 use super::Protection::{
@@ -16,8 +18,8 @@ use super::Signing::{Sign, Verify};
 use super::Way::{Open, Seal};
 use super::{Algorithm, Curve, Handshake, Hash, Kem, RsaBits, Side};
 
-/// All names, in the order of tables.
-const NAMES: [(Algorithm, &str); 55] = [
+/// The names of all but handshakes, in the order of tables.
+const WITHOUT_HANDSHAKES: [(Algorithm, &str); 54] = [
     (A::Cbc(Aes128, Encrypt), "AES-128-CBC encrypt"),
     (A::Cbc(Aes128, Decrypt), "AES-128-CBC decrypt"),
     (A::Cbc(Aes256, Encrypt), "AES-256-CBC encrypt"),
@@ -35,12 +37,17 @@ const NAMES: [(Algorithm, &str); 55] = [
     (A::Hmac(Hash::Sha1), "HMAC-SHA1"),
     (A::Hmac(Hash::Sha256), "HMAC-SHA256"),
     (A::Hmac(Hash::Sha512), "HMAC-SHA512"),
+    (A::Rsa(RsaBits::Rsa1024, Sign), "RSA-1024 sign"),
     (A::Rsa(RsaBits::Rsa2048, Sign), "RSA-2048 sign"),
     (A::Rsa(RsaBits::Rsa2048, Verify), "RSA-2048 verify"),
     (A::Rsa(RsaBits::Rsa3072, Sign), "RSA-3072 sign"),
     (A::Rsa(RsaBits::Rsa3072, Verify), "RSA-3072 verify"),
     (A::Rsa(RsaBits::Rsa4096, Sign), "RSA-4096 sign"),
     (A::Rsa(RsaBits::Rsa4096, Verify), "RSA-4096 verify"),
+    (A::RsaDecrypt(RsaBits::Rsa1024), "RSA-1024 decrypt"),
+    (A::RsaDecrypt(RsaBits::Rsa2048), "RSA-2048 decrypt"),
+    (A::RsaDecrypt(RsaBits::Rsa3072), "RSA-3072 decrypt"),
+    (A::RsaDecrypt(RsaBits::Rsa4096), "RSA-4096 decrypt"),
     (A::Ecdsa(Curve::P256, Sign), "ECDSA P-256 sign"),
     (A::Ecdsa(Curve::P256, Verify), "ECDSA P-256 verify"),
     (A::Ecdsa(Curve::P384, Sign), "ECDSA P-384 sign"),
@@ -67,18 +74,45 @@ const NAMES: [(Algorithm, &str); 55] = [
     (A::Record(Tls12Aes128Gcm, Open), "TLS 1.2 AES-128-GCM record open"),
     (A::Record(Tls12Aes128CbcSha, Seal), "TLS 1.2 AES-128-CBC-SHA record seal"),
     (A::Record(Tls12Aes128CbcSha, Open), "TLS 1.2 AES-128-CBC-SHA record open"),
-    (A::Handshake(Full(P256), Side::Server), "TLS 1.3 P-256 full handshake server"),
-    (A::Handshake(Full(P256), Side::Client), "TLS 1.3 P-256 full handshake client"),
-    (A::Handshake(Full(Rsa2048), Side::Server), "TLS 1.3 RSA-2048 full handshake server"),
-    (A::Handshake(Full(Rsa2048), Side::Client), "TLS 1.3 RSA-2048 full handshake client"),
-    (A::Handshake(Resumed, Side::Server), "TLS 1.3 resumed handshake server"),
-    (A::Handshake(Resumed, Side::Client), "TLS 1.3 resumed handshake client"),
 ];
+
+/// The keys of full handshakes.
+const KEYS: [(CertificateKey, &str); 6] = [
+    (CertificateKey::EcdsaP256, "P-256"),
+    (CertificateKey::EcdsaP384, "P-384"),
+    (CertificateKey::Ed25519, "Ed25519"),
+    (CertificateKey::Rsa(2048), "RSA-2048"),
+    (CertificateKey::Rsa(3072), "RSA-3072"),
+    (CertificateKey::Rsa(4096), "RSA-4096"),
+];
+
+/// All names, in the order of tables.
+static NAMES: LazyLock<Vec<(Algorithm, String)>> = LazyLock::new(|| {
+    let mut names = WITHOUT_HANDSHAKES.map(|(of, name)| (of, name.to_owned())).to_vec();
+    let mut add = |handshake, words: &str| {
+        for (side, of_side) in [(Side::Server, "server"), (Side::Client, "client")] {
+            names.push((A::Handshake(handshake, side), format!("TLS 1.3 {words} {of_side}")));
+        }
+    };
+    for (key, name) in KEYS {
+        for group in Group::ALL {
+            match group {
+                Group::X25519 => add(Full(key, group), &format!("{name} full handshake")),
+                _ => {
+                    let group_name = group.openssl_name();
+                    add(Full(key, group), &format!("{name} full handshake with {group_name}"));
+                }
+            }
+        }
+    }
+    add(Resumed, "resumed handshake");
+    names
+});
 
 impl Algorithm {
     /// All that there are, in the order of tables.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.into_iter().map(|(algorithm, _)| algorithm)
+        NAMES.iter().map(|(algorithm, _)| *algorithm)
     }
 
     /// Its name, as in `AES-128-GCM` or `RSA-2048 sign`.
@@ -111,6 +145,7 @@ impl Algorithm {
             A::ChaCha20Poly1305 => &["chacha20", "ciphers"],
             A::Hash(_) => &["sha", "hashes"],
             A::Hmac(_) => &["hmac", "hashes"],
+            A::RsaDecrypt(_) => &["rsa", "public-key"],
             A::Rsa(..) => &["rsa", "signatures", "public-key"],
             A::Ecdsa(..) => &["ecdsa", "signatures", "public-key"],
             A::Ed25519(_) => &["signatures", "public-key"],
@@ -120,7 +155,7 @@ impl Algorithm {
             A::X25519MlKem768(_) => &["key-exchange", "public-key"],
             A::KeySchedule => &["key-schedule"],
             A::Record(..) => &["records", "tls"],
-            A::Handshake(Handshake::Full(_), _) => &["full-handshakes", "handshakes", "tls"],
+            A::Handshake(Handshake::Full(..), _) => &["full-handshakes", "handshakes", "tls"],
             A::Handshake(Handshake::Resumed, _) => &["resumed-handshakes", "handshakes", "tls"],
         };
         words.extend(kinds.iter().map(|kind| normal(kind)));
@@ -155,7 +190,7 @@ fn did_you_mean(name: Option<&str>) -> String {
 impl UnknownAlgorithm {
     fn new(word: &str) -> Self {
         let names = NAMES.iter().flat_map(|(algorithm, name)| {
-            [Some(name.to_string()), name.rsplit_once(' ').map(|(start, _)| start.to_owned())]
+            [Some(name.clone()), name.rsplit_once(' ').map(|(start, _)| start.to_owned())]
                 .into_iter()
                 .flatten()
                 .chain(algorithm.words().into_iter().skip(1))
@@ -194,9 +229,9 @@ mod tests {
         for word in ["aes-128-gcm", "AES128-GCM", "aes_128_gcm"] {
             assert_eq!(Algorithm::select(word), gcm, "{word}");
         }
-        assert_eq!(Algorithm::select("rsa-2048").map(|all| all.len()), Ok(2));
-        assert_eq!(Algorithm::select("rsa").map(|all| all.len()), Ok(6));
-        assert_eq!(Algorithm::select("public_key").map(|all| all.len()), Ok(21));
+        assert_eq!(Algorithm::select("rsa-2048").map(|all| all.len()), Ok(3));
+        assert_eq!(Algorithm::select("rsa").map(|all| all.len()), Ok(11));
+        assert_eq!(Algorithm::select("public_key").map(|all| all.len()), Ok(26));
         assert_eq!(Algorithm::select("all").map(|all| all.len()), Ok(NAMES.len()));
     }
 

@@ -144,7 +144,7 @@ impl Work for Records {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::{Algorithm, Certificate, Protection, Side};
+    use crate::algorithm::{Algorithm, Protection, Side};
     use crate::library;
     use crate::stack::{Identity, Wanted};
 
@@ -152,7 +152,7 @@ mod tests {
     fn a_key_is_left_before_its_limit() {
         let libraries = [library::open("openssl").unwrap(), library::open("rustls-ring").unwrap()];
         let wanted = Wanted::of(Algorithm::Record(Protection::Tls13Aes128Gcm, Way::Seal)).unwrap();
-        let identity = Identity::of(Certificate::P256).unwrap();
+        let identity = Identity::of(tls::CertificateKey::EcdsaP256).unwrap();
         let checker = Checker::new(&libraries);
         let ends = Ends::new(libraries[0].as_ref(), &checker, Side::Server, wanted, identity);
         let mut records = Records::new(ends.unwrap(), Way::Seal, 1024).unwrap();

@@ -5,7 +5,7 @@ use aws_lc_rs::cipher::{
     UnboundCipherKey,
 };
 use aws_lc_rs::iv::FixedLength;
-use aws_lc_rs::{agreement, kem};
+use aws_lc_rs::{agreement, kem, rsa as encryption};
 
 use crate::algorithm::{Aes, Agreement, Algorithm, Curve, Direction, Hash, Kem, Side, Signing};
 use crate::key_schedule::{self, Secrets};
@@ -49,6 +49,7 @@ impl Library for AwsLc {
             A::X25519(agreement) | A::EcdhP256(agreement) => {
                 agreeing(algorithm, agreement, material)
             }
+            A::RsaDecrypt(_) => rsa_decryption(material),
             A::MlKem768(part) => ml_kem(part, material),
             A::X25519MlKem768(side) => hybrid(side, material),
             _ => Err(Unavailable::because("aws-lc-rs has no stitched cipher")),
@@ -111,6 +112,16 @@ fn plain(algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailab
         }
     };
     Ok(Routine::InPlace { front: 0, seal })
+}
+
+fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable> {
+    let key = encryption::PrivateDecryptingKey::from_pkcs8(&own(material)?.pkcs8);
+    let key = key.map_err(|error| refused(&error.to_string()))?;
+    let key = encryption::Pkcs1PrivateDecryptingKey::new(key).map_err(|_| refused("the key"))?;
+    Ok(Routine::Apart(Box::new(move |input, output| {
+        let secret = key.decrypt(input, output).map_err(|_| Failed::of("decrypt"))?;
+        Ok(secret.len())
+    })))
 }
 
 /// An own key and the functions of a group.

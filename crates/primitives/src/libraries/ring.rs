@@ -43,6 +43,7 @@ impl Library for Ring {
             A::MlKem768(_) | A::X25519MlKem768(_) => {
                 Err(Unavailable::because("ring has no ML-KEM"))
             }
+            A::RsaDecrypt(_) => Err(Unavailable::because("ring has no RSA decryption")),
             A::CbcHmac(_) => Err(Unavailable::because("ring has no stitched cipher")),
             _ => Err(Unavailable::because("ring has only ciphers that authenticate")),
         }

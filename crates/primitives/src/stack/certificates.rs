@@ -3,21 +3,20 @@
 //! The root is of the same kind, so that a client verifies two signatures of it in a full handshake:
 //! the root's under the certificate, and the server's under the handshake.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use openssl::asn1::{Asn1Integer, Asn1Time};
 use openssl::bn::BigNum;
-use openssl::ec::{Asn1Flag, EcGroup, EcKey};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
-use openssl::nid::Nid;
-use openssl::pkey::{PKey, Private};
-use openssl::rsa::Rsa;
+use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectAlternativeName};
 use openssl::x509::{X509, X509Name, X509NameBuilder};
+use tls::CertificateKey;
 
-use crate::algorithm::Certificate;
 use crate::material::{KeyPair, NoKeys};
 
 /// The name in the certificate, which clients verify.
@@ -40,14 +39,17 @@ impl Identity {
     ///
     /// # Errors
     /// OpenSSL's.
-    pub fn of(certificate: Certificate) -> Result<&'static Self, NoKeys> {
-        static MADE: [OnceLock<Result<Identity, NoKeys>>; 2] = [const { OnceLock::new() }; 2];
-        let made = MADE[certificate as usize].get_or_init(|| Ok(Self::make(certificate)?));
-        made.as_ref().map_err(Clone::clone)
+    pub fn of(key: CertificateKey) -> Result<&'static Self, NoKeys> {
+        static MADE: Mutex<BTreeMap<String, &Identity>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(match made.entry(key.to_string()) {
+            Entry::Occupied(made) => made.get(),
+            Entry::Vacant(free) => free.insert(Box::leak(Box::new(Self::make(key)?))),
+        })
     }
 
-    fn make(certificate: Certificate) -> Result<Self, ErrorStack> {
-        let (root_key, key) = (generate(certificate)?, generate(certificate)?);
+    fn make(key: CertificateKey) -> Result<Self, ErrorStack> {
+        let (root_key, key) = (key.generate()?, key.generate()?);
         let (root_name, name) = (named("toll bench")?, named(NAME)?);
         let root = signed(1, (&root_name, &root_key), (&root_name, &root_key))?;
         let leaf = signed(2, (&name, &key), (&root_name, &root_key))?;
@@ -58,17 +60,6 @@ impl Identity {
             key: pair.pkcs8.clone(),
             pair,
         })
-    }
-}
-
-fn generate(certificate: Certificate) -> Result<PKey<Private>, ErrorStack> {
-    match certificate {
-        Certificate::P256 => {
-            let mut group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?;
-            group.set_asn1_flag(Asn1Flag::NAMED_CURVE);
-            PKey::from_ec_key(EcKey::generate(&group)?)
-        }
-        Certificate::Rsa2048 => PKey::from_rsa(Rsa::generate(2048)?),
     }
 }
 
@@ -106,6 +97,11 @@ fn signed(
         let names = SubjectAlternativeName::new().dns(NAME).build(&context)?;
         certificate.append_extension(names)?;
     }
-    certificate.sign(issuer_key, MessageDigest::sha256())?;
+    // Ed25519 hashes by itself.
+    let digest = match issuer_key.id() {
+        Id::ED25519 => MessageDigest::null(),
+        _ => MessageDigest::sha256(),
+    };
+    certificate.sign(issuer_key, digest)?;
     Ok(certificate.build())
 }

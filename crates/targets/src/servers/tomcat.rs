@@ -125,7 +125,8 @@ impl Program for Tomcat {
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
         let Announcement { tls, plain, tomcat, java } = ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
-        Ok(Started { version: format!("{tomcat}, Java {java}"), https: tls, http: plain })
+        let version = format!("{tomcat}, Java {java}");
+        Ok(Started { version, https: tls, http: plain, stack: None })
     }
 
     /// Java and the new database take some seconds of a CPU, of which a busy machine gives a part.
@@ -182,12 +183,9 @@ fn jar() -> Result<PathBuf, TargetError> {
     if let Some(path) = std::env::var_os(TOLL_PETSTORE) {
         return first_file(&[path.into()]);
     }
-    let toll = std::env::current_exe().unwrap_or_default();
-    let of_toll = toll.ancestors().find(|folder| folder.ends_with("target")).map(Path::to_owned);
-    let here = std::env::current_dir().unwrap_or_default().join("target");
-    let folders: Vec<_> =
-        of_toll.into_iter().chain([here]).map(|folder| folder.join(JAR)).collect();
-    first_file(&folders)
+    let jars: Vec<_> =
+        program::build_folders().into_iter().map(|folder| folder.join(JAR)).collect();
+    first_file(&jars)
 }
 
 fn first_file(paths: &[PathBuf]) -> Result<PathBuf, TargetError> {

@@ -115,6 +115,8 @@ functions! {
     fn EVP_PKEY_sign(Ptr, Out, *mut usize, Bytes, usize) -> c_int;
     fn EVP_PKEY_verify_init(Ptr) -> c_int;
     fn EVP_PKEY_verify(Ptr, Bytes, usize, Bytes, usize) -> c_int;
+    fn EVP_PKEY_decrypt_init(Ptr) -> c_int;
+    fn EVP_PKEY_decrypt(Ptr, Out, *mut usize, Bytes, usize) -> c_int;
     fn EVP_DigestSignInit(Ptr, *mut Ptr, *const c_void, Ptr, Ptr) -> c_int;
     fn EVP_DigestSign(Ptr, Out, *mut usize, Bytes, usize) -> c_int;
     fn EVP_DigestVerifyInit(Ptr, *mut Ptr, *const c_void, Ptr, Ptr) -> c_int;

@@ -122,6 +122,7 @@ impl Library for LibCrypto {
             A::Rsa(_, signing) | A::Ecdsa(_, signing) => {
                 public_key::signature(api, algorithm, signing, material)
             }
+            A::RsaDecrypt(_) => public_key::rsa_decryption(api, material),
             A::Ed25519(signing) => public_key::ed25519(api, signing, material),
             A::X25519(agreement) | A::EcdhP256(agreement) => {
                 public_key::agreement(api, algorithm, agreement, material)

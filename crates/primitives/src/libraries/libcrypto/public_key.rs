@@ -94,6 +94,26 @@ pub(super) fn signature(
     })))
 }
 
+/// RSA decryption with the padding that is the usual one: PKCS #1 version 1.5.
+pub(super) fn rsa_decryption(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
+    let context = key_context(api, &private_key(api, keys(material.own.as_ref())?)?)?;
+    // SAFETY: the context is of this library.
+    available(
+        unsafe { need!(api, EVP_PKEY_decrypt_init)?(context.ptr()) },
+        "EVP_PKEY_decrypt_init",
+    )?;
+    let decrypt = need!(api, EVP_PKEY_decrypt)?;
+    Ok(Routine::Apart(Box::new(move |input, output| {
+        let mut bytes = output.len();
+        // SAFETY: input and output are as long as is said.
+        let answer = unsafe {
+            let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+            decrypt(context.ptr(), to, &raw mut bytes, from, input.len())
+        };
+        ok(answer, "EVP_PKEY_decrypt").map(|()| bytes)
+    })))
+}
+
 /// Ed25519, which signs messages instead of digests.
 pub(super) fn ed25519(
     api: &Arc<Api>,

@@ -38,6 +38,7 @@ impl Library for RustCrypto {
             A::Hmac(hash) => Ok(hashes::hmac(hash, material)),
             A::KeySchedule => Ok(hashes::key_schedule(material)),
             A::Rsa(_, signing) => public_key::rsa(signing, material),
+            A::RsaDecrypt(_) => public_key::rsa_decryption(material),
             A::Ecdsa(curve, signing) => public_key::ecdsa(curve, signing, material),
             A::Ed25519(signing) => public_key::ed25519(signing, material),
             A::X25519(agreement) => public_key::x25519(agreement, material),

@@ -45,6 +45,15 @@ pub(super) fn rsa(signing: Signing, material: &Material) -> Result<Routine, Unav
     }))
 }
 
+pub(super) fn rsa_decryption(material: &Material) -> Result<Routine, Unavailable> {
+    let key = rsa::RsaPrivateKey::from_pkcs8_der(&own(material)?.pkcs8).map_err(refused)?;
+    Ok(Routine::Apart(Box::new(move |input, output| {
+        let secret =
+            key.decrypt(rsa::Pkcs1v15Encrypt, input).map_err(|_| no("rsa decryption")())?;
+        put(&secret, output)
+    })))
+}
+
 /// ECDSA with signatures in DER.
 macro_rules! ecdsa_on {
     ($curve:ident, $signing:expr, $material:expr) => {{

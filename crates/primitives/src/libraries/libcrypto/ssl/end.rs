@@ -46,8 +46,15 @@ pub(super) struct End {
 const WANT_READ: c_int = 2;
 const CONTROL_PENDING: c_int = 10;
 const CONTROL_NEGOTIATED_GROUP: c_int = 134;
-/// `NID_X25519`, the only group that is offered.
-const X25519: i64 = 1034;
+/// Groups by what `SSL_get_negotiated_group` returns: an NID, or the code point where OpenSSL has no NID.
+const GROUPS: [(i64, Group); 4] = [
+    (1034, Group::X25519),
+    (415, Group::Secp256r1),
+    (715, Group::Secp384r1),
+    (WITHOUT_NID | 4588, Group::X25519MlKem768),
+];
+/// `TLSEXT_nid_unknown`
+const WITHOUT_NID: i64 = 0x100_0000;
 /// Close notify sent and received.
 const SHUT_DOWN: c_int = 3;
 
@@ -112,7 +119,7 @@ impl Endpoint for End {
         };
         Ok(Negotiated {
             suite: Suite::by_code_point(suite).ok_or_else(unknown)?,
-            group: if group == X25519 { Group::X25519 } else { return Err(unknown()) },
+            group: GROUPS.iter().find(|(id, _)| *id == group).ok_or_else(unknown)?.1,
             kind: if reused == 1 { Kind::Resumed } else { Kind::Full },
         })
     }
