@@ -4,10 +4,13 @@
 mod along;
 mod answer;
 mod bill;
+mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
+mod cpu_use;
 mod cross_check;
+mod crossover;
 mod figure;
 mod findings;
 mod gates;
@@ -15,7 +18,9 @@ mod hit_rate;
 mod library;
 mod limits;
 mod mark;
+mod prediction;
 mod projection;
+mod purity;
 mod remedy;
 mod search;
 mod sentence;
@@ -30,8 +35,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use bill::{Bill, CellBill, Parts};
+pub use bounds::Bounds;
+pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use figure::Figures;
+use load::Operation;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
@@ -44,6 +52,7 @@ use study::{Metric, Study};
 use trial::Limit;
 use trial::Warning;
 
+pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
 
@@ -94,6 +103,8 @@ pub struct TrialCounts {
 pub struct Answer {
     /// The answer in one or two sentences, with intervals and units.
     pub sentence: String,
+    /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
+    pub purity: Option<String>,
     /// What to change, where the figures say so.
     pub remedy: Option<String>,
     /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
@@ -103,6 +114,9 @@ pub struct Answer {
     pub metric: Metric,
     /// The swept key whose values are compared.
     pub compare: String,
+    /// What one operation of the compared cells is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
     pub common: BTreeMap<String, String>,
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
@@ -112,6 +126,10 @@ pub struct Answer {
     /// What its handshakes are made of, where the study asks for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
+    /// What the cost of the cipher predicts of the bars, where the servers report it.
+    pub predictions: Vec<Prediction>,
+    /// The predictions in words, beside what was measured.
+    pub predicted: Option<String>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -123,6 +141,24 @@ pub struct Curve {
     pub along: String,
     /// In the study's order.
     pub points: Vec<Point>,
+    /// What Little's law allows, for each value of the compared key, where the points are numbers of
+    /// users of a closed loop.
+    pub bounds: Vec<Bounds>,
+    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<Crossover>,
+}
+
+/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
+/// above 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crossover {
+    /// The compared value in words: `kTLS sendfile`.
+    pub label: String,
+    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    pub from: Option<String>,
+    /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
+    pub sentence: String,
 }
 
 /// The bars at one value.
@@ -180,6 +216,9 @@ pub struct CellSummary {
     pub label: String,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
+    /// What one operation of its load is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
     /// Its figures, each metric a field with its unit in the name.
@@ -191,6 +230,8 @@ pub struct CellSummary {
     pub mark: Option<Mark>,
     /// How its load was found, where the study searches for it.
     pub search: Option<Search>,
+    /// What used each CPU of the machine, where the server's are known.
+    pub cpus: Vec<CpuUse>,
 }
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.

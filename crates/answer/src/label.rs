@@ -7,8 +7,8 @@
 
 use crate::wording::size;
 use cpus::CpuList;
-use load::Mix;
-use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
+use load::{Mix, Operation};
+use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -19,6 +19,15 @@ pub fn label(key: &str, value: &str) -> String {
         key if value == "false" => format!("no {key}"),
         key => format!("{key} {value}"),
     })
+}
+
+/// The key whose words a value has in a cell of this operation: the connections of a session are users.
+#[must_use]
+pub fn spoken(operation: Operation, key: &str) -> &str {
+    match key {
+        "load.connections" if operation == Operation::Session => "load.users",
+        _ => key,
+    }
 }
 
 /// A value where others are held against it: as its label, with an article where it wants one.
@@ -61,8 +70,12 @@ fn words(key: &str, value: &str) -> Option<String> {
         "object" => objects(&value.parse().ok()?)?,
         "connections" if value == "1" => "1 connection".to_owned(),
         "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
+        "users" if value == "1" => "1 user".to_owned(),
+        "users" => format!("{} users", units::thousands(value.parse().ok()?)),
         "cores" if value == "1" => "1 core".to_owned(),
         "cores" => format!("{value} cores"),
+        "threads-per-core" if value == "1" => "1 thread per core".to_owned(),
+        "threads-per-core" => format!("{value} threads per core"),
         "operation" => value.replace('-', " "),
         "encrypt-then-mac" if value == "true" => "encrypt-then-MAC".to_owned(),
         "encrypt-then-mac" if value == "false" => "MAC-then-encrypt".to_owned(),
@@ -76,6 +89,12 @@ fn words(key: &str, value: &str) -> Option<String> {
         "crypto" if value == "nss" => "NSS".to_owned(),
         "aes" if value == "on" => "AES instructions".to_owned(),
         "aes" if value == "off" => "no AES instructions".to_owned(),
+        "send" => value.parse::<SendMode>().ok()?.words().to_owned(),
+        "record-size" => format!("records of {}", size(value.parse().ok()?)),
+        "records-per-write" if value == "1" => "1 record in a send".to_owned(),
+        "records-per-write" => format!("{value} records in a send"),
+        "directives" if value == "none" => "toll's own directives".to_owned(),
+        "directives" => format!("directives {value}"),
         "client" if value == "toll" => "toll's client".to_owned(),
         "client" => value.to_owned(),
         "key-exchange" => format!("{value} key exchange"),
@@ -204,6 +223,7 @@ mod tests {
             ("load.connections", "1", "1 connection"),
             ("target.cores", "1", "1 core"),
             ("target.cores", "8", "8 cores"),
+            ("target.threads-per-core", "2", "2 threads per core"),
             ("load.connections", "5000", "5,000 connections"),
             ("load.object", "1MiB", "1 MiB objects"),
             ("target.object", "1024KiB", "1 MiB objects"),
@@ -218,6 +238,10 @@ mod tests {
             ("target.tickets", "false", "no session tickets"),
             ("target.crypto", "nss", "NSS"),
             ("target.aes", "off", "no AES instructions"),
+            ("target.send", "ktls-sendfile", "kTLS sendfile"),
+            ("target.record-size", "4KiB", "records of 4 KiB"),
+            ("target.records-per-write", "4", "4 records in a send"),
+            ("target.directives", "tcp_nodelay off", "directives tcp_nodelay off"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
             ("target.environment", "none", "an environment without additions"),
@@ -230,6 +254,15 @@ mod tests {
         ] {
             assert_eq!(label(key, value), words);
         }
+    }
+
+    #[test]
+    fn the_connections_of_a_session_are_users() {
+        let words = |operation, count| label(spoken(operation, "load.connections"), count);
+        assert_eq!(words(Operation::Session, "1"), "1 user");
+        assert_eq!(words(Operation::Session, "2000"), "2,000 users");
+        assert_eq!(words(Operation::Requests, "16"), "16 connections");
+        assert_eq!(spoken(Operation::Session, "load.suite"), "load.suite");
     }
 
     #[test]

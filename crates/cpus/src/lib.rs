@@ -1,4 +1,6 @@
-//! CPU lists (`0`, `0,2-5`) and pinning the calling thread.
+//! CPU lists (`0`, `0,2-5`), the cores that they are threads of, and pinning the calling thread.
+
+mod topology;
 
 use std::fmt;
 use std::io;
@@ -6,6 +8,8 @@ use std::str::FromStr;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+pub use topology::Topology;
 
 /// A set of CPUs, not empty, ascending, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay)]
@@ -124,7 +128,6 @@ impl fmt::Display for CpuList {
 /// # Errors
 /// The kernel's error, for example for a CPU that does not exist.
 pub fn pin_current_thread(cpus: &CpuList) -> io::Result<()> {
-    // SAFETY: cpu_set_t is plain bits, for which zero is valid.
     let mut set = CpuSet::new();
     for &cpu in cpus.as_slice() {
         set.set(cpu);

@@ -168,7 +168,9 @@ mod tests {
             (vec![CELLS, TABLES], vec!["trials in all", "primitives in "]),
         ] {
             let text = format!("schema = 1\nquestion = \"?\"\ntrials = 7\n{}", parts.concat());
-            let study = file::parse("test.toml", &text, &"0-1".parse().unwrap()).unwrap();
+            let study =
+                file::parse("test.toml", &text, &"0-1".parse::<cpus::CpuList>().unwrap().into())
+                    .unwrap();
             let experiments = of(&study);
             assert_eq!(experiments.len(), expected.len());
             for (experiment, words) in experiments.iter().zip(expected) {

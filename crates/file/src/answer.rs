@@ -16,8 +16,18 @@ use study::primitive::Table;
 use study::reference::{Published, PublishedUnit, Reference};
 use study::{AnswerRule, Cell, Metric, RatioGate};
 
-const KEYS: [&str; 9] =
-    ["case", "metric", "compare", "baseline", "along", "nominal", "published", "project", "gate"];
+const KEYS: [&str; 10] = [
+    "case",
+    "metric",
+    "compare",
+    "baseline",
+    "along",
+    "crossover",
+    "nominal",
+    "published",
+    "project",
+    "gate",
+];
 
 /// More cores than any machine has.
 const MOST_CORES: u64 = 65_536;
@@ -66,6 +76,7 @@ pub(super) fn read(
         compare: sweep.key.to_string(),
         baseline: baseline(get("baseline")?, sweep)?,
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
+        crossover: fields.get("crossover").map_or(Ok(false), bool::deserialize)?,
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, metric, reference))?,
@@ -84,6 +95,14 @@ pub(super) fn read(
     }
     if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
         return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
+    }
+    if let (Some(field), true) = (fields.get("crossover"), rule.crossover) {
+        if rule.along.is_none() {
+            return Err(field.flaw("is of values along a key; write along = \"...\" too"));
+        }
+        if metric.row().kind == Kind::Cost {
+            return Err(field.flaw("is of what a server gives; take a metric such as goodput"));
+        }
     }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
         return Err(field.wrong(
@@ -189,6 +208,8 @@ fn one_published(
         PublishedUnit::Gbps => metric == Metric::Goodput,
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::PerSecond => metric == Metric::Rate,
+        PublishedUnit::Cpus => metric == Metric::ServerCpus,
+        PublishedUnit::Words => true,
         PublishedUnit::CyclesPerByte => false,
     };
     match fits {

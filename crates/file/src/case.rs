@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cpus::CpuList;
+use cpus::Topology;
 use load::Client;
-use targets::Target;
+use targets::{Target, ThreadsPerCore};
 use toml::de::DeTable;
 
 use super::check::check;
-use super::draft::{Draft, Level};
+use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
 use super::find;
 use super::keys::{Key, Table};
+use super::merged::Level;
 use study::{Cell, Only};
 
 /// A study with more cells has a sweep too many.
@@ -100,44 +101,47 @@ impl<'a> Case<'a> {
     }
 
     /// All cells, the last swept key changing fastest, but for those with more cores than there are;
-    /// and what was left out, in a clause.
-    pub(super) fn cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
-        self.all_cells(allowed)
+    /// and what was left out, a clause for each number of threads per core.
+    pub(super) fn cells(&self, machine: &Topology) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
+        self.all_cells(machine)
             .map_err(|flaw| flaw.within(&format!("case {}", self.name), self.line))
     }
 
-    fn all_cells(&self, allowed: &CpuList) -> Result<(Vec<Cell>, Option<String>), Flaw> {
+    fn all_cells(&self, machine: &Topology) -> Result<(Vec<Cell>, Vec<String>), Flaw> {
         let size = self.size().unwrap_or(usize::MAX);
         let mut cells = Vec::new();
-        let mut lacking = BTreeSet::new();
+        let mut lacking: BTreeMap<usize, BTreeMap<usize, TooFew>> = BTreeMap::new();
         for index in 0..size {
-            match self.cell(index, cells.len() + 1, allowed)? {
+            match self.cell(index, cells.len() + 1, machine)? {
                 Made::Cell(cell) => cells.push(*cell),
-                Made::TooFewCpus { cores, there } => {
-                    lacking.insert((cores, there));
+                Made::TooFewCores(few) => {
+                    lacking.entry(few.threads).or_default().insert(few.cores, few);
                 }
             }
         }
-        if let Some((least, there)) = lacking.first().filter(|_| cells.is_empty()) {
+        let first = lacking.values().flat_map(|by_cores| by_cores.values()).next();
+        if let Some(few) = first.filter(|_| cells.is_empty()) {
             return Err(Flaw::lacking(format!(
-                "the least that target.cores is swept over is {least}, and the server may have \
-                 {there} CPU{}",
-                if *there == 1 { "" } else { "s" }
+                "the least that is swept over is target.cores = {}, and {}",
+                few.asked(&few.cores.to_string()),
+                few.there()
             )));
         }
-        let numbers: Vec<String> = lacking.iter().map(|(cores, _)| cores.to_string()).collect();
-        let cut = lacking.first().map(|(_, there)| {
-            format!(
-                "case {}: target.cores = {} left out, for the server may have {there} CPU{} here",
+        let cut = lacking.values().filter_map(|by_cores| {
+            let few = by_cores.values().next()?;
+            let numbers: Vec<String> = by_cores.keys().map(ToString::to_string).collect();
+            Some(format!(
+                "case {}: target.cores = {} left out, for {} here",
                 self.name,
-                numbers.join(", "),
-                if *there == 1 { "" } else { "s" }
-            )
+                few.asked(&numbers.join(", ")),
+                few.there()
+            ))
         });
+        let cut = cut.collect();
         Ok((cells, cut))
     }
 
-    fn cell(&self, index: usize, number: usize, allowed: &CpuList) -> Result<Made, Flaw> {
+    fn cell(&self, index: usize, number: usize, machine: &Topology) -> Result<Made, Flaw> {
         let mut draft = self.draft.clone();
         let mut params = BTreeMap::new();
         let mut rest = index;
@@ -148,18 +152,19 @@ impl<'a> Case<'a> {
             params.insert(key.to_string(), value.text.clone());
         }
         let (mut target, mut load) = draft.resolve()?;
-        let pool = draft.pool(&target, &load, allowed)?;
+        let pool = draft.pool(&target, &load, machine)?;
+        let threads = target.threads_per_core.take().map_or(1, ThreadsPerCore::count);
         if let (Some(cores), Some(pool)) = (target.cores.take(), &pool) {
-            match pool.first(cores) {
-                Some(cpus) => target = Target { cpus, ..target },
-                None if draft.target.level("cores") == Level::Sweep => {
-                    return Ok(Made::TooFewCpus { cores, there: pool.len() });
+            let is_swept = |key: &str| draft.target.level(key) == Level::Sweep;
+            match pool.cores(cores, threads, machine) {
+                Ok(cpus) => target = Target { cpus, ..target },
+                Err(there) if is_swept("cores") || is_swept("threads-per-core") => {
+                    return Ok(Made::TooFewCores(TooFew { cores, threads, there }));
                 }
-                None => {
-                    let there = pool.len();
+                Err(there) => {
                     let what = format!(
-                        "target.cores = {cores} is more than there are: the server may have \
-                         {there} ({pool})"
+                        "target.cores = {cores} is more than there are: {} ({pool})",
+                        TooFew { cores, threads, there }.there()
                     );
                     return Err(draft.target.flaw("cores", what));
                 }
@@ -171,7 +176,7 @@ impl<'a> Case<'a> {
             true => Only::of(&target, &load),
             false => Only::default(),
         };
-        check(&draft, &target, &load, allowed)?;
+        check(&draft, &target, &load, machine.allowed())?;
         let name = format!("{}-{number:04}", self.name);
         let case = self.name.clone();
         Ok(Made::Cell(Box::new(Cell { case, name, params, target, only, load, find, pool })))
@@ -181,7 +186,32 @@ impl<'a> Case<'a> {
 /// What one combination of a sweep makes.
 enum Made {
     Cell(Box<Cell>),
-    TooFewCpus { cores: usize, there: usize },
+    TooFewCores(TooFew),
+}
+
+/// More cores than there are, of those with as many threads.
+struct TooFew {
+    cores: usize,
+    threads: usize,
+    there: usize,
+}
+
+impl TooFew {
+    /// Numbers of cores, and of the threads of each.
+    fn asked(&self, numbers: &str) -> String {
+        match self.threads {
+            1 => numbers.to_owned(),
+            threads => format!("{numbers} with target.threads-per-core = {threads}"),
+        }
+    }
+
+    fn there(&self) -> String {
+        let cores = if self.there == 1 { "core" } else { "cores" };
+        match self.threads {
+            1 => format!("the server may have {} {cores}", self.there),
+            threads => format!("the server may have {} {cores} with {threads} CPUs", self.there),
+        }
+    }
 }
 
 /// Refuses a case with too many cells before their values are read.
@@ -204,7 +234,13 @@ pub(super) fn too_many(name: &str, line: usize) -> Flaw {
 fn check_cores(draft: &Draft<'_>, sweeps: &[Sweep<'_>]) -> Result<(), Flaw> {
     let swept = |name: &str| sweeps.iter().find(|sweep| sweep.key.to_string() == name);
     if !draft.target.has("cores") && swept("target.cores").is_none() {
-        return Ok(());
+        let threads = "threads-per-core";
+        let lacks = "is of the cores that target.cores counts; write target.cores too";
+        return match (swept("target.threads-per-core"), draft.target.level(threads)) {
+            (Some(sweep), _) => Err(sweep.values[0].field.flaw(lacks)),
+            (None, Level::File) => Ok(()),
+            (None, _) => Err(draft.target.flaw(threads, format!("target.{threads} {lacks}"))),
+        };
     }
     for name in ["target.cpus", "load.cpus"] {
         if let Some(value) = swept(name).and_then(|sweep| sweep.values.first()) {

@@ -7,10 +7,11 @@ use cpus::CpuList;
 use load::{Job, Percent, Plan, Url};
 use peers::Peer;
 use targets::Target;
-use tls::{CertificateKey, KeyExchange, Version};
+use tls::{CertificateKey, KeyExchange, Mac, Version};
 
-use super::draft::{Draft, Merged};
+use super::draft::Draft;
 use super::error::Flaw;
+use super::merged::Merged;
 use study::{mixed_objects, offer, path};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
@@ -29,6 +30,7 @@ pub(super) fn check(
     if server.program().is_some() {
         check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
     }
+    check_sending(target, plan).map_err(|why| draft.target.flaw("send", why))?;
     if server.is_configured() && plan.encrypt_then_mac == Some(true) && !target.encrypt_then_mac {
         return Err(draft.load.flaw(
             "encrypt-then-mac",
@@ -110,6 +112,18 @@ fn check_certificate(target: &Target, plan: &Plan) -> Result<(), String> {
         "load.suite = {suite} cannot be negotiated with target.certificate-key = {key}; it wants \
          one such as {wants}"
     ))
+}
+
+/// Refuses a suite that the kernel cannot encrypt.
+fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
+    match plan.only_suite() {
+        Some(suite) if target.send.is_kernels() && suite.mac != Mac::Aead => Err(format!(
+            "target.send = {}, but the kernel's TLS does not have load.suite = {suite}; take one \
+             with GCM or ChaCha20, or target.send = user",
+            target.send
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn can_resume(target: &Target, plan: &Plan) -> bool {

@@ -327,7 +327,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Flaw> {
-        visitor.visit_some(self)
+        visitor.visit_some(self).map_err(|flaw| self.place(flaw))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(

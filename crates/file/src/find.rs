@@ -1,89 +1,24 @@
 //! `[find]`: what is searched for, said for all cases, or in a case as `find.to = 64`.
 
-use std::fmt;
-
 use load::{Arrival, Client, Operation, Percent, Plan};
-use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_with::skip_serializing_none;
+use study::find::{Ceiling, Find, Over, Watched};
 use units::Nanos;
 
-use super::draft::{Draft, Level};
+use super::draft::Draft;
 use super::error::Flaw;
-use study::Metric;
-use study::find::{Ceiling, Find, Over, Watched};
+use super::merged::Level;
+use super::search::{self, Load, Search};
 use study::metric::Kind;
 
 pub(super) const NAME: &str = "find";
-
-/// What a `[find]` says.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Search {
-    maximize: Option<Metric>,
-    over: Key,
-    from: Option<Load>,
-    to: Option<Load>,
-    #[serde(rename = "while")]
-    ceiling: Option<Ceiling>,
-    step: Option<Nanos>,
-    hold: Option<Nanos>,
-    plateau: Option<Percent>,
-}
-
-/// The key that is searched over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum Key {
-    #[default]
-    #[serde(rename = "load.connections")]
-    Connections,
-    #[serde(rename = "load.arrival")]
-    Arrival,
-}
-
-/// An end of the range, in the form of either key.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Load {
-    Connections(u64),
-    Arrival(Arrival),
-}
 
 const STEP: Nanos = Nanos(3_000_000_000);
 const PLATEAU: u8 = 2;
 const LIMIT: &str = "\"first-byte-max <= 2s\"";
 
-/// The keys of a `[find]`.
-pub(super) fn names() -> &'static [&'static str] {
-    ::keys::names::<Search>()
-}
-
 /// What is said of a search, key by key.
 pub(super) fn values(draft: &Draft<'_>) -> Result<Vec<(String, String)>, Flaw> {
     Ok(::keys::values(&draft.find.read::<Search>()?))
-}
-
-impl<'de> Deserialize<'de> for Load {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct End;
-        impl Visitor<'_> for End {
-            type Value = Load;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of connections, or arrivals")
-            }
-
-            fn visit_u64<E: Error>(self, connections: u64) -> Result<Load, E> {
-                Ok(Load::Connections(connections))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Load, E> {
-                text.parse().map(Load::Arrival).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(End)
-    }
 }
 
 /// The search of a cell, whose load it takes over; `None` where nothing is searched for.
@@ -96,8 +31,8 @@ pub(super) fn finish(draft: &Draft<'_>, plan: &mut Plan) -> Result<Option<Find>,
     let maximize = search.maximize.ok_or_else(|| lacking("maximize", "\"goodput\""))?;
     let ceiling = search.ceiling.ok_or_else(|| lacking("while", LIMIT))?;
     let (over, from, to) = match search.over {
-        Key::Connections => search.connections(draft, &lacking)?,
-        Key::Arrival => search.arrival(draft, &lacking)?,
+        search::Over::Connections => search.connections(draft, &lacking)?,
+        search::Over::Arrival => search.arrival(draft, &lacking)?,
     };
     if from >= to {
         let what = format!(
@@ -194,10 +129,10 @@ impl Search {
 
 /// Refuses a case that says itself what the search is to find, and connections as the load where
 /// arrivals are: more of them ask for no more.
-fn check_free(draft: &Draft<'_>, key: Key, plan: &Plan) -> Result<(), Flaw> {
+fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), Flaw> {
     let name = match key {
-        Key::Connections => "connections",
-        Key::Arrival => "arrival",
+        search::Over::Connections => "connections",
+        search::Over::Arrival => "arrival",
     };
     if draft.load.level(name) > Level::File {
         let what =
@@ -205,7 +140,7 @@ fn check_free(draft: &Draft<'_>, key: Key, plan: &Plan) -> Result<(), Flaw> {
         return Err(draft.load.flaw(name, what));
     }
     match (plan.arrival, key) {
-        (arrival @ Arrival::Open { .. }, Key::Connections) => {
+        (arrival @ Arrival::Open { .. }, search::Over::Connections) => {
             let what = format!(
                 "load.arrival = {arrival} is the load, whatever the connections are; write \
                  find.over = \"load.arrival\""

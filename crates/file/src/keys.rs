@@ -5,9 +5,9 @@ use std::fmt;
 use load::Plan;
 use targets::Target;
 
-use super::draft::Merged;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
+use super::merged::Merged;
 use ::keys::did_you_mean;
 use study::Cell;
 

@@ -17,10 +17,12 @@ mod error;
 mod fields;
 mod find;
 mod keys;
+mod merged;
 mod only;
 mod primitive_answer;
 mod primitives;
 mod scale;
+mod search;
 mod shipped;
 mod syntax;
 #[cfg(test)]
@@ -28,7 +30,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use cpus::CpuList;
+use cpus::Topology;
 use toml::de::DeTable;
 
 pub use cross_check::{LeftOut, with_cross_check};
@@ -37,10 +39,11 @@ pub use only::only;
 pub use shipped::{StudyFile, shipped};
 
 use case::{Case, MOST_CELLS};
-use draft::{Draft, Level};
+use draft::Draft;
 use error::Flaw;
 use fields::{Field, Fields, Source};
 use keys::Table;
+use merged::Level;
 use scale::Scale;
 use study::Study;
 use study::primitive::Primitives;
@@ -71,13 +74,13 @@ const KEYS: [&str; 13] = [
 ];
 
 /// Reads a study from the text of a file. Where the text gives it no name, it has the file's,
-/// without folder and `.toml`. Where it names no CPUs, the server takes the first of `allowed`
+/// without folder and `.toml`. Where it names no CPUs, the server takes the first of `machine`
 /// and the load the second.
 ///
 /// # Errors
 /// The first thing that is wrong, in one line that names file and line.
-pub fn parse(file: &str, text: &str, allowed: &CpuList) -> Result<Study, StudyError> {
-    parse_at(file, text, allowed, None)
+pub fn parse(file: &str, text: &str, machine: &Topology) -> Result<Study, StudyError> {
+    parse_at(file, text, machine, None)
 }
 
 /// As [`parse`](parse), in the form of a `[scale.NAME]` of the file.
@@ -88,13 +91,13 @@ pub fn parse(file: &str, text: &str, allowed: &CpuList) -> Result<Study, StudyEr
 pub fn parse_at(
     file: &str,
     text: &str,
-    allowed: &CpuList,
+    machine: &Topology,
     scale: Option<&str>,
 ) -> Result<Study, StudyError> {
-    read(file, text, allowed, scale).map_err(|flaw| flaw.in_file(file))
+    read(file, text, machine, scale).map_err(|flaw| flaw.in_file(file))
 }
 
-fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Result<Study, Flaw> {
+fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Result<Study, Flaw> {
     let lines = fields::line_starts(text);
     let source = Source::new(text, &lines);
     let table = DeTable::parse(text).map_err(|error| syntax::flaw(source, &error))?;
@@ -114,7 +117,7 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
-    let mut shared = Draft::new(allowed);
+    let mut shared = Draft::new(machine.allowed());
     for table in Table::ALL {
         if let Some(field) = fields.get(table.name()) {
             shared.apply(source, field, table, Level::File)?;
@@ -129,20 +132,21 @@ fn read(file: &str, text: &str, allowed: &CpuList, scale: Option<&str>) -> Resul
         Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
         None => trials,
     };
+    let has = match &scale {
+        Some(scale) => scale.has(&cases, &mut cut)?,
+        None => vec![true; cases.len()],
+    };
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
-    for case in &cases {
-        let (of_case, left_out) = case.cells(allowed)?;
+    for (case, is_in_scale) in cases.iter().zip(has) {
+        let (of_case, left_out) = case.cells(machine)?;
         by_name.insert(case.name.as_str(), (case, of_case.clone()));
-        if let Some(scale) = &scale
-            && !scale.has(case, &cases, &mut cut)?
-        {
-            continue;
+        if is_in_scale {
+            cells.extend(of_case);
+            cut.extend(left_out);
         }
-        cells.extend(of_case);
-        cut.extend(left_out);
     }
-    let written = primitives::tables(source, &fields, &shared, allowed)?;
+    let written = primitives::tables(source, &fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {
         return Err(Flaw::lacking(
             "the study has no case; write a [[case]] with a name, or [[primitives]]",

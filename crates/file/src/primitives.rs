@@ -9,9 +9,10 @@ use serde_with::DeserializeFromStr;
 use toml::de::DeTable;
 use units::Bytes;
 
-use super::draft::{Draft, Merged};
+use super::draft::Draft;
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
+use super::merged::Merged;
 use ::keys::did_you_mean;
 use study::CpuOrder;
 use study::primitive::Table;

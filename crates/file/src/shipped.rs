@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cpus::CpuList;
+use cpus::Topology;
 
 use super::StudyError;
 use super::error::one_line;
@@ -78,11 +78,11 @@ impl StudyFile {
     }
 
     /// The study, in the form of a `[scale.NAME]` where one is wanted. Where it names no CPUs, the
-    /// server takes the first of `allowed` and the load the second.
+    /// server takes the first of `machine` and the load the second.
     ///
     /// # Errors
     /// One line: what is wrong in the file; it has no such scale.
-    pub fn read(&self, allowed: &CpuList, scale: Option<&str>) -> Result<Study, StudyError> {
-        super::parse_at(&self.name, &self.text, allowed, scale)
+    pub fn read(&self, machine: &Topology, scale: Option<&str>) -> Result<Study, StudyError> {
+        super::parse_at(&self.name, &self.text, machine, scale)
     }
 }

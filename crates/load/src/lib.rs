@@ -50,5 +50,6 @@ pub use outcome::{
 };
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
+pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};
 pub use user_time::UserTime;

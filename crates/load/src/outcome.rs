@@ -46,6 +46,12 @@ pub struct Outcome {
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
     pub walks: WalkCounts,
+    /// The most connections that were open at the same time, warm-up included. With several load
+    /// threads it is the sum of what each had at most.
+    pub most_open: usize,
+    /// Completed operations after which the server did not close the connection although it was
+    /// asked to; not known where the client resets it.
+    pub kept_open: u64,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
     pub lost: Vec<String>,
@@ -142,8 +148,12 @@ pub struct Verified {
 pub struct PageOutcome {
     /// Its name in the session file.
     pub name: String,
+    /// Whether the shop stores an order for each that completes.
+    pub is_order: bool,
     /// How often it was what it should be.
     pub completed: u64,
+    /// The same of the whole load, not of the window only.
+    pub completed_ever: u64,
     /// How often not. Each failure ended its user's walk.
     pub failures: Failures,
     /// From the start of a page to its end, redirects included, of those completed.
@@ -160,13 +170,20 @@ pub struct WalkCounts {
 }
 
 impl PageOutcome {
-    pub(crate) fn new(name: &str) -> Self {
-        let (name, failures) = (name.to_owned(), Failures::default());
-        Self { name, completed: 0, failures, latency: histogram() }
+    pub(crate) fn new(name: &str, is_order: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_order,
+            completed: 0,
+            completed_ever: 0,
+            failures: Failures::default(),
+            latency: histogram(),
+        }
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
         self.completed += other.completed;
+        self.completed_ever += other.completed_ever;
         self.failures.merge(other.failures);
         // Cannot fail: both have the same bounds.
         let _ = self.latency.add(other.latency);

@@ -48,6 +48,9 @@ pub(crate) struct Recorder {
     /// Of a session.
     pages: Vec<PageOutcome>,
     walks: WalkCounts,
+    open: usize,
+    most_open: usize,
+    kept_open: u64,
     lost: Vec<String>,
 }
 
@@ -56,9 +59,9 @@ impl Recorder {
         Self { arrival, ..Self::default() }
     }
 
-    /// The same for a session with pages of these names.
-    pub(crate) fn with_pages<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
-        Self { pages: names.map(PageOutcome::new).collect(), ..self }
+    /// The same for a session with these pages.
+    pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
+        Self { pages, ..self }
     }
 
     /// Counts an operation that begins.
@@ -84,6 +87,22 @@ impl Recorder {
         self.arrivals.waiting += 1;
         self.judge_deadline(window, intended, None);
         self.age(window.end(), Times::new(intended, intended));
+    }
+
+    /// Counts a connection that is opened.
+    pub(crate) fn opens(&mut self) {
+        self.open += 1;
+        self.most_open = self.most_open.max(self.open);
+    }
+
+    /// Counts the end of a connection.
+    pub(crate) fn closes(&mut self) {
+        self.open -= 1;
+    }
+
+    /// Counts a response that ended at `at`, after which the server did not close the connection.
+    pub(crate) fn kept_open(&mut self, window: &Window, at: u64) {
+        self.kept_open += u64::from(window.contains(at));
     }
 
     /// Counts an established connection; over TLS with what was negotiated.
@@ -114,6 +133,9 @@ impl Recorder {
         received: Option<Completed>,
     ) {
         self.judge_deadline(window, times.intended, Some(now));
+        if let Some(page) = self.pages.get_mut(times.object) {
+            page.completed_ever += 1;
+        }
         if !window.admits_operation(now) {
             if window.is_past(now) && window.has_seen(times.start) {
                 self.in_flight += 1;
@@ -262,6 +284,8 @@ impl Recorder {
         }
         self.walks.completed += other.walks.completed;
         self.walks.failed += other.walks.failed;
+        self.most_open += other.most_open;
+        self.kept_open += other.kept_open;
         self.lost.extend(other.lost);
         self.verified.signatures += other.verified.signatures;
         self.verified.walked += other.verified.walked;
@@ -293,6 +317,8 @@ impl Recorder {
             verified: self.verified,
             pages: self.pages,
             walks: self.walks,
+            most_open: self.most_open,
+            kept_open: self.kept_open,
             lost: self.lost,
             peer: None,
         }

@@ -220,7 +220,7 @@ fn scan() -> Result<BTreeMap<u32, PidStat>, ObserveError> {
 }
 
 /// The stat of a process, or `None` where it has ended.
-fn stat_of(pid: u32) -> Result<Option<PidStat>, ObserveError> {
+pub(crate) fn stat_of(pid: u32) -> Result<Option<PidStat>, ObserveError> {
     match read(format!("/proc/{pid}/stat")) {
         Ok(text) => Ok(Some(PidStat::parse(&text)?).filter(|stat| !stat.has_ended())),
         Err(ObserveError::Unreadable { source, .. }) if is_gone(&source) => Ok(None),

@@ -3,10 +3,9 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use openssl::ssl::{ErrorCode, ShutdownState, Ssl, SslContext, SslStream};
-
 use crate::content::Contents;
 use crate::input::Input;
+use crate::library::{Library, Session};
 use crate::request::{self, Parsed, Request};
 use crate::response::{Persistence, Status};
 use crate::transfer::{Transfer, Writing};
@@ -18,8 +17,8 @@ use crate::wire::Wire;
 const LINGER: Duration = Duration::from_secs(2);
 
 /// What all connections of a thread use.
-pub(crate) struct Shared<'a> {
-    pub(crate) context: &'a SslContext,
+pub(crate) struct Shared<'a, L> {
+    pub(crate) library: &'a L,
     pub(crate) contents: &'a Contents,
     pub(crate) writing: Writing,
     /// The time of this round.
@@ -41,8 +40,8 @@ pub(crate) enum Next {
 }
 
 /// A connection, encrypted or not.
-pub(crate) struct Connection {
-    channel: Channel,
+pub(crate) struct Connection<L: Library> {
+    channel: Channel<L::Session>,
     state: State,
     input: Input,
     deadline: Instant,
@@ -50,9 +49,9 @@ pub(crate) struct Connection {
     pub(crate) queued: bool,
 }
 
-enum Channel {
+enum Channel<S> {
     Plain(Wire),
-    Tls(SslStream<Wire>),
+    Tls(S),
 }
 
 enum State {
@@ -78,7 +77,7 @@ enum Afterwards {
     Linger,
 }
 
-impl Connection {
+impl<L: Library> Connection<L> {
     pub(crate) fn plain(wire: Wire, deadline: Instant) -> Self {
         Self::new(Channel::Plain(wire), State::Request, deadline)
     }
@@ -87,14 +86,14 @@ impl Connection {
         Self::new(Channel::Plain(wire), State::Silent, deadline)
     }
 
-    fn new(channel: Channel, state: State, deadline: Instant) -> Self {
+    fn new(channel: Channel<L::Session>, state: State, deadline: Instant) -> Self {
         Self { channel, state, input: Input::default(), deadline, queued: false }
     }
 
     pub(crate) fn wire(&mut self) -> &mut Wire {
         match &mut self.channel {
             Channel::Plain(wire) => wire,
-            Channel::Tls(stream) => stream.get_mut(),
+            Channel::Tls(session) => session.wire_mut(),
         }
     }
 
@@ -105,7 +104,7 @@ impl Connection {
 
     /// Goes on as far as the socket and fairness allow. A connection whose time is up gets its
     /// last turn through [`Connection::expire`].
-    pub(crate) fn turn(&mut self, shared: &mut Shared<'_>) -> Next {
+    pub(crate) fn turn(&mut self, shared: &mut Shared<'_, L>) -> Next {
         let sent = self.wire().sent();
         let next = self.advance(shared).unwrap_or(Next::Drop);
         let sending = match self.state {
@@ -120,7 +119,7 @@ impl Connection {
     }
 
     /// Ends the connection in the way that its state asks for, its time being up.
-    pub(crate) fn expire(&mut self, shared: &mut Shared<'_>) -> Next {
+    pub(crate) fn expire(&mut self, shared: &mut Shared<'_, L>) -> Next {
         if matches!(self.state, State::Request) && !self.input.is_empty() {
             self.refuse(Status::RequestTimeout);
             self.deadline = shared.now + LINGER;
@@ -130,7 +129,7 @@ impl Connection {
     }
 
     /// The server stops: an idle connection ends in order, others after their response.
-    pub(crate) fn drain(&mut self, shared: &mut Shared<'_>) -> Next {
+    pub(crate) fn drain(&mut self, shared: &mut Shared<'_, L>) -> Next {
         match &mut self.state {
             State::Request if self.input.is_empty() => self.turn(shared),
             State::Response(transfer, _) => {
@@ -141,7 +140,7 @@ impl Connection {
         }
     }
 
-    fn advance(&mut self, shared: &mut Shared<'_>) -> io::Result<Next> {
+    fn advance(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         let mut written = 0;
         loop {
             let enough = shared.writing.enough();
@@ -156,7 +155,7 @@ impl Connection {
             }
             match &mut self.state {
                 State::Silent => {
-                    if !self.begin_tls(shared.context)? {
+                    if !self.begin_tls(shared.library)? {
                         return Ok(Next::Wait);
                     }
                     self.state = State::Handshake;
@@ -182,10 +181,10 @@ impl Connection {
                             }
                             (wire.sent() - before) as usize + 1
                         }
-                        Channel::Tls(stream) => {
-                            let before = stream.get_ref().gathered();
-                            transfer.encrypt(stream, &mut shared.writing)?;
-                            stream.get_ref().gathered() - before
+                        Channel::Tls(session) => {
+                            let before = session.wire().gathered();
+                            transfer.encrypt(session, &mut shared.writing)?;
+                            session.wire().gathered() - before
                         }
                     };
                     if transfer.is_written() {
@@ -205,31 +204,28 @@ impl Connection {
     }
 
     /// Makes the channel a TLS one, once something has come for it.
-    fn begin_tls(&mut self, context: &SslContext) -> io::Result<bool> {
+    fn begin_tls(&mut self, library: &L) -> io::Result<bool> {
         let wire = self.wire();
         if !wire.is_readable() {
             return Ok(false);
         }
         let wire = wire.clone();
-        self.channel = Channel::Tls(SslStream::new(Ssl::new(context)?, wire)?);
+        self.channel = Channel::Tls(library.accept(wire)?);
         Ok(true)
     }
 
     /// Takes the handshake as far as it goes; true when it is complete.
     fn shake_hands(&mut self) -> io::Result<bool> {
-        let Channel::Tls(stream) = &mut self.channel else { return Ok(true) };
-        match stream.accept() {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(false),
-            Err(error) => {
-                // The alert that says why is worth an attempt.
-                stream.get_mut().send_gathered()?;
-                Err(error.into_io_error().unwrap_or_else(io::Error::other))
-            }
+        let Channel::Tls(session) = &mut self.channel else { return Ok(true) };
+        let outcome = session.shake_hands();
+        if outcome.is_err() {
+            // The alert that says why is worth an attempt.
+            session.wire_mut().send_gathered()?;
         }
+        outcome
     }
 
-    fn await_request(&mut self, shared: &Shared<'_>) {
+    fn await_request(&mut self, shared: &Shared<'_, L>) {
         self.state = State::Request;
         self.deadline = shared.now + shared.timeout;
     }
@@ -242,7 +238,7 @@ impl Connection {
 
     /// Begins the response to a request that is there, or receives more of one. `None` where
     /// there is something to go on with.
-    fn receive(&mut self, shared: &mut Shared<'_>) -> io::Result<Option<Next>> {
+    fn receive(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Option<Next>> {
         if !self.input.is_empty() {
             match request::parse(self.input.bytes()) {
                 Parsed::Complete(request, length) => {
@@ -278,7 +274,7 @@ impl Connection {
         }
     }
 
-    fn respond(&mut self, request: Request, shared: &Shared<'_>) {
+    fn respond(&mut self, request: Request, shared: &Shared<'_, L>) {
         let Request { wanted, persistence, has_body } = request;
         let head_only = wanted.as_ref().is_ok_and(|wanted| wanted.head_only);
         let persistence = if shared.draining { Persistence::Close } else { persistence };
@@ -299,11 +295,10 @@ impl Connection {
 
     /// The client sends no more. Where it still listens, it gets an orderly end.
     fn end_of_input(&mut self) -> io::Result<Next> {
-        if let Channel::Tls(stream) = &mut self.channel
-            && stream.get_ref().hung_up()
+        if let Channel::Tls(session) = &mut self.channel
+            && session.wire().hung_up()
         {
-            // Without this, OpenSSL takes the session for a broken one and forgets it.
-            stream.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+            session.abandon();
             self.wire().send_gathered()?;
             return Ok(Next::Drop);
         }
@@ -312,9 +307,8 @@ impl Connection {
 
     /// Says goodbye and sends what is left.
     fn end(&mut self, afterwards: Afterwards) -> io::Result<Next> {
-        if let Channel::Tls(stream) = &mut self.channel {
-            // The answer is close_notify on the way out; the client's is not waited for.
-            let _ = stream.shutdown();
+        if let Channel::Tls(session) = &mut self.channel {
+            session.close();
         }
         self.state = State::Ending(afterwards);
         self.finish(afterwards)
@@ -334,7 +328,7 @@ impl Connection {
     }
 
     /// Drops what arrives after the last answer, undecrypted.
-    fn drop_input(&mut self, shared: &mut Shared<'_>) -> io::Result<Next> {
+    fn drop_input(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         match self.wire().read(shared.writing.space()) {
             Ok(0) => Ok(Next::Drop),
             Ok(_) => Ok(Next::Again),
@@ -344,19 +338,12 @@ impl Connection {
     }
 }
 
-impl Channel {
+impl<S: Session> Channel<S> {
     /// Reads decrypted bytes; 0 is the end, orderly or not.
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(wire) => wire.read(room),
-            Self::Tls(stream) => match stream.ssl_read(room) {
-                Ok(count) => Ok(count),
-                Err(error) => match error.code() {
-                    ErrorCode::ZERO_RETURN => Ok(0),
-                    ErrorCode::WANT_READ => Err(io::ErrorKind::WouldBlock.into()),
-                    _ => Err(error.into_io_error().unwrap_or_else(io::Error::other)),
-                },
-            },
+            Self::Tls(session) => session.read(room),
         }
     }
 }

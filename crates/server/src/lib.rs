@@ -10,12 +10,12 @@
 
 mod connection;
 mod content;
-mod context;
 mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod input;
+mod library;
 mod listener;
 mod request;
 mod response;
@@ -32,7 +32,7 @@ use cpus::CpuList;
 use openssl::ssl::SslContext;
 
 pub use error::ServerError;
-pub use settings::{CertificateSource, RecordSize, RecordsPerWrite, Settings};
+pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
 use listener::Listeners;
@@ -41,7 +41,7 @@ use worker::Worker;
 /// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
 pub struct Server {
     settings: Settings,
-    context: SslContext,
+    library: SslContext,
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
@@ -64,7 +64,7 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
-        let context = context::build(&settings, &identity)?;
+        let library = library::openssl::build(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
             std::fs::write(path, &identity.certificate_pem).map_err(|source| {
@@ -77,7 +77,7 @@ impl Server {
         }
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { settings, context, contents, tls, plain })
+        Ok(Self { settings, library, contents, tls, plain })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
@@ -101,17 +101,17 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, context, contents, tls, plain } = self;
+        let Self { settings, library, contents, tls, plain } = self;
         let mut plain = plain.map(Listeners::into_iter);
         let failed = AtomicBool::new(false);
-        let (settings, context, contents, failed) = (&settings, &context, &contents, &failed);
+        let (settings, library, contents, failed) = (&settings, &library, &contents, &failed);
         let mut workers = Vec::new();
         for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
             let plain = plain.as_mut().and_then(Iterator::next);
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
-                    let worker = Worker::new(settings, context, contents, tls, plain)?;
+                    let worker = Worker::new(settings, library, contents, tls, plain)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

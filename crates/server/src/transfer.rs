@@ -2,11 +2,11 @@
 
 use std::io;
 
-use openssl::ssl::{self, SslStream};
+use tls::{RecordSize, RecordsPerWrite};
 
 use crate::content::Content;
+use crate::library::Session;
 use crate::response::{self, Persistence, Status};
-use crate::settings::{RecordSize, RecordsPerWrite};
 use crate::wire::Wire;
 
 /// The most that one `sendfile` is asked for, so that a large file lets others have their turn.
@@ -109,7 +109,7 @@ impl Transfer {
     /// The head and the beginning of the content share the first record.
     pub(crate) fn encrypt(
         &mut self,
-        stream: &mut SslStream<Wire>,
+        session: &mut impl Session,
         writing: &mut Writing,
     ) -> io::Result<()> {
         if let Some(head) = self.take_head() {
@@ -134,17 +134,17 @@ impl Transfer {
                 filled += taken;
                 self.offset += taken as u64;
             }
-            encrypt_all(stream, &space[..filled])?;
+            encrypt_all(session, &space[..filled])?;
             if self.offset == self.end {
                 return Ok(());
             }
         }
-        let mut room = writing.room(stream.get_ref().gathered());
+        let mut room = writing.room(session.wire().gathered());
         if matches!(self.content, Content::File(..)) {
             room = room.min(FILE_READ);
         }
         let piece = self.content.piece(self.offset, self.remaining(room), &mut writing.space)?;
-        encrypt_all(stream, piece)?;
+        encrypt_all(session, piece)?;
         self.offset += piece.len() as u64;
         Ok(())
     }
@@ -183,11 +183,9 @@ impl Transfer {
 }
 
 /// Encrypts all of `plaintext`. The wire takes every record, so this never has to wait.
-fn encrypt_all(stream: &mut SslStream<Wire>, mut plaintext: &[u8]) -> io::Result<()> {
+fn encrypt_all(session: &mut impl Session, mut plaintext: &[u8]) -> io::Result<()> {
     while !plaintext.is_empty() {
-        let count = stream
-            .ssl_write(plaintext)
-            .map_err(|error: ssl::Error| error.into_io_error().unwrap_or_else(io::Error::other))?;
+        let count = session.write(plaintext)?;
         plaintext = &plaintext[count..];
     }
     Ok(())

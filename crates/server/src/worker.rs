@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use openssl::ssl::SslContext;
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
 use crate::epoll::Epoll;
+use crate::library::Library;
 use crate::listener::{self, Accepted};
 use crate::settings::Settings;
 use crate::transfer::Writing;
@@ -29,14 +29,14 @@ const ACCEPTS: usize = 64;
 const LISTENERS: u64 = 2;
 
 /// What a thread needs to begin.
-pub(crate) struct Worker<'a> {
+pub(crate) struct Worker<'a, L: Library> {
     listeners: Vec<Listener>,
     epoll: Epoll,
-    connections: Slab<Connection>,
+    connections: Slab<Connection<L>>,
     /// Connections that can go on, each once, in the order of their turns.
     queue: VecDeque<usize>,
     gather: Gather,
-    shared: Shared<'a>,
+    shared: Shared<'a, L>,
 }
 
 struct Listener {
@@ -54,11 +54,11 @@ enum Pending {
     Stuck,
 }
 
-impl<'a> Worker<'a> {
+impl<'a, L: Library> Worker<'a, L> {
     /// Makes the worker of the calling thread.
     pub(crate) fn new(
         settings: &Settings,
-        context: &'a SslContext,
+        library: &'a L,
         contents: &'a Contents,
         tls: OwnedFd,
         plain: Option<OwnedFd>,
@@ -80,7 +80,7 @@ impl<'a> Worker<'a> {
             queue: VecDeque::new(),
             gather: Gather::default(),
             shared: Shared {
-                context,
+                library,
                 contents,
                 writing: Writing::new(settings.record_size, settings.records_per_write),
                 now: Instant::now(),

@@ -89,6 +89,9 @@ pub struct AnswerRule {
     pub baseline: String,
     /// Another swept key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
+    /// Whether it says from which of these values on another is ahead of the baseline.
+    #[serde(default)]
+    pub crossover: bool,
     /// The figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.

@@ -18,10 +18,11 @@ use crate::server::Server;
 /// The keys of a target that say what a server negotiates.
 const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
 /// The keys of a target that say how a server is started.
-const STARTED: [&str; 8] = [
+const STARTED: [&str; 9] = [
     "if-missing",
     "cpus",
     "cores",
+    "threads-per-core",
     "certificate-key",
     "object",
     "library-path",

@@ -1,15 +1,21 @@
+mod figures;
+mod instructions;
+mod json;
+mod table;
+mod words;
+
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use cpus::CpuList;
-use primitives::bench::{BenchError, Measurement, Request};
+use primitives::bench::{Measurement, Request};
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
-use crate::bench_table::{self, Context};
+use self::figures::Context;
 use crate::progress::Progress;
-use crate::{Failure, bench_instructions, bench_json, interrupt};
+use crate::{Failure, interrupt};
 
 /// Measure what algorithms cost, in core cycles per byte and operations per second, over libraries.
 ///
@@ -94,13 +100,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(again(arguments.hardware));
     }
     if arguments.list {
-        crate::print(&bench_table::listed());
+        crate::print(&table::listed());
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = interrupt::flag()?;
-    if arguments.algorithms.iter().any(|word| word == bench_instructions::WORD) {
+    if arguments.algorithms.iter().any(|word| word == instructions::WORD) {
         let cpu = arguments.instructions_alone()?.as_slice()[0];
-        return bench_instructions::main(cpu, arguments.json, &interrupted);
+        return instructions::main(cpu, arguments.json, &interrupted);
     }
     let algorithms = arguments.algorithms()?;
     let libraries = arguments.libraries()?;
@@ -127,7 +133,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         };
         bar.show(done as u64, all as u64, || words.to_owned());
     };
-    let measurement = request.run(&interrupted, &mut report).map_err(failure)?;
+    let measurement = request.run(&interrupted, &mut report)?;
     drop(bar);
     let context = Context {
         libraries: &libraries,
@@ -136,20 +142,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         hardware: arguments.hardware,
     };
     if arguments.json {
-        let text = bench_json::of(&measurement, &context).map_err(Failure::measurement)?;
+        let text = json::of(&measurement, &context).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
     } else {
-        crate::print(&bench_table::in_words(&measurement, &context));
+        crate::print(&table::in_words(&measurement, &context));
     }
     ended(&measurement)
-}
-
-/// A measurement that cannot begin is a wrong request; one that panics has failed.
-pub(crate) fn failure(error: BenchError) -> Failure {
-    match error {
-        BenchError::Panicked { .. } => Failure::measurement(error),
-        BenchError::Cpu { .. } | BenchError::Instruments(_) => Failure::request(error),
-    }
 }
 
 /// The exit code, and the line for what is not whole.
@@ -258,11 +256,13 @@ fn again(hardware: Hardware) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use primitives::bench::BenchError;
+
     use super::*;
 
     #[test]
     fn a_measurement_that_panics_has_failed() {
         let error = BenchError::Panicked { cpu: 1, why: "no".into() };
-        assert_eq!(failure(error).code, Failure::MEASUREMENT);
+        assert_eq!(Failure::from(error).code, Failure::MEASUREMENT);
     }
 }

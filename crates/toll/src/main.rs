@@ -1,10 +1,6 @@
 //! `toll`: a laboratory for the cost of TLS.
 
 mod bench;
-mod bench_instructions;
-mod bench_json;
-mod bench_table;
-mod bench_words;
 mod check;
 mod compare;
 mod findings;
@@ -24,7 +20,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use cpus::CpuList;
+use cpus::{CpuList, Topology};
+use primitives::bench::BenchError;
 use serde::Serialize;
 
 /// Measures what TLS costs, says what limited each number, and what to change.
@@ -114,6 +111,12 @@ pub(crate) fn allowed_cpus() -> Result<CpuList, Failure> {
         .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
 }
 
+/// The CPUs that studies may name, and their cores.
+pub(crate) fn topology() -> Result<Topology, Failure> {
+    Topology::of_this_process()
+        .map_err(|error| Failure::request(format!("cannot read the CPU affinity: {error}")))
+}
+
 /// A failure that ends the program: one line for the user, and the exit code of its kind.
 pub(crate) struct Failure {
     code: u8,
@@ -142,5 +145,15 @@ impl Failure {
     fn report(self) -> ExitCode {
         eprintln!("toll: {}", self.message);
         ExitCode::from(self.code)
+    }
+}
+
+impl From<BenchError> for Failure {
+    /// A measurement that cannot begin is a wrong request; one that panics has failed.
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Panicked { .. } => Self::measurement(error),
+            BenchError::Cpu { .. } | BenchError::Instruments(_) => Self::request(error),
+        }
     }
 }

@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use cpus::CpuList;
+use cpus::{CpuList, Topology};
 use experiment::{Ended, Event, Experiment, Plan, RunError};
 use file::{LeftOut, StudyFile};
 use journal::Results;
@@ -94,7 +94,7 @@ them. toll report DIR makes the report again.";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
-    let allowed = crate::allowed_cpus()?;
+    let machine = crate::topology()?;
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;
@@ -103,7 +103,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (None, study) => {
             let name = study.as_deref().unwrap_or_default();
             let file = StudyFile::find(name).map_err(Failure::request)?;
-            (arguments.study(&file, &allowed)?, Some(file.text), None)
+            (arguments.study(&file, &machine)?, Some(file.text), None)
         }
     };
     let own = study.cells.len();
@@ -146,8 +146,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     /// The study of this file, cut as the options say.
-    fn study(&self, file: &StudyFile, allowed: &CpuList) -> Result<Study, Failure> {
-        let mut study = file.read(allowed, self.scale.as_deref()).map_err(Failure::request)?;
+    fn study(&self, file: &StudyFile, machine: &Topology) -> Result<Study, Failure> {
+        let mut study = file.read(machine, self.scale.as_deref()).map_err(Failure::request)?;
         file::only(&mut study, &self.only).map_err(Failure::request)?;
         if let Some(trials) = self.trials {
             study.measure_so_often(trials);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cpus::CpuList;
-use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, Settings};
+use server::{CertificateSource, Server, Settings};
 use targets::Target;
 use tls::{Group, Suite, Version};
 use units::Nanos;
@@ -61,15 +61,6 @@ pub(crate) struct Arguments {
     /// Write the certificate there, so that clients can be told to trust it
     #[arg(long, value_name = "FILE")]
     write_certificate: Option<PathBuf>,
-
-    /// The most plaintext in a TLS record, 512B to 16KiB
-    #[arg(long, value_name = "SIZE", default_value_t)]
-    record_size: RecordSize,
-
-    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
-    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
-    #[arg(long, value_name = "N", default_value_t)]
-    records_per_write: RecordsPerWrite,
 
     /// How long a connection may be idle, take to send a request's head, or receive nothing
     #[arg(long, value_name = "TIME", default_value = "30s")]
@@ -129,8 +120,8 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
-            record_size: self.record_size,
-            records_per_write: self.records_per_write,
+            record_size: target.record_size,
+            records_per_write: target.records_per_write,
             timeout: self.timeout.into(),
         })
     }

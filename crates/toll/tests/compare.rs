@@ -1,5 +1,6 @@
 //! `toll compare`, gates and OpenMetrics on result folders that are written by hand.
 
+use cpus::CpuList;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -67,7 +68,7 @@ impl Desk {
 
 /// Both forms of a study: as it was written, and as it was read.
 fn write_study(folder: &Path, text: &str) {
-    let study = file::parse("small", text, &"0-1023".parse().unwrap()).unwrap();
+    let study = file::parse("small", text, &"0-1023".parse::<CpuList>().unwrap().into()).unwrap();
     std::fs::write(folder.join("study.toml"), text).unwrap();
     std::fs::write(folder.join("cells.json"), serde_json::to_string(&study).unwrap()).unwrap();
 }

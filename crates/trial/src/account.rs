@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use cpus::CpuList;
 use load::{Arrival, ArrivalCounts, Operation, Outcome};
-use observe::{CoreShares, CpuSeries, KernelTlsCounters, ObserveError, OpenDescriptors};
+use observe::{
+    CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
+};
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
@@ -16,6 +18,7 @@ use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
 use crate::verdict::{Limit, Verdict};
 use crate::warning::Warning;
+use crate::workers::Workers;
 
 /// How many steps the record of a window's CPU time has at most.
 const SERIES_STEPS: u32 = 10;
@@ -44,6 +47,7 @@ impl Trial {
     pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
         let cpu_share = self.series(&observed);
+        let workers = self.workers(&observed);
         let operations = Operations {
             completed: outcome.completed,
             in_flight: outcome.in_flight,
@@ -74,16 +78,16 @@ impl Trial {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
-        // toll configures its servers to encrypt themselves.
-        let is_to_be_kernels = self.certificate_key.map(|_| false);
         let receipt = match self.job.url.is_tls() && self.is_server_here() {
-            true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
+            true => receipt.with_kernel_tls(observed.kernel_tls.into()),
             false => receipt,
         };
         let receipt = match &self.runs_on {
             Some(server) => receipt.with_server(server),
             None => receipt,
         };
+        let mut receipt = receipt;
+        receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
         let mut warnings = Warning::of(
@@ -104,6 +108,7 @@ impl Trial {
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
+        warnings.extend(workers.and_then(Warning::uneven_workers));
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
@@ -149,6 +154,12 @@ impl Trial {
         .with_rates()
     }
 
+    /// What the server's workers did, where it has CPUs here.
+    fn workers(&self, observed: &Observed) -> Option<Workers> {
+        let used = observed.readings.server_threads_by_id();
+        Workers::of(&used, &observed.server_threads, self.server_cpus.as_ref()?.len())
+    }
+
     /// Whether the server's backend runs on CPUs of the server or the client.
     fn shared_backend(&self) -> bool {
         let Some(backend) = &self.backend_cpus else { return false };
@@ -162,8 +173,8 @@ impl Trial {
         self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
     }
 
-    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
-    /// known.
+    /// What each CPU did: step by step those of server and client, the others over the whole window.
+    /// Where the server's are not known, all step by step.
     fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
         let Ok(series) = &observed.series else { return Vec::new() };
         let window = observed.ended.saturating_duration_since(observed.started);
@@ -176,16 +187,19 @@ impl Trial {
             None => true,
         };
         let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
-        for i in 0..steps {
-            let from = observed.started + step * i;
-            for (cpu, shares) in series.shares(from, from + step) {
-                if is_of_interest(&cpu) {
+        let mut add = |from: Instant, length: Duration, is_here: &dyn Fn(&usize) -> bool| {
+            for (cpu, shares) in series.shares(from, from + length) {
+                if is_here(&cpu) {
                     let core = all.entry(cpu).or_default();
                     core.cpu = cpu;
-                    core.push(step, &shares);
+                    core.push(length, &shares);
                 }
             }
+        };
+        for i in 0..steps {
+            add(observed.started + step * i, step, &is_of_interest);
         }
+        add(observed.started, window, &|cpu| !is_of_interest(cpu));
         all.into_values().collect()
     }
 }
@@ -210,6 +224,8 @@ pub(crate) struct Observed {
     pub(crate) readings: Readings,
     pub(crate) server_change: Option<ProcessesChanged>,
     pub(crate) server_descriptors: Option<OpenDescriptors>,
+    /// Those of the server that may serve.
+    pub(crate) server_threads: Vec<NamedThread>,
     /// The CPUs that share a core with the server's.
     pub(crate) siblings: Vec<usize>,
     pub(crate) interfaces: Vec<Interface>,

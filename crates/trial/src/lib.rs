@@ -24,12 +24,14 @@ mod operations;
 mod reading;
 mod receipt;
 mod run;
+mod sending;
 mod server_cpus;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trial;
 mod verdict;
 mod warning;
+mod workers;
 
 pub use application::{Application, Orders};
 pub use asked::Asked;
@@ -40,12 +42,13 @@ pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use moment::Moment;
-pub use obtained::Obtained;
+pub use obtained::{Obtained, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
+pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};
 pub use verdict::{

@@ -56,7 +56,7 @@ pub struct Line {
     /// The walks of a session that ended within the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walks: Option<Walks>,
-    /// What each CPU did over the window.
+    /// What each CPU of the machine did over the window.
     pub cpu_share: Vec<CoreSeries>,
     /// What was asked for and what was got.
     pub receipt: Receipt,

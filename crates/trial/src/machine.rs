@@ -5,8 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
 use observe::{
-    CpuSeries, KernelTlsCounters, Link, NetCounters, ObserveError, OpenDescriptors, ProcessTree,
-    Sampler, ThreadCpu,
+    CpuSeries, KernelTlsCounters, Link, NamedThread, NetCounters, ObserveError, OpenDescriptors,
+    ProcessTree, Sampler, ThreadCpu,
 };
 
 use crate::evidence::Interface;
@@ -28,6 +28,8 @@ pub trait Machine {
     /// How the server's processes differ from those that [`find_server`](Self::find_server) found;
     /// `None` where they do not, and where there is no server.
     fn server_change(&self) -> Option<ProcessesChanged>;
+    /// The server's threads that may serve, without those of a master process.
+    fn server_threads(&self) -> Vec<NamedThread>;
     /// Finds the interfaces on the way to a server at that address; readings are of these until
     /// the next look.
     fn find_links(&mut self, server: IpAddr);
@@ -133,6 +135,10 @@ impl Machine for ThisMachine {
         let now = ProcessTree::find(server.pid).ok()?;
         (now != server.tree)
             .then(|| ProcessesChanged { before: server.tree.pids().len(), after: now.pids().len() })
+    }
+
+    fn server_threads(&self) -> Vec<NamedThread> {
+        self.server.as_ref().map_or_else(Vec::new, |server| server.tree.threads_but_masters())
     }
 
     fn read(&self, threads: &[i32]) -> Reading {

@@ -6,13 +6,13 @@
 use std::fmt;
 
 use load::{Job, Negotiated, Operation, Outcome, Percent, Receive};
-use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
 
 use crate::asked::Asked;
 use crate::obtained::Obtained;
+use crate::verdict::ERRORS;
 
 /// With a share of one in K, after 16 K events a sample that is none has a probability of
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
@@ -52,6 +52,7 @@ pub(crate) fn mismatches(
         compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(job, outcome, &mut mismatch);
     }
+    compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
     compare_verification(job, outcome, &mut mismatch);
     mismatch
@@ -88,38 +89,6 @@ pub(crate) fn compare_names(
         }
         if nameless > 0 {
             differs("none known to toll", nameless);
-        }
-    }
-}
-
-/// Whether the kernel encrypted, by its counters. These are of all connections of a network
-/// namespace, so that others may add to them: too few prove that the kernel did not, and as many as
-/// there were handshakes are taken for these.
-pub(crate) fn compare_kernel_tls(
-    asked: Option<bool>,
-    counted: &Fact<KernelTlsCounters>,
-    handshakes: u64,
-) -> Option<Mismatch> {
-    let differs = |asked: &str, obtained: String| {
-        Some(Mismatch { what: "kernel_tls".to_owned(), asked: asked.to_owned(), obtained })
-    };
-    const KERNELS: &str = "the kernel's TLS";
-    match (asked?, counted) {
-        (true, Fact::Unknown { not_available_here }) => {
-            differs(KERNELS, format!("not available here: {not_available_here}"))
-        }
-        (false, Fact::Unknown { .. }) => None,
-        (is_kernels, Fact::Known(counted)) => {
-            let taken = counted.sent_by_software + counted.sent_by_device;
-            if is_kernels && taken < handshakes {
-                let of = handshakes_in_words(handshakes);
-                differs(KERNELS, format!("{KERNELS} in {} of {of}", thousands(taken)))
-            } else if !is_kernels && handshakes > 0 && taken >= handshakes {
-                let obtained = format!("{KERNELS} in {}", handshakes_in_words(taken));
-                differs("the server's own TLS", obtained)
-            } else {
-                None
-            }
         }
     }
 }
@@ -201,6 +170,23 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     }
 }
 
+/// Whether the server closed its connections after their only request. One that keeps them would
+/// answer a second request, and the client waits for its close instead of connecting again.
+fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
+    let kept = obtained.kept_open.unwrap_or_default();
+    if kept > 0 && kept as f64 >= ERRORS * outcome.completed as f64 {
+        mismatch.push(Mismatch {
+            what: "close".to_owned(),
+            asked: "the server's close after the only request".to_owned(),
+            obtained: format!(
+                "connections that it kept open after {} of {} responses",
+                thousands(kept),
+                thousands(outcome.completed)
+            ),
+        });
+    }
+}
+
 /// Whether each object had its share. Draws are independent, so a count is binomial: beyond six
 /// standard deviations is one trial in 500 million. The window cuts off what is under way at either
 /// end, where large objects are more often found than small ones: a connection's worth each.
@@ -276,7 +262,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     }
 }
 
-fn handshakes_in_words(count: u64) -> String {
+pub(crate) fn handshakes_in_words(count: u64) -> String {
     match count {
         1 => "1 handshake".to_owned(),
         _ => format!("{} handshakes", thousands(count)),

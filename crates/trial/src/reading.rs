@@ -204,19 +204,27 @@ impl Readings {
     /// busiest first; empty where the server is not known.
     #[must_use]
     pub fn server_threads(&self) -> Vec<f64> {
+        let mut shares: Vec<f64> = self.server_threads_by_id().into_values().collect();
+        shares.sort_by(|a, b| b.total_cmp(a));
+        shares
+    }
+
+    /// The same by the kernel's number of the thread.
+    #[must_use]
+    pub fn server_threads_by_id(&self) -> BTreeMap<u32, f64> {
         let passed = self.end.server.zip(self.start.server).and_then(|(end, start)| {
             end.at.checked_duration_since(start.at).filter(|passed| !passed.is_zero())
         });
-        let Some(passed) = passed else { return Vec::new() };
-        let mut shares: Vec<f64> = self
-            .end
+        let Some(passed) = passed else { return BTreeMap::new() };
+        let share = |time: u64| time as f64 / 1e9 / passed.as_secs_f64();
+        self.end
             .server_threads
             .iter()
-            .filter_map(|(id, end)| Some((end, self.start.server_threads.get(id)?)))
-            .map(|(end, start)| end.0.saturating_sub(start.0) as f64 / 1e9 / passed.as_secs_f64())
-            .collect();
-        shares.sort_by(|a, b| b.total_cmp(a));
-        shares
+            .filter_map(|(id, end)| {
+                let start = self.start.server_threads.get(id)?;
+                Some((*id, share(end.0.saturating_sub(start.0))))
+            })
+            .collect()
     }
 
     /// The share of a CPU's time that the kernel's thread for deferred interrupt work took; `None`

@@ -57,6 +57,7 @@ impl Trial {
         read(machine);
         let ended = machine.now();
         let server_change = machine.server_change();
+        let server_threads = machine.server_threads();
         if server_change.is_some() {
             readings.forget_server();
         }
@@ -77,6 +78,7 @@ impl Trial {
             readings,
             server_change,
             server_descriptors,
+            server_threads,
             siblings: self
                 .server_cpus
                 .as_ref()
@@ -120,6 +122,7 @@ fn wait_until<M: Machine>(
     loop {
         let now = machine.now();
         (hooks.progress)(Moment {
+            prepared: Duration::ZERO,
             elapsed: now.saturating_duration_since(window.0),
             window: window.1.saturating_duration_since(window.0),
             progress: load.progress(),

@@ -16,6 +16,7 @@ use crate::obtained::Obtained;
 use crate::operations::Operations;
 use crate::reading::{CoreHz, ProcessesChanged};
 use crate::verdict::{ERRORS, NOISE, SIBLING_BUSY, Verdict};
+use crate::workers::Workers;
 
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
 pub const FREQUENCY_MOVED: f64 = 0.10;
@@ -64,12 +65,16 @@ pub enum WarningKind {
     Mixed,
     /// The server has fewer busy threads than CPUs.
     FewWorkers,
+    /// One of the server's workers did much more than the others.
+    UnevenWorkers,
     /// Users, rate and times of a closed loop contradict Little's law.
     LittlesLaw,
     /// Another program made the load, and its counts are not verified.
     PeerClient,
     /// The server's rate still changed when its warm-up was over.
     NotSteady,
+    /// Another program used the kernel's TLS.
+    ForeignKernelTls,
 }
 
 /// A server whose rate still changed when its warm-up was over.
@@ -117,6 +122,25 @@ impl Warning {
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// Of a server whose busiest worker did much more than the others: it is full before they are.
+    pub(crate) fn uneven_workers(workers: Workers) -> Option<Self> {
+        let Workers { count, busiest, mean } = workers;
+        workers.are_uneven().then(|| Self {
+            kind: WarningKind::UnevenWorkers,
+            seen: format!(
+                "the busiest of the server's {count} workers used {} of a CPU, {:.2} times their \
+                 mean of {}",
+                percent(busiest),
+                busiest / mean,
+                percent(mean)
+            ),
+            likely_cause: "connections are spread unevenly among its threads or processes".into(),
+            remedy: "use more connections (--connections), or let the server spread them (nginx: \
+                     listen ... reuseport): its rate is that of its busiest worker"
+                .into(),
+        })
     }
 
     /// Of a server whose CPU time is not known because its processes changed.
@@ -251,6 +275,20 @@ impl Warning {
             remedy: "do not compare this trial's costs; measure again on a quiet machine, or fix \
                      the warm-up (target.warmup = \"60s\")"
                 .into(),
+        }
+    }
+
+    /// Of connections in the server's network namespace that the kernel encrypted and the server did
+    /// not make.
+    pub(crate) fn foreign_kernel_tls(connections: u64) -> Self {
+        Self {
+            kind: WarningKind::ForeignKernelTls,
+            seen: format!(
+                "the kernel's TLS took over {} connections that are not this trial's",
+                thousands(connections)
+            ),
+            likely_cause: "another program used kTLS".into(),
+            remedy: "stop it: its work disturbs the measurement".into(),
         }
     }
 

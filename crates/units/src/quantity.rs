@@ -16,6 +16,8 @@ pub enum Quantity {
     Nanos,
     /// Seconds per GB (10^9 bytes).
     SecondsPerGigabyte,
+    /// CPUs that are fully used.
+    Cpus,
 }
 
 /// A unit with its number of decimals.
@@ -46,6 +48,7 @@ impl Quantity {
             Self::Share => number("%", "no share such as 95%").map(|percent| percent / 100.0),
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
             Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
+            Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
         }
     }
 
@@ -57,6 +60,7 @@ impl Quantity {
             Self::Share => &[("%", 0.01)],
             Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
+            Self::Cpus => &[("CPUs", 1.0)],
         }
     }
 

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, label_in_sentence};
+use crate::label::{label, label_in_sentence, spoken};
 use study::Metric;
 use study::metric::Kind;
 
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
-use super::{Answer, Bar, Curve, Figure, Point};
+use super::{Answer, Bar, Bounds, Crossover, Curve, Figure, Point, Prediction, prediction};
 use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
-    key: &'a str,
+    pub(super) key: &'a str,
     /// The other swept keys, with the values that all points have.
     common: BTreeMap<String, String>,
     /// In the study's order, none of them without a cell.
@@ -44,18 +45,27 @@ impl<'a> Along<'a> {
             label: format!("{}, {}", point.label, bar.label),
             ..bar.clone()
         };
+        let predictions: Vec<Prediction> = self
+            .points
+            .iter()
+            .flat_map(|point| Prediction::all(point, Some(&self.label(point))))
+            .collect();
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
-            sentence: self.sentence()?,
+            sentence: self.sentence()? + &in_words(&curve.crossovers),
+            purity: purity(self.points.iter().flat_map(|point| &point.entries)),
             remedy: None,
             caveats: self.caveats(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
+            operation: self.points.first()?.operation(),
             common: self.common.clone(),
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
             bill: None,
+            predicted: prediction::sentence(&predictions, self.points.first()?),
+            predictions,
             curve: Some(curve),
         })
     }
@@ -69,11 +79,38 @@ impl<'a> Along<'a> {
                 .map(|entry| Figure::of_cell(entry.trials, Metric::ServerBusy))
                 .collect(),
         };
-        Curve { along: self.key.to_owned(), points: self.points.iter().map(point).collect() }
+        Curve {
+            along: self.key.to_owned(),
+            points: self.points.iter().map(point).collect(),
+            bounds: Bounds::all(self),
+            crossovers: self.crossovers(),
+        }
+    }
+
+    /// One for each value that is compared, where the study asks for it.
+    fn crossovers(&self) -> Vec<Crossover> {
+        let Some(first) = self.points.first().filter(|first| first.rule.crossover) else {
+            return Vec::new();
+        };
+        let Some(baseline) = first.baseline() else { return Vec::new() };
+        let of = |entry: &Entry<'_>| {
+            let points: Vec<(String, &Figure)> = self
+                .points
+                .iter()
+                .filter_map(|point| {
+                    let same = point.entries.iter().find(|other| other.value == entry.value)?;
+                    Some((self.label(point), same.ratio.as_ref()?))
+                })
+                .collect();
+            let label = label(&first.rule.compare, entry.value);
+            Crossover::of((&label, &first.name(entry)), &first.name(baseline), &points)
+        };
+        first.entries.iter().filter(|entry| !entry.is_baseline).filter_map(of).collect()
     }
 
     pub(super) fn label(&self, compared: &Compared<'_>) -> String {
-        compared.common.get(self.key).map_or_else(String::new, |value| label(self.key, value))
+        let value = compared.common.get(self.key);
+        value.map_or_else(String::new, |value| compared.label(self.key, value))
     }
 
     /// `The server (on CPU 0) sends 2.6x [2.5, 2.7] (1 MiB objects) to 2.9x [2.8, 3.0] (16 MiB objects)
@@ -102,7 +139,7 @@ impl<'a> Along<'a> {
 
     fn clause(&self, value: &str, entries: &[(&Compared<'_>, &Entry<'_>)]) -> Option<String> {
         let (first, _) = entries.first()?;
-        let key = &first.rule.compare;
+        let key = spoken(first.operation(), &first.rule.compare);
         let baseline = first.baseline()?;
         let ratios: Vec<(&Compared<'_>, &Figure)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();
@@ -154,5 +191,14 @@ impl<'a> Along<'a> {
                 false => format!("{}: {caveat}", capitalized(&list(&at))),
             })
             .collect()
+    }
+}
+
+/// In a sentence after a space.
+fn in_words(crossovers: &[Crossover]) -> String {
+    let clauses: Vec<&str> = crossovers.iter().map(|of| of.sentence.as_str()).collect();
+    match clauses.is_empty() {
+        true => String::new(),
+        false => format!(" {}.", capitalized(&clauses.join("; "))),
     }
 }

@@ -2,7 +2,6 @@
 
 use observe::Machine;
 
-use crate::label::label;
 use crate::primitive::Row;
 use crate::wording::joined;
 use journal::TargetRecord;
@@ -15,10 +14,11 @@ use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::hit_rate::saved;
 use super::library::advice;
+use super::purity::purity;
 use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
 use super::trials::CellTrials;
-use super::{Answer, Bar, Mark};
+use super::{Answer, Bar, Mark, Prediction, prediction};
 
 /// The answers of all rules. What to change is said once: where one answer has said it, the next
 /// does not.
@@ -76,17 +76,22 @@ impl Answer {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
+        let predictions = Prediction::all(compared, None);
         Self {
             sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
+            purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
+            operation: compared.operation(),
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
             bill,
+            predicted: prediction::sentence(&predictions, compared),
+            predictions,
             curve: None,
         }
     }
@@ -100,7 +105,7 @@ impl Bar {
             .filter(|_| compared.kind() == Kind::Tax)
             .and_then(|baseline| baseline.trials.mark());
         Self {
-            label: label(&compared.rule.compare, entry.value),
+            label: compared.label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
             params: entry.trials.cell.params.clone(),
             is_baseline: entry.is_baseline,

@@ -105,6 +105,7 @@ impl Scene {
             compare: compare.to_owned(),
             baseline: baseline.to_owned(),
             along: None,
+            crossover: false,
             published: Vec::new(),
             project: Vec::new(),
             gates: Vec::new(),

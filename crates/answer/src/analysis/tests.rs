@@ -5,9 +5,12 @@ mod cross_checks;
 mod doubts;
 mod gates;
 mod hit_rates;
+mod predictions;
 mod projections;
 mod properties;
+mod purity;
 mod sentences;
+mod users;
 
 use study::Metric;
 use study::testing::server;

@@ -7,6 +7,7 @@ use units::Unit;
 pub enum Chart {
     Bars(Bars),
     Curve(Curve),
+    Stacks(Stacks),
 }
 
 /// A horizontal bar chart.
@@ -69,6 +70,40 @@ pub enum Series {
     Tls,
     /// What else there is to do.
     Rest,
+    /// Programs that are neither.
+    Others,
+    /// The kernel's interrupts.
+    Interrupts,
+    /// The hypervisor.
+    Stolen,
+}
+
+/// Bars of parts that follow each other, as shares of a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stacks {
+    /// What the parts are of.
+    pub title: String,
+    /// What the bars have in common, and which of a row is which.
+    pub subtitle: String,
+    /// From top to bottom.
+    pub rows: Vec<StackRow>,
+    /// What each colour means.
+    pub legend: Vec<(Series, &'static str)>,
+}
+
+/// A label with its bars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackRow {
+    pub label: String,
+    pub bars: Vec<Stack>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stack {
+    /// What it is of, where its row has several.
+    pub name: String,
+    /// From left to right; what lacks to the whole is left empty.
+    pub parts: Vec<(Series, f64)>,
 }
 
 /// A published range.
@@ -89,8 +124,24 @@ pub struct Curve {
     /// The axis of the figures.
     pub axis: Axis,
     pub lines: Vec<Line>,
-    /// What no figure can go below, in words.
+    /// What no figure can go below, or is compared with, in words.
     pub bound: Option<(String, f64)>,
+    /// What the figures of lines cannot cross.
+    pub limits: Vec<LineLimit>,
+    /// How to read it, beside its title.
+    pub notes: Vec<String>,
+    /// Numbers that something begins at, in words.
+    pub marks: Vec<(String, f64)>,
+}
+
+/// What the figures of one line cannot cross.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineLimit {
+    /// The place of the line.
+    pub line: usize,
+    pub points: Vec<(f64, f64)>,
+    /// Where one limit ends and another begins, in words, where the chart has it.
+    pub knee: Option<(String, (f64, f64))>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -171,7 +171,8 @@ impl Run<'_, '_> {
         let ahead = agenda.ahead();
         let mut progress = |moment: Moment| {
             report(Event::Progress {
-                left: words::time(&ahead).saturating_sub(moment.elapsed.min(moment.window)),
+                left: words::time(&ahead)
+                    .saturating_sub(moment.prepared + moment.elapsed.min(moment.window)),
                 words: &|| {
                     let doing = words::doing(&at, task.role);
                     (words::left(&ahead), format!("{doing}: {moment}"))

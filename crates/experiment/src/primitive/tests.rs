@@ -54,7 +54,8 @@ fn study() -> Study {
 }
 
 fn study_of(text: &str) -> Study {
-    file::parse("test.toml", text, &"0-1".parse().unwrap()).unwrap_or_else(|e| panic!("{e}"))
+    file::parse("test.toml", text, &"0-1".parse::<CpuList>().unwrap().into())
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A cost of 2 cycles/byte, of AWS-LC 1 and of many messages 0.5, at 2 GHz.

@@ -134,7 +134,7 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
 #[test]
 fn the_guide_has_every_key_of_a_search() {
     let (_, section) = super::documents::GUIDE.split_once("## The search for a maximum").unwrap();
-    for key in crate::find::names() {
+    for key in crate::search::names() {
         assert!(section.contains(&format!("`{key}`")), "{key}");
     }
     for watched in study::find::Watched::ALL {
@@ -142,11 +142,10 @@ fn the_guide_has_every_key_of_a_search() {
     }
 }
 
-/// The server's CPUs in each cell, on a machine of these CPUs.
-fn cores(case: &[&str], allowed: &str) -> (Study, Vec<String>) {
+/// The server's CPUs in each cell.
+fn cores(case: &[&str], machine: &Topology) -> (Study, Vec<String>) {
     let text = with(&["cpus = \"1\""], case);
-    let study = crate::parse("test.toml", &text, &allowed.parse().unwrap())
-        .unwrap_or_else(|error| panic!("{error}"));
+    let study = crate::parse("test.toml", &text, machine).unwrap_or_else(|error| panic!("{error}"));
     let cpus = |cell: &Cell| cell.target.cpus.to_string();
     let cpus = study.cells.iter().map(cpus).collect();
     (study, cpus)
@@ -155,34 +154,90 @@ fn cores(case: &[&str], allowed: &str) -> (Study, Vec<String>) {
 #[test]
 fn cores_are_taken_from_the_list_in_its_order_and_those_that_lack_are_left_out() {
     let case = ["target.cpus = \"4,0,2\"", "sweep.\"target.cores\" = [1, 2, 3, 4, 8]"];
-    let (study, cpus) = cores(&case, "0-7");
+    let (study, cpus) = cores(&case, &machine("0-7"));
     assert_eq!(cpus, ["4", "0,4", "0,2,4"]);
     assert_eq!(study.cells[0].pool, Some("4,0,2".parse::<CpuOrder>().unwrap()));
     assert_eq!(
         study.cut,
-        ["case bulk: target.cores = 4, 8 left out, for the server may have 3 CPUs here"]
+        ["case bulk: target.cores = 4, 8 left out, for the server may have 3 cores here"]
     );
     assert_eq!(read_back(&study), study);
 }
 
 #[test]
 fn without_a_list_a_server_has_all_cpus_but_the_clients() {
-    let (study, cpus) = cores(&["sweep.\"target.cores\" = [1, 2]"], "0-1");
+    let (study, cpus) = cores(&["sweep.\"target.cores\" = [1, 2]"], &machine("0-1"));
     assert_eq!(cpus, ["0"]);
     assert_eq!(read_back(&study), study);
     let text = with(&["cpus = \"1\""], &["target.cores = 2"]);
     assert_eq!(
         refusal(&text),
-        "line 11: case bulk: target.cores = 2 is more than there are: the server may have 1 (0)"
+        "line 11: case bulk: target.cores = 2 is more than there are: the server may have 1 core (0)"
     );
     let text = with(&["cpus = \"1\""], &["sweep.\"target.cores\" = [4, 2]"]);
     assert!(
-        refusal(&text).contains("the least that target.cores is swept over is 2"),
+        refusal(&text).contains(
+            "the least that is swept over is target.cores = 2, and the server may have 1 core"
+        ),
         "{}",
         refusal(&text)
     );
     let both = with(&[], &["target.cores = 1", "sweep.\"target.cpus\" = [\"0\", \"1\"]"]);
     assert!(refusal(&both).contains("leave one out"), "{}", refusal(&both));
+}
+
+/// Four cores of two threads: CPU 4 is the sibling of CPU 0. The client has CPU 1.
+fn hyperthreads() -> Topology {
+    Topology::new("0-7".parse().unwrap(), |cpu| Some((0, cpu % 4)))
+}
+
+#[test]
+fn a_core_is_one_cpu_unless_both_of_its_threads_are_asked_for() {
+    let sweep = "sweep.\"target.cores\" = [1, 3, 4]";
+    let (study, cpus) = cores(&[sweep], &hyperthreads());
+    // The sibling of the client's CPU comes last.
+    assert_eq!(cpus, ["0", "0,2-3", "0,2-3,5"]);
+    assert_eq!(study.cut, Vec::<String>::new());
+    let both = "sweep.\"target.threads-per-core\" = [1, 2]";
+    let (study, cpus) = cores(&[sweep, both], &hyperthreads());
+    assert_eq!(cpus, ["0", "0,4", "0,2-3", "0,2-4,6-7", "0,2-3,5"]);
+    assert_eq!(
+        study.cut,
+        [
+            "case bulk: target.cores = 4 with target.threads-per-core = 2 left out, for the server may \
+          have 3 cores with 2 CPUs here"
+        ]
+    );
+    assert_eq!(read_back(&study), study);
+    // Without hyperthreads a second thread is not there.
+    let (study, cpus) = cores(&["target.cores = 1", both], &machine("0-7"));
+    assert_eq!(cpus, ["0"]);
+    assert_eq!(
+        study.cut,
+        [
+            "case bulk: target.cores = 1 with target.threads-per-core = 2 left out, for the server may \
+          have 0 cores with 2 CPUs here"
+        ]
+    );
+}
+
+#[test]
+fn threads_of_a_core_are_one_or_two_and_need_a_number_of_cores() {
+    for (case, expected) in [
+        (
+            &["target.cores = 1", "target.threads-per-core = 3"][..],
+            "target.threads-per-core: a core has 1 or 2 threads; write one of them",
+        ),
+        (&["target.threads-per-core = 2"], "write target.cores too"),
+        (&["sweep.\"target.threads-per-core\" = [1, 2]"], "write target.cores too"),
+        (
+            &["target.cores = 1", "target.threads-per-core = 2"],
+            "target.cores = 1 is more than there are: the server may have 0 cores with 2 CPUs (0)",
+        ),
+    ] {
+        let message = refusal(&with(&["cpus = \"1\""], case));
+        assert!(message.starts_with("line 1") && message.contains(expected), "{message}");
+    }
 }
 
 const SCALED: &str = r#"

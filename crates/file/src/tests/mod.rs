@@ -10,16 +10,21 @@ mod properties;
 mod refused;
 mod servers;
 
-use cpus::CpuList;
+use cpus::{CpuList, Topology};
 
 use crate::StudyFile;
 use study::Study;
 
 const QUICK: &str = include_str!("../../../../studies/quick.toml");
 
+/// CPUs of which each is a core.
+fn machine(cpus: &str) -> Topology {
+    Topology::from(cpus.parse::<CpuList>().unwrap())
+}
+
 /// Two CPUs.
-fn allowed() -> CpuList {
-    "0-1".parse().unwrap()
+fn allowed() -> Topology {
+    machine("0-1")
 }
 
 fn parse(text: &str) -> Study {
@@ -51,5 +56,5 @@ fn read_back(study: &Study) -> Study {
 /// The study that an argument names.
 fn shipped_at(name: &str, allowed: &str, scale: Option<&str>) -> Study {
     let file = StudyFile::find(name).unwrap();
-    file.read(&allowed.parse().unwrap(), scale).unwrap_or_else(|error| panic!("{error}"))
+    file.read(&machine(allowed), scale).unwrap_or_else(|error| panic!("{error}"))
 }

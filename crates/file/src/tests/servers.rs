@@ -149,3 +149,34 @@ fn environments_and_libraries_are_swept() {
     let message = refusal(&["server = \"nginx\"", "library-path = \"lib\""], &[]);
     assert!(message.contains("no absolute path"), "{message}");
 }
+
+#[test]
+fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
+    let refused = |target: &[&str], case: &[&str]| refusal(target, case);
+    let haproxy = refused(&["server = \"haproxy\"", "send = \"ktls-write\""], &[]);
+    assert!(
+        haproxy.ends_with(
+            "target.send = ktls-write, but toll knows no way to have haproxy send with the kernel's \
+             TLS; write user, or take embedded or nginx"
+        ),
+        "{haproxy}"
+    );
+    let cbc = refused(
+        &["server = \"nginx\"", "send = \"ktls-sendfile\""],
+        &["load.suite = \"AES128-SHA\""],
+    );
+    assert!(
+        cbc.contains(
+            "target.send = ktls-sendfile, but the kernel's TLS does not have load.suite = \
+             TLS_RSA_WITH_AES_128_CBC_SHA; take one with GCM or ChaCha20"
+        ),
+        "{cbc}"
+    );
+    let directive = refused(&["server = \"nginx\"", "directives = \"sendfile on\""], &[]);
+    assert!(
+        directive.ends_with("toll's proof depends on sendfile; write target.send"),
+        "{directive}"
+    );
+    let useless = refused(&["server = \"haproxy\"", "directives = \"aio threads\""], &[]);
+    assert!(useless.contains("has no use for that key"), "{useless}");
+}

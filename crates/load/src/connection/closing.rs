@@ -78,13 +78,16 @@ impl Open {
             return Ok(Next::Wait);
         }
         let idle = context.now().saturating_sub(self.progress);
-        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
+        if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = self.phase
             && idle > CLOSE_LIMIT
         {
             // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
-                Next::Wait => self.closed(context),
+                Next::Wait => {
+                    context.recorder.kept_open(context.window, at);
+                    self.closed(context)
+                }
                 next => next,
             });
         }

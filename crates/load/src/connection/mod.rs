@@ -19,6 +19,10 @@ use crate::recorder::Times;
 use crate::session::{self, User};
 use crate::socket::Socket;
 
+/// A server that closes does so with its last response. Where the window ends before it is due to be
+/// given up, this long after the response it has not meant to.
+const KEPT_LIMIT: u64 = 200_000_000;
+
 /// The largest mark that the default receive buffer has room for.
 const LEAST_ROOM: u32 = 32 << 10;
 
@@ -254,8 +258,11 @@ impl Connection {
                 return self.open.is_some();
             }
         }
-        if matches!(open.phase, Phase::Closing { ending: Ending::Response { .. }, .. }) {
+        if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = open.phase {
             // The response is complete; only the server's close is missing.
+            if context.window.end().saturating_sub(at) > KEPT_LIMIT {
+                context.recorder.kept_open(context.window, at);
+            }
             open.closed(context);
         }
         self.close(context);
@@ -264,9 +271,16 @@ impl Connection {
 
     /// Closes at once. Bytes that have not been proven by now stay unproven.
     pub(crate) fn close(&mut self, context: &mut Context<'_>) {
-        if let Some(mut open) = self.open.take() {
+        if let Some(mut open) = self.take(context) {
             open.settle(context);
         }
+    }
+
+    /// Takes the connection out of the slot, to be closed.
+    fn take(&mut self, context: &mut Context<'_>) -> Option<Open> {
+        let open = self.open.take()?;
+        context.recorder.closes();
+        Some(open)
     }
 
     fn finish(
@@ -294,13 +308,13 @@ impl Connection {
                 }
             }
             Ok(Next::Close) => {
-                if let Some(mut open) = self.open.take() {
+                if let Some(mut open) = self.take(context) {
                     open.settle(context);
                     self.spare = open.spare(context);
                 }
             }
             Ok(Next::Reconnect) => {
-                if let Some(mut open) = self.open.take() {
+                if let Some(mut open) = self.take(context) {
                     open.settle(context);
                 }
                 let now = context.now();
@@ -320,7 +334,7 @@ impl Connection {
                     let now = fail(context, slot, role, failure);
                     self.ended = if after == After::BackOff { Some(now) } else { self.ended };
                 }
-                if let Some(open) = self.open.take() {
+                if let Some(open) = self.take(context) {
                     open.fail(context);
                 }
             }

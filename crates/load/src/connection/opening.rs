@@ -34,6 +34,7 @@ impl Connection {
             Ok(dialled) => dialled,
             Err(failure) => return self.finish(role, Err(failure), context, slot),
         };
+        context.recorder.opens();
         let open = self.open.insert(Open {
             slot,
             socket,

@@ -338,7 +338,7 @@ fn unrequested_answers_fail_as_too_long() {
 }
 
 #[test]
-fn a_response_counts_whose_server_has_not_closed_by_the_windows_end() {
+fn a_response_counts_whose_server_keeps_the_connection_and_that_is_counted_too() {
     let servers = both(OBJECT_PATH, |session| {
         session.request()?;
         session.send(&response(OBJECT, OBJECT))?;
@@ -352,5 +352,6 @@ fn a_response_counts_whose_server_has_not_closed_by_the_windows_end() {
         assert_eq!((outcome.completed, outcome.in_flight), (4, 0), "{}", summary(&outcome));
         assert_eq!((outcome.bytes.body, outcome.bytes.unproven), (4 * OBJECT, 0));
         assert_eq!(kinds(&outcome), []);
+        assert_eq!((outcome.kept_open, outcome.most_open), (4, 4));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
+use load::Operation;
 use study::Metric;
 
 use super::figure;
@@ -98,6 +99,12 @@ fn answer(
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     Answer {
         sentence: sentence.to_owned(),
+        purity: (case == "handshakes").then(|| {
+            "These were handshakes: 1.00 full handshakes per connection, no request on any, at most \
+             64 connections open, 0.3% of the server's descriptors used, no port lacking, no \
+             connection lost in the accept queue."
+                .to_owned()
+        }),
         remedy: remedy.map(str::to_owned),
         caveats: is_marked
             .then(|| {
@@ -110,6 +117,10 @@ fn answer(
         metric,
         compare: if case == "handshakes" { "target.certificate-key" } else { "load.suite" }
             .to_owned(),
+        operation: match case {
+            "handshakes" => Operation::Handshakes,
+            _ => Operation::Requests,
+        },
         common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]),
         bars: cells
             .iter()
@@ -119,6 +130,8 @@ fn answer(
             .collect(),
         published: Vec::new(),
         bill: None,
+        predictions: Vec::new(),
+        predicted: None,
         curve: None,
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! Heap and collector are fixed, so that they do not follow the machine: 512 MiB, which hold the
 //! sessions and pages of some hundred users, and the parallel collector, Java's for throughput, on one
-//! CPU as on many. What it negotiates is Java's choice among all that Java can: one process takes the
+//! CPU as on many. A thread waits for the code that it has asked Java's compilers for (`-Xbatch`): beside
+//! 200 threads that answer on one CPU, a compiler in the background gets a few percent of that, and is
+//! not done after minutes. What it negotiates is Java's choice among all that Java can: one process takes the
 //! clients of every suite. The database lies beside the objects, in memory where there is room.
 
 mod facts;
@@ -153,7 +155,7 @@ impl Program for Tomcat {
 fn arguments(site: &Site<'_>, is_without_aes: bool) -> Vec<OsString> {
     // The flags of AES are read back, which needs diagnostic ones unlocked: whether on or off.
     let mut arguments: Vec<OsString> =
-        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions"]
+        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-Xbatch", "-XX:+UnlockDiagnosticVMOptions"]
             .map(Into::into)
             .to_vec();
     if is_without_aes {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::receipt::Receipt;
-use load::{Plan, Verified};
+use load::{Close, Plan, Verified};
 use tls::{CertificateKey, Group, OrPlain, Suite, Version};
 
 use crate::testing::{job, negotiated, outcome};
@@ -108,6 +108,28 @@ fn objects_that_have_another_share_are_a_mismatch() {
     );
     assert_eq!(with(10_000, 0).len(), 2);
     assert!(with(0, 0).is_empty());
+}
+
+#[test]
+fn a_server_that_keeps_its_connections_open_is_a_mismatch() {
+    let with = |operation, close, kept_open| {
+        mismatches(|job, outcome| {
+            (job.plan.operation, job.plan.close) = (operation, close);
+            outcome.negotiated[0].1 = 10_000;
+            outcome.verified.signatures = 200;
+            outcome.kept_open = kept_open;
+        })
+    };
+    let one = Operation::OneRequestPerConnection;
+    assert!(with(one, Close::Fin, 99).is_empty());
+    assert_eq!(
+        with(one, Close::Fin, 100),
+        ["close: asked the server's close after the only request, got connections that it kept \
+             open after 100 of 10,000 responses"]
+    );
+    // Where the client resets, it sees nothing of that; other loads do not ask for it.
+    assert!(with(one, Close::Rst, 100).is_empty());
+    assert!(with(Operation::Requests, Close::Fin, 100).is_empty());
 }
 
 #[test]

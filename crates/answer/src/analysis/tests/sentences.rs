@@ -21,6 +21,11 @@ fn certificate_keys_are_compared_by_the_handshakes_of_a_core() {
         "Use an ECDSA P-256 certificate: the same CPU gives 2.6x [2.5, 2.6] the rate of RSA-2048; \
          keep RSA-2048 only for clients that cannot verify ECDSA."
     );
+    assert_eq!(
+        answer.purity.unwrap(),
+        "These were handshakes: 1.00 full handshakes per connection, no request on any, the \
+         server's descriptors not seen, no port lacking, the accept queue not seen."
+    );
     assert_eq!(answer.caveats, [""; 0]);
     assert_eq!(answer.common["target.server"], "nginx");
     let [rsa, ecdsa] = answer.bars.as_slice() else { panic!("{:?}", answer.bars) };

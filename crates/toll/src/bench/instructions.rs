@@ -10,8 +10,7 @@ use primitives::sampler::{Figure, Quality, Quartiles};
 use report::{Column, table};
 use serde::Serialize;
 
-use crate::bench::failure;
-use crate::bench_table::MARK;
+use super::figures::MARK;
 use crate::{Failure, interrupt, screen};
 
 /// The word that asks for it, in place of an algorithm's name.
@@ -42,7 +41,7 @@ enum Outcome {
 
 /// Measures and prints.
 pub(crate) fn main(cpu: usize, json: bool, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
-    let (costs, source) = instructions::measure(cpu, interrupted).map_err(failure)?;
+    let (costs, source) = instructions::measure(cpu, interrupted)?;
     let was_interrupted = interrupted.load(Ordering::Relaxed);
     let bounds = instructions::bounds(&costs);
     if json {

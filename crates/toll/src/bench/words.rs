@@ -9,7 +9,7 @@ use primitives::sampler::Quality;
 use primitives::{Algorithm, Hardware, Row, Unit};
 use units::{Bytes, PerSecond};
 
-use crate::bench_table::{Context, MARK, gigabytes, significant};
+use super::figures::{Context, MARK, gigabytes, significant};
 
 /// More sentences than these are a table.
 const MOST: usize = 6;

@@ -4,24 +4,13 @@ use std::fmt::Write;
 
 use primitives::bench::Measurement;
 use primitives::row::Measured;
-use primitives::sampler::Quality;
-use primitives::{Algorithm, Cache, Hardware, Library, Row, Unit, library};
+use primitives::{Algorithm, Row, Unit, library};
 use report::{Column, table};
-use units::{Bytes, PerSecond, decimal, places};
+use units::{Bytes, PerSecond};
 
-use crate::bench_json::reference;
-use crate::{bench_words, screen};
-
-/// How it was measured.
-pub(crate) struct Context<'a> {
-    pub(crate) libraries: &'a [Box<dyn Library>],
-    pub(crate) cache: Cache,
-    pub(crate) threads: usize,
-    pub(crate) hardware: Hardware,
-}
-
-/// Marks a figure that is too high.
-pub(crate) const MARK: &str = "!";
+use super::figures::{Context, gigabytes, mark, reference, significant};
+use super::words;
+use crate::screen;
 
 /// The names of all algorithms and libraries.
 pub(crate) fn listed() -> String {
@@ -42,12 +31,12 @@ pub(crate) fn listed() -> String {
 
 /// Everything.
 pub(crate) fn in_words(measurement: &Measurement, context: &Context<'_>) -> String {
-    let mut text = screen::wrapped(&bench_words::sentences(measurement, context));
+    let mut text = screen::wrapped(&words::sentences(measurement, context));
     for kind in [Kind::Primitive, Kind::Record] {
         text += &bytes_table(measurement, kind);
     }
     text += &operations_table(measurement);
-    text += &screen::wrapped(&bench_words::notes(measurement, context));
+    text += &screen::wrapped(&words::notes(measurement, context));
     text
 }
 
@@ -192,20 +181,6 @@ fn median(measured: &Measured) -> String {
     format!("{}{}", significant(measured.cycles().median), mark(measured))
 }
 
-/// The rate of what goes over bytes.
-pub(crate) fn gigabytes(measured: &Measured) -> String {
-    format!("{:.2}", measured.bytes_per_s.unwrap_or_default() / 1e9)
-}
-
-/// Four digits, with one to three decimals.
-pub(crate) fn significant(cycles: f64) -> String {
-    decimal(cycles, places(cycles, 4).clamp(1, 3))
-}
-
-pub(crate) fn mark(measured: &Measured) -> &'static str {
-    if measured.quality == Quality::Disturbed { MARK } else { "" }
-}
-
 /// `60 of 72`: those that count, of all that were taken.
 fn quiet(rows: &[Figures<'_>]) -> String {
     let taken: u64 = rows.iter().map(|(_, measured)| measured.taken()).sum();
@@ -216,14 +191,6 @@ fn quiet(rows: &[Figures<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_keep_their_digits() {
-        assert_eq!(significant(0.19712), "0.197");
-        assert_eq!(significant(12.3456), "12.35");
-        assert_eq!(significant(123.456), "123.5");
-        assert_eq!(significant(1170.12), "1,170.1");
-    }
 
     #[test]
     fn every_name_is_listed() {

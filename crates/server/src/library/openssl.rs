@@ -1,21 +1,80 @@
-//! The TLS context of the settings.
+//! The system's OpenSSL, or the one of `LD_LIBRARY_PATH`.
+
+use std::io;
 
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    AlpnError, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslSessionCacheMode,
-    SslVersion, select_next_proto,
+    self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
+    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, KeyExchange, Suite, Version};
+use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
-use crate::{RecordSize, ServerError, Settings};
+use super::{Library, Session, check_key, versions};
+use crate::wire::Wire;
+use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
 
 /// The only protocol of ALPN (RFC 7301) that this server speaks, in wire form.
 const ALPN: &[u8] = b"\x08http/1.1";
+
+impl Library for SslContext {
+    type Session = SslStream<Wire>;
+
+    fn accept(&self, wire: Wire) -> io::Result<SslStream<Wire>> {
+        Ok(SslStream::new(Ssl::new(self)?, wire)?)
+    }
+}
+
+impl Session for SslStream<Wire> {
+    fn wire(&self) -> &Wire {
+        self.get_ref()
+    }
+
+    fn wire_mut(&mut self) -> &mut Wire {
+        self.get_mut()
+    }
+
+    fn shake_hands(&mut self) -> io::Result<bool> {
+        match self.accept() {
+            Ok(()) => Ok(true),
+            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(false),
+            Err(error) => Err(io_error(error)),
+        }
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.ssl_read(room) {
+            Ok(count) => Ok(count),
+            Err(error) => match error.code() {
+                ErrorCode::ZERO_RETURN => Ok(0),
+                ErrorCode::WANT_READ => Err(io::ErrorKind::WouldBlock.into()),
+                _ => Err(io_error(error)),
+            },
+        }
+    }
+
+    fn write(&mut self, plaintext: &[u8]) -> io::Result<usize> {
+        self.ssl_write(plaintext).map_err(io_error)
+    }
+
+    /// The client's close_notify is not waited for.
+    fn close(&mut self) {
+        let _ = self.shutdown();
+    }
+
+    /// Otherwise OpenSSL takes the session for a broken one and forgets it.
+    fn abandon(&mut self) {
+        self.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
+    }
+}
+
+fn io_error(error: ssl::Error) -> io::Error {
+    error.into_io_error().unwrap_or_else(io::Error::other)
+}
 
 /// A context that offers exactly what the settings name.
 pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslContext, ServerError> {
@@ -28,7 +87,7 @@ pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslConte
         .and_then(|der| CertificateKey::of_certificate(&der))
         .ok_or(ServerError::KeyKind)?;
     let versions = versions(settings)?;
-    settings.suites.iter().try_for_each(|suite| check_key(suite, key))?;
+    check_key(settings, key)?;
 
     let mut context =
         SslContext::builder(SslMethod::tls_server()).map_err(refused("a server's context"))?;
@@ -61,42 +120,6 @@ pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslConte
         select_next_proto(ALPN, offered).ok_or(AlpnError::NOACK)
     });
     Ok(context.build())
-}
-
-/// The versions to offer, ascending.
-fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError> {
-    let of_suites = |version| settings.suites.iter().any(|suite| suite.version() == version);
-    let all = [Version::Tls12, Version::Tls13];
-    if settings.versions.is_empty() {
-        return Ok(if settings.suites.is_empty() {
-            all.to_vec()
-        } else {
-            all.into_iter().filter(|&version| of_suites(version)).collect()
-        });
-    }
-    if let Some(suite) =
-        settings.suites.iter().find(|suite| !settings.versions.contains(&suite.version()))
-    {
-        return Err(ServerError::SuiteVersion { suite });
-    }
-    let versions: Vec<_> =
-        all.into_iter().filter(|version| settings.versions.contains(version)).collect();
-    match versions.iter().find(|&&version| !settings.suites.is_empty() && !of_suites(version)) {
-        Some(&version) => Err(ServerError::VersionWithoutSuite(version)),
-        None => Ok(versions),
-    }
-}
-
-fn check_key(suite: &'static Suite, key: CertificateKey) -> Result<(), ServerError> {
-    let rsa = matches!(key, CertificateKey::Rsa(_));
-    let needs = match suite.key_exchange {
-        KeyExchange::Tls13 => return Ok(()),
-        KeyExchange::EcdheRsa | KeyExchange::Rsa if rsa => return Ok(()),
-        KeyExchange::EcdheEcdsa if !rsa => return Ok(()),
-        KeyExchange::EcdheRsa | KeyExchange::Rsa => "an RSA key",
-        KeyExchange::EcdheEcdsa => "an ECDSA or Ed25519 key",
-    };
-    Err(ServerError::SuiteKey { suite, needs, key })
 }
 
 fn set_versions(context: &mut SslContextBuilder, versions: &[Version]) -> Result<(), ErrorStack> {

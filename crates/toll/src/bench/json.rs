@@ -1,12 +1,12 @@
 //! What `toll bench --json` prints: snake_case, units in the names.
 
 use primitives::bench::Measurement;
-use primitives::published::{self, Published};
+use primitives::published;
 use primitives::row::Measured;
 use primitives::{Cache, CycleSource, Hardware, Row};
 use serde::Serialize;
 
-use crate::bench_table::Context;
+use super::figures::{Context, reference};
 
 #[derive(Serialize)]
 struct Bench<'a> {
@@ -74,12 +74,4 @@ pub(crate) fn of(
             .collect(),
         rows: measurement.rows.iter().map(line).collect(),
     })
-}
-
-/// The published figure that belongs beside a row: of the same size, and of as many buffers.
-pub(crate) fn reference(row: &Row, measured: &Measured) -> Option<published::Reference> {
-    let kind =
-        if measured.messages_per_op > 1 { Published::ManyBuffers } else { Published::OneStream };
-    let same_size = row.key.size_bytes == Some(published::SIZE);
-    same_size.then(|| published::reference(row.key.algorithm, kind)).flatten()
 }

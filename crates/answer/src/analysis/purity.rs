@@ -1,0 +1,157 @@
+//! Whether the handshakes of an answer were full handshakes, and no measure of resumed sessions, of
+//! requests, or of how many connections descriptors, ports and queues allow.
+
+use load::Operation;
+use trial::{ACCEPT_QUEUE_LOSS, Evidence, Line};
+use units::{percent, thousands};
+
+use super::compared::Entry;
+
+/// What the trials of these cells prove, in a sentence; `None` where not all are about connections
+/// over TLS, and where toll has seen none of their handshakes.
+pub(super) fn purity<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -> Option<String> {
+    let mut operations = entries.clone().map(|entry| entry.trials.cell.load.operation);
+    let are_connections = operations.clone().all(|operation| {
+        matches!(operation, Operation::Handshakes | Operation::OneRequestPerConnection)
+    });
+    let requests = match operations.next()? {
+        first if operations.any(|other| other != first) => "at most one request on each",
+        Operation::Handshakes => "no request on any",
+        _ => "one request on each",
+    };
+    let measured = entries.filter(|entry| entry.figure.is_some());
+    let lines = measured.flat_map(|entry| entry.trials.valid());
+    let lines: Vec<&Line> = lines.filter(|line| line.receipt.obtained.full.is_some()).collect();
+    if !are_connections || lines.is_empty() {
+        return None;
+    }
+    let parts = [
+        full(&lines),
+        on_each(&lines, requests),
+        connections(&lines),
+        descriptors(&lines),
+        ports(&lines),
+        accept_queue(&lines),
+    ];
+    let parts: Vec<Part> = parts.into_iter().flatten().collect();
+    let is_pure = parts.iter().all(|part| part.meaning.is_none());
+    let begin = if is_pure { "These were handshakes" } else { "These were not handshakes alone" };
+    let parts: Vec<String> = parts.into_iter().map(Part::in_words).collect();
+    Some(format!("{begin}: {}.", parts.join(", ")))
+}
+
+/// One thing that was looked at.
+struct Part {
+    seen: String,
+    /// Where it is not as it should be: what that means for the figure.
+    meaning: Option<&'static str>,
+}
+
+impl Part {
+    fn fine(seen: impl Into<String>) -> Option<Self> {
+        Some(Self { seen: seen.into(), meaning: None })
+    }
+
+    fn off(seen: String, meaning: &'static str) -> Option<Self> {
+        Some(Self { seen, meaning: Some(meaning) })
+    }
+
+    fn in_words(self) -> String {
+        match self.meaning {
+            Some(meaning) => format!("{} ({meaning})", self.seen),
+            None => self.seen,
+        }
+    }
+}
+
+fn sum(lines: &[&Line], of: impl Fn(&Line) -> u64) -> u64 {
+    lines.iter().map(|line| of(line)).sum()
+}
+
+/// The largest of a share that some of the trials know.
+fn most(lines: &[&Line], of: fn(&Evidence) -> Option<f64>) -> Option<f64> {
+    lines.iter().filter_map(|line| of(&line.verdict.evidence)).max_by(f64::total_cmp)
+}
+
+fn full(lines: &[&Line]) -> Option<Part> {
+    let full = sum(lines, |line| line.receipt.obtained.full.unwrap_or_default());
+    let resumed = sum(lines, |line| line.receipt.obtained.resumed.unwrap_or_default());
+    let seen =
+        format!("{:.2} full handshakes per connection", full as f64 / (full + resumed) as f64);
+    match resumed {
+        0 => Part::fine(seen),
+        _ => Part::off(
+            format!("{seen} and {} resumed", thousands(resumed)),
+            "a resumed handshake costs the server less, so the figure is not one of full \
+             handshakes",
+        ),
+    }
+}
+
+fn on_each(lines: &[&Line], requests: &str) -> Option<Part> {
+    match sum(lines, |line| line.receipt.obtained.kept_open.unwrap_or_default()) {
+        0 => Part::fine(requests),
+        kept => Part::off(
+            format!("{requests} and {} kept open by the server after it", thousands(kept)),
+            "the client waited for their close, so the figure is too low",
+        ),
+    }
+}
+
+fn connections(lines: &[&Line]) -> Option<Part> {
+    let open = lines.iter().filter_map(|line| line.receipt.obtained.connections).max()?;
+    let noun = if open == 1 { "connection" } else { "connections" };
+    Part::fine(format!("at most {} {noun} open", thousands(open as u64)))
+}
+
+fn descriptors(lines: &[&Line]) -> Option<Part> {
+    const MEANING: &str = "the figure is what descriptors allow, not what handshakes cost";
+    let lacking = sum(lines, |line| line.verdict.evidence.descriptors_lacking);
+    if lacking > 0 {
+        let seen = format!("no descriptor of the client's for {} connections", thousands(lacking));
+        return Part::off(seen, MEANING);
+    }
+    match most(lines, |evidence| evidence.server_descriptors) {
+        Some(used) if used < 1.0 => {
+            Part::fine(format!("{} of the server's descriptors used", percent(used)))
+        }
+        Some(_) => Part::off("all of the server's descriptors used".to_owned(), MEANING),
+        None => Part::fine("the server's descriptors not seen"),
+    }
+}
+
+fn ports(lines: &[&Line]) -> Option<Part> {
+    match sum(lines, |line| line.verdict.evidence.ports_lacking) {
+        0 => Part::fine("no port lacking"),
+        lacking => Part::off(
+            format!("no port for {} connections", thousands(lacking)),
+            "the figure is what ports allow, not what handshakes cost",
+        ),
+    }
+}
+
+fn accept_queue(lines: &[&Line]) -> Option<Part> {
+    let drops = sum(lines, |line| {
+        let Evidence { listen_drops, listen_overflows, .. } = line.verdict.evidence;
+        listen_drops.max(listen_overflows).unwrap_or_default()
+    });
+    match most(lines, |evidence| evidence.accept_queue_loss) {
+        None => Part::fine("the accept queue not seen"),
+        Some(_) if drops == 0 => Part::fine("no connection lost in the accept queue"),
+        Some(loss) => {
+            let seen = format!(
+                "{} connections lost in the accept queue, at most {} of their time in a trial",
+                thousands(drops),
+                percent(loss)
+            );
+            match loss >= ACCEPT_QUEUE_LOSS {
+                true => Part::off(
+                    seen,
+                    "they wait a second each, so the figure is what the queue takes, not what \
+                     handshakes cost",
+                ),
+                false => Part::fine(seen),
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What proves that handshakes were measured, and what makes each part of it false.
+
+use load::Operation;
+use study::Metric;
+use trial::Line;
+
+use super::{GCM, Scene, bulk};
+
+/// Trials in which all is as it should be.
+fn pure() -> Scene {
+    let mut scene = Scene::handshakes();
+    for trial in &mut scene.lines {
+        let line = &mut trial.line;
+        line.receipt.obtained.connections = Some(64);
+        let evidence = &mut line.verdict.evidence;
+        evidence.server_descriptors = Some(0.0034);
+        (evidence.listen_drops, evidence.listen_overflows) = (Some(0), Some(0));
+        evidence.accept_queue_loss = Some(0.0);
+    }
+    scene
+}
+
+/// The sentence where one trial was changed.
+fn purity(change: impl FnOnce(&mut Line)) -> String {
+    let mut scene = pure();
+    change(scene.trial(1, 3));
+    scene.first().purity.unwrap()
+}
+
+#[test]
+fn handshakes_are_proven_by_receipts_and_evidence() {
+    assert_eq!(
+        pure().first().purity.unwrap(),
+        "These were handshakes: 1.00 full handshakes per connection, no request on any, at most 64 \
+         connections open, 0.3% of the server's descriptors used, no port lacking, no connection \
+         lost in the accept queue."
+    );
+    let few = purity(|line| {
+        line.verdict.evidence.listen_drops = Some(3);
+        line.verdict.evidence.accept_queue_loss = Some(0.012);
+    });
+    assert!(
+        few.starts_with("These were handshakes: ")
+            && few.ends_with(
+                ", 3 connections lost in the accept queue, at most 1.2% of their time in a trial."
+            ),
+        "{few}"
+    );
+}
+
+#[test]
+fn what_is_not_as_it_should_be_is_named_with_what_it_means() {
+    type Change = fn(&mut Line);
+    let changes: [(Change, &str); 6] = [
+        (
+            |line| line.receipt.obtained.resumed = Some(128),
+            "0.88 full handshakes per connection and 128 resumed (a resumed handshake costs the \
+             server less, so",
+        ),
+        (
+            |line| line.receipt.obtained.kept_open = Some(2),
+            "no request on any and 2 kept open by the server after it (the client waited",
+        ),
+        (
+            |line| line.verdict.evidence.server_descriptors = Some(1.0),
+            "all of the server's descriptors used (the figure is what descriptors allow",
+        ),
+        (
+            |line| line.verdict.evidence.descriptors_lacking = 1_000,
+            "no descriptor of the client's for 1,000 connections (the figure is what descriptors",
+        ),
+        (
+            |line| line.verdict.evidence.ports_lacking = 1_000,
+            "no port for 1,000 connections (the figure is what ports allow",
+        ),
+        (
+            |line| {
+                line.verdict.evidence.listen_drops = Some(30);
+                line.verdict.evidence.accept_queue_loss = Some(0.3);
+            },
+            "30 connections lost in the accept queue, at most 30.0% of their time in a trial (they \
+             wait a second each",
+        ),
+    ];
+    for (change, expected) in changes {
+        let sentence = purity(change);
+        assert!(sentence.starts_with("These were not handshakes alone: "), "{sentence}");
+        assert!(sentence.contains(expected), "{sentence}");
+    }
+}
+
+#[test]
+fn invalid_trials_other_programs_loads_and_requests_prove_nothing() {
+    let mut scene = pure();
+    scene.trial(1, 3).receipt.obtained.resumed = Some(128);
+    scene.fail(1, 3);
+    assert_eq!(scene.first().purity, pure().first().purity);
+    for trial in &mut scene.lines {
+        trial.line.receipt.obtained.full = None;
+    }
+    assert_eq!(scene.first().purity, None);
+    assert_eq!(bulk(Metric::GoodputPerServerCpu, GCM).first().purity, None);
+}
+
+#[test]
+fn what_was_asked_on_each_connection_is_said() {
+    let with = |operations: [Operation; 2]| {
+        let mut scene = pure();
+        for (cell, operation) in scene.study.cells.iter_mut().zip(operations) {
+            cell.load.operation = operation;
+        }
+        scene.first().purity
+    };
+    let one = Operation::OneRequestPerConnection;
+    assert!(with([one; 2]).unwrap().contains(", one request on each, "));
+    let both = with([Operation::Handshakes, one]).unwrap();
+    assert!(both.contains(", at most one request on each, "), "{both}");
+    assert_eq!(with([Operation::Requests, one]), None);
+}

@@ -1,0 +1,72 @@
+//! What a `[find]` says, key by key.
+
+use std::fmt;
+
+use load::{Arrival, Percent};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
+use study::Metric;
+use study::find::Ceiling;
+use units::Nanos;
+
+/// What a `[find]` says.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Search {
+    pub(super) maximize: Option<Metric>,
+    pub(super) over: Over,
+    pub(super) from: Option<Load>,
+    pub(super) to: Option<Load>,
+    #[serde(rename = "while")]
+    pub(super) ceiling: Option<Ceiling>,
+    pub(super) step: Option<Nanos>,
+    pub(super) hold: Option<Nanos>,
+    pub(super) plateau: Option<Percent>,
+}
+
+/// The key that is searched over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Over {
+    #[default]
+    #[serde(rename = "load.connections")]
+    Connections,
+    #[serde(rename = "load.arrival")]
+    Arrival,
+}
+
+/// An end of the range, in the form of either key.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(super) enum Load {
+    Connections(u64),
+    Arrival(Arrival),
+}
+
+/// The keys of a `[find]`.
+pub(super) fn names() -> &'static [&'static str] {
+    ::keys::names::<Search>()
+}
+
+impl<'de> Deserialize<'de> for Load {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct End;
+        impl Visitor<'_> for End {
+            type Value = Load;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of connections, or arrivals")
+            }
+
+            fn visit_u64<E: Error>(self, connections: u64) -> Result<Load, E> {
+                Ok(Load::Connections(connections))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Load, E> {
+                text.parse().map(Load::Arrival).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(End)
+    }
+}

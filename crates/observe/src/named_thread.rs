@@ -1,0 +1,93 @@
+//! Which threads a server has, by their names.
+
+use crate::error::read;
+use crate::process_tree::{ProcessTree, stat_of};
+
+/// A thread that may serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedThread {
+    /// The kernel's number.
+    pub id: u32,
+    /// Its name without a number at its end, which the kernel cuts after 15 bytes.
+    pub name: String,
+    /// Whether its process began with it.
+    pub is_main: bool,
+}
+
+impl ProcessTree {
+    /// The threads that live now, but for those of masters: processes with a child of their own
+    /// name, which does the work.
+    #[must_use]
+    pub fn threads_but_masters(&self) -> Vec<NamedThread> {
+        let named = |pid: u32| Some((pid, stat_of(pid).ok()??.parent, thread_name(pid, pid)?));
+        let all: Vec<(u32, u32, String)> = self.pids().filter_map(named).collect();
+        let is_master = |pid: u32, name: &str| {
+            all.iter().any(|(_, parent, child)| *parent == pid && child == name)
+        };
+        let working = all.iter().filter(|(pid, _, name)| !is_master(*pid, name));
+        working.flat_map(|(pid, ..)| threads_of(*pid)).collect()
+    }
+}
+
+/// Those that end meanwhile are left out.
+fn threads_of(pid: u32) -> Vec<NamedThread> {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let thread =
+        |id: u32| Some(NamedThread { id, name: thread_name(pid, id)?, is_main: id == pid });
+    let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
+    ids.filter_map(thread).collect()
+}
+
+fn thread_name(pid: u32, id: u32) -> Option<String> {
+    let name = read(format!("/proc/{pid}/task/{id}/comm")).ok()?;
+    let of_kind = name.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || c == '#');
+    Some(of_kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn threads_have_names_without_their_numbers() {
+        let (ended, end) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("serves-12".to_owned());
+        let thread = thread.spawn(move || end.recv().is_err()).unwrap();
+        let tree = ProcessTree::find(std::process::id()).unwrap();
+        // A thread gives itself its name when it has begun.
+        let named = loop {
+            let threads = tree.threads_but_masters();
+            if let Some(named) = threads.iter().find(|thread| thread.name == "serves-") {
+                break named.clone();
+            }
+        };
+        assert!(!named.is_main);
+        drop(ended);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_master_is_left_out_and_a_parent_of_another_name_is_not() {
+        let names = |script: &str| {
+            let mut command = Command::new("sh");
+            let mut parent = command.args(["-c", script]).spawn().unwrap();
+            let pid = parent.id();
+            let names = loop {
+                let tree = ProcessTree::find(pid).unwrap();
+                let threads = tree.threads_but_masters();
+                // Until the innermost has become another program.
+                if threads.iter().any(|thread| thread.name == "sleep") {
+                    let is_parent = |thread: &NamedThread| thread.id == pid && thread.is_main;
+                    break threads.iter().any(is_parent);
+                }
+            };
+            parent.kill().unwrap();
+            parent.wait().unwrap();
+            names
+        };
+        assert!(names("sleep 1; :"), "the parent of a program of another name");
+        assert!(!names("(sleep 1; :); :"), "a master of a child of its own name");
+    }
+}

@@ -1,0 +1,82 @@
+//! The TLS libraries that the server runs on: one trait, one file each.
+//!
+//! HTTP, sockets and epoll are the same for all of them, so that servers differ in nothing else.
+//! Everything here is generic, so the trait costs nothing at run time.
+
+pub(crate) mod openssl;
+
+use std::io;
+
+use tls::{CertificateKey, KeyExchange, Suite, Version};
+
+use crate::wire::Wire;
+use crate::{ServerError, Settings};
+
+/// A TLS library with the settings and the certificate of one server.
+pub(crate) trait Library: Sync {
+    type Session: Session;
+
+    /// A connection on this wire, before its handshake.
+    fn accept(&self, wire: Wire) -> io::Result<Self::Session>;
+}
+
+/// The server's side of one TLS connection. What it writes gathers in its wire, which takes
+/// everything: only reading has to wait.
+pub(crate) trait Session {
+    fn wire(&self) -> &Wire;
+
+    fn wire_mut(&mut self) -> &mut Wire;
+
+    /// Takes the handshake as far as it goes; true when it is complete.
+    fn shake_hands(&mut self) -> io::Result<bool>;
+
+    /// Reads decrypted bytes; 0 is the end, orderly or not. `WouldBlock` where nothing is there.
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;
+
+    /// Encrypts the beginning of `plaintext`, and says how much of it.
+    fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
+
+    /// Writes close_notify.
+    fn close(&mut self);
+
+    /// The client is gone without a close_notify, which is no reason to forget its session.
+    fn abandon(&mut self);
+}
+
+/// The versions to offer, ascending.
+pub(super) fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError> {
+    let of_suites = |version| settings.suites.iter().any(|suite| suite.version() == version);
+    let all = [Version::Tls12, Version::Tls13];
+    if settings.versions.is_empty() {
+        return Ok(if settings.suites.is_empty() {
+            all.to_vec()
+        } else {
+            all.into_iter().filter(|&version| of_suites(version)).collect()
+        });
+    }
+    if let Some(suite) =
+        settings.suites.iter().find(|suite| !settings.versions.contains(&suite.version()))
+    {
+        return Err(ServerError::SuiteVersion { suite });
+    }
+    let versions: Vec<_> =
+        all.into_iter().filter(|version| settings.versions.contains(version)).collect();
+    match versions.iter().find(|&&version| !settings.suites.is_empty() && !of_suites(version)) {
+        Some(&version) => Err(ServerError::VersionWithoutSuite(version)),
+        None => Ok(versions),
+    }
+}
+
+/// Refuses suites that cannot be negotiated with a certificate of this key.
+pub(super) fn check_key(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
+    let rsa = matches!(key, CertificateKey::Rsa(_));
+    let lacking = |suite: &&'static Suite| match suite.key_exchange {
+        KeyExchange::Tls13 => None,
+        KeyExchange::EcdheRsa | KeyExchange::Rsa => (!rsa).then_some("an RSA key"),
+        KeyExchange::EcdheEcdsa => rsa.then_some("an ECDSA or Ed25519 key"),
+    };
+    match settings.suites.iter().find_map(|suite| Some((*suite, lacking(suite)?))) {
+        Some((suite, needs)) => Err(ServerError::SuiteKey { suite, needs, key }),
+        None => Ok(()),
+    }
+}
