@@ -3,17 +3,22 @@
 
 mod along;
 mod answer;
+mod bill;
+mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
+mod cpu_use;
 mod cross_check;
 mod crossover;
 mod figure;
 mod findings;
 mod gates;
+mod hit_rate;
 mod library;
 mod limits;
 mod mark;
+mod prediction;
 mod projection;
 mod purity;
 mod remedy;
@@ -29,19 +34,25 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bill::{Bill, CellBill, Parts};
+pub use bounds::Bounds;
+pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use figure::Figures;
+use load::Operation;
 use observe::Machine;
 use serde::Serialize;
 use stats::Estimate;
 
 use crate::gate::GateOutcome;
-use journal::{TargetRecord, TrialLine};
+use crate::primitive::Costs;
+use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
 use trial::Warning;
 
+pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
 
@@ -103,12 +114,22 @@ pub struct Answer {
     pub metric: Metric,
     /// The swept key whose values are compared.
     pub compare: String,
+    /// What one operation of the compared cells is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
     pub common: BTreeMap<String, String>,
     /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
     /// has none for its baseline, which is not taxed.
     pub bars: Vec<Bar>,
     pub published: Vec<Published>,
+    /// What the cost of the cipher predicts of the bars, where the servers report it.
+    pub predictions: Vec<Prediction>,
+    /// The predictions in words, beside what was measured.
+    pub predicted: Option<String>,
+    /// What its handshakes are made of, where the study asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -120,6 +141,9 @@ pub struct Curve {
     pub along: String,
     /// In the study's order.
     pub points: Vec<Point>,
+    /// What Little's law allows, for each value of the compared key, where the points are numbers of
+    /// users of a closed loop.
+    pub bounds: Vec<Bounds>,
     /// For each compared value where it gets ahead of the baseline, where the study asks for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crossovers: Vec<Crossover>,
@@ -192,6 +216,9 @@ pub struct CellSummary {
     pub label: String,
     /// The swept keys with their values.
     pub params: BTreeMap<String, String>,
+    /// What one operation of its load is.
+    #[serde(skip)]
+    pub operation: Operation,
     /// How many trials it should have, has, and has that are valid.
     pub trials: TrialCounts,
     /// Its figures, each metric a field with its unit in the name.
@@ -203,6 +230,8 @@ pub struct CellSummary {
     pub mark: Option<Mark>,
     /// How its load was found, where the study searches for it.
     pub search: Option<Search>,
+    /// What used each CPU of the machine, where the server's are known.
+    pub cpus: Vec<CpuUse>,
 }
 
 /// Why a figure is not to be read as the server's maximum. The order is that of weight.
@@ -252,13 +281,14 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[TrialLine],
+        entries: &Entries,
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let trials = trials::by_cell(study, lines, targets);
+        let trials = trials::by_cell(study, &entries.trials, targets);
         let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
+        let costs = Costs::of(study, entries);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -267,7 +297,7 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
-            answers: answer::answers(&study.answers, &trials, targets, machine),
+            answers: answer::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),

@@ -8,7 +8,10 @@ use serde::Serialize;
 use crate::analysis::{Mark, Repeated};
 use crate::gate::GateOutcome;
 
-pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, Series};
+pub use chart::{
+    Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series, Stack, StackRow,
+    Stacks,
+};
 pub use table::{Cell, Column, Key, Table};
 
 /// What one experiment of a study found.
@@ -128,7 +131,7 @@ impl Findings {
     pub fn marks(&self) -> Vec<Mark> {
         let of_charts = self.all_charts().filter_map(|chart| match chart {
             Chart::Bars(bars) => Some(bars.rows.iter().flat_map(|row| &row.bars)),
-            Chart::Curve(_) => None,
+            Chart::Curve(_) | Chart::Stacks(_) => None,
         });
         let of_charts = of_charts.flatten().filter_map(|bar| bar.mark);
         let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);

@@ -7,7 +7,7 @@
 
 use crate::wording::size;
 use cpus::CpuList;
-use load::Mix;
+use load::{Mix, Operation};
 use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
@@ -19,6 +19,15 @@ pub fn label(key: &str, value: &str) -> String {
         key if value == "false" => format!("no {key}"),
         key => format!("{key} {value}"),
     })
+}
+
+/// The key whose words a value has in a cell of this operation: the connections of a session are users.
+#[must_use]
+pub fn spoken(operation: Operation, key: &str) -> &str {
+    match key {
+        "load.connections" if operation == Operation::Session => "load.users",
+        _ => key,
+    }
 }
 
 /// A value where others are held against it: as its label, with an article where it wants one.
@@ -61,6 +70,8 @@ fn words(key: &str, value: &str) -> Option<String> {
         "object" => objects(&value.parse().ok()?)?,
         "connections" if value == "1" => "1 connection".to_owned(),
         "connections" => format!("{} connections", units::thousands(value.parse().ok()?)),
+        "users" if value == "1" => "1 user".to_owned(),
+        "users" => format!("{} users", units::thousands(value.parse().ok()?)),
         "cores" if value == "1" => "1 core".to_owned(),
         "cores" => format!("{value} cores"),
         "threads-per-core" if value == "1" => "1 thread per core".to_owned(),
@@ -243,6 +254,15 @@ mod tests {
         ] {
             assert_eq!(label(key, value), words);
         }
+    }
+
+    #[test]
+    fn the_connections_of_a_session_are_users() {
+        let words = |operation, count| label(spoken(operation, "load.connections"), count);
+        assert_eq!(words(Operation::Session, "1"), "1 user");
+        assert_eq!(words(Operation::Session, "2000"), "2,000 users");
+        assert_eq!(words(Operation::Requests, "16"), "16 connections");
+        assert_eq!(spoken(Operation::Session, "load.suite"), "load.suite");
     }
 
     #[test]

@@ -16,4 +16,4 @@ pub mod wording;
 
 pub use analysis::Mark;
 pub use comparison::Verdict;
-pub use label::{label, trials};
+pub use label::{label, spoken, trials};

@@ -130,10 +130,12 @@ fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, F
     })?;
     match figure.unit {
         PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(figure),
-        PublishedUnit::Gbps | PublishedUnit::GbpsPerCore | PublishedUnit::PerSecond => Err(field
-            .wrong(&format!(
-                "is of a server ({}), and this answer is about primitives; leave it out",
-                figure.says
-            ))),
+        PublishedUnit::Gbps
+        | PublishedUnit::GbpsPerCore
+        | PublishedUnit::PerSecond
+        | PublishedUnit::Cpus => Err(field.wrong(&format!(
+            "is of a server ({}), and this answer is about primitives; leave it out",
+            figure.says
+        ))),
     }
 }

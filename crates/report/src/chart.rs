@@ -7,6 +7,7 @@ mod bars;
 mod curve;
 mod scale;
 mod sparkline;
+mod stacks;
 
 use answer::findings;
 use serde::Serialize;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use bars::Bars;
 use curve::Curve;
 pub(crate) use sparkline::{Sparkline, sparkline};
+use stacks::Stacks;
 
 /// A chart, drawn.
 #[derive(Debug, Serialize)]
@@ -21,6 +23,7 @@ pub(crate) use sparkline::{Sparkline, sparkline};
 pub(crate) enum Chart {
     Bars(Bars),
     Curve(Curve),
+    Stacks(Stacks),
 }
 
 impl Chart {
@@ -28,6 +31,7 @@ impl Chart {
         match chart {
             findings::Chart::Bars(bars) => Self::Bars(Bars::of(bars)),
             findings::Chart::Curve(curve) => Self::curve(curve),
+            findings::Chart::Stacks(stacks) => Self::Stacks(Stacks::of(stacks)),
         }
     }
 

@@ -109,14 +109,20 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     let shown = Shown::new(&run);
     let charts = shown.ask("page.charts()");
     let charts = charts.as_array().unwrap();
-    assert_eq!(charts.len(), run.analysis.answers.len() + 2);
+    let answers = run.analysis.answers.len();
+    assert_eq!(charts.len(), answers + 2 + 2);
     for (chart, answer) in charts.iter().zip(&run.analysis.answers) {
         assert_eq!(chart["bars"], answer.bars.len(), "{chart}");
     }
     // A bar for the server and one for the client, in the charts of CPU time.
     let splits: u64 =
-        charts[run.analysis.answers.len()..].iter().map(|c| c["bars"].as_u64().unwrap()).sum();
+        charts[answers..answers + 2].iter().map(|c| c["bars"].as_u64().unwrap()).sum();
     assert_eq!(splits, 2 * run.analysis.cells.len() as u64);
+    // What used each of the two CPUs, for each of two keys.
+    for chart in &charts[answers + 2..] {
+        assert_eq!(chart["rows"], 2, "{chart}");
+        assert!(chart["bars"].as_u64() >= Some(2 * 2), "{chart}");
+    }
     for chart in charts {
         assert_eq!((&chart["empty"], &chart["outside"]), (&json!(0), &json!(0)), "{chart}");
         assert_eq!(chart["described"], true);
@@ -177,10 +183,12 @@ fn the_table_is_sorted_by_mouse_and_by_keyboard() {
 fn everything_that_folds_can_be_opened() {
     let run = fabricated::whole();
     let shown = Shown::new(&run);
-    assert_eq!(shown.ask("page.closed()"), run.lines.len() + run.analysis.cells.len());
+    // And what used each CPU.
+    let folded = run.lines.len() + run.analysis.cells.len() + 1;
+    assert_eq!(shown.ask("page.closed()"), folded);
     shown.browser.click("details.cell:nth-of-type(2) > summary");
     shown.browser.click("details.cell:nth-of-type(2) details.trial > summary");
-    assert_eq!(shown.ask("page.closed()"), run.lines.len() + run.analysis.cells.len() - 2);
+    assert_eq!(shown.ask("page.closed()"), folded - 2);
     let opened =
         "document.querySelector('details.cell:nth-of-type(2) .receipt').getBoundingClientRect()";
     assert!(shown.ask(&format!("{opened}.height")).as_f64().unwrap() > 0.0);

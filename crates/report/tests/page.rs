@@ -75,9 +75,10 @@ fn a_page_of_a_hundred_trials_can_be_sent_around() {
 fn all_is_there() {
     let run = fabricated::whole();
     let page = page(&run);
-    assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2);
+    // Two of CPU time, and one of each CPU for each of two answers about handshakes.
+    assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2 + 2);
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
-    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
+    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len() + 1);
     assert_eq!(count(&page, "<tbody class=\"invalid\">"), 1);
     for words in [
         "What does TLS cost on this machine",
@@ -85,6 +86,9 @@ fn all_is_there() {
         "98 trials of 14 cells on Intel(R) Xeon(R) Processor, 2 CPUs",
         "begun 2026-11-21 21:33:21 UTC",
         "client-bound",
+        "These were handshakes: 1.00 full handshakes per connection",
+        "CPU 0, ECDSA P-256: server 91.4%, interrupts 6.0%",
+        "from above: RSA-2048, ECDSA P-256",
         "server CPU per operation<span class=\"unit\">ms</span>",
         "client CPU per operation<span class=\"unit\">ms</span>",
         "CPUs 0 and 1 share a core",

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use openssl::error::ErrorStack;
-use tls::{CertificateKey, IdentityError, Suite, Version};
+use tls::{CertificateKey, IdentityError, Stack, Suite, Version};
 
 /// Why a server cannot be started or cannot go on; each message is one line.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,10 @@ pub enum ServerError {
     WriteCertificate { path: PathBuf, source: io::Error },
     #[error("OpenSSL refuses {what}: {source}")]
     OpenSsl { what: &'static str, source: ErrorStack },
+    #[error("{library} refuses these settings: {source}")]
+    Rustls { library: Stack, source: rustls::Error },
+    #[error("{library} has no {lacks}; choose something else, or --library openssl")]
+    Lacks { library: Stack, lacks: String },
     #[error("a server thread failed: {source}")]
     Thread { source: io::Error },
 }

@@ -1,8 +1,8 @@
 //! The embedded HTTPS server under test.
 //!
 //! One thread a CPU, each pinned, each with its own epoll and its own listening sockets
-//! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is the system's
-//! OpenSSL. What makes it cheap: encrypted records are gathered and leave in few, large sends;
+//! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is that of
+//! OpenSSL or rustls. What makes it cheap: encrypted records are gathered and leave in few, large sends;
 //! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
 //!
 //! It serves `GET` and `HEAD` over HTTP/1.1 and HTTP/1.0 (RFC 9110, RFC 9112): files from a
@@ -30,28 +30,25 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use cpus::CpuList;
-use openssl::ssl::SslContext;
-use tls::{Mac, SendMode, Suite};
+use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
 pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
-use library::Library;
-use library::kernel::KernelTls;
+use library::{AnyLibrary, Library};
 use listener::Listeners;
 use worker::Worker;
 
-/// What the connections of a server speak TLS with.
-enum OnLibrary {
-    OpenSsl(SslContext),
-    Kernel(KernelTls),
-}
-
 /// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
 pub struct Server {
+    library: AnyLibrary,
+    service: Service,
+}
+
+/// What a server is, whichever its TLS library.
+struct Service {
     settings: Settings,
-    library: OnLibrary,
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
@@ -80,11 +77,7 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
-        let context = library::openssl::build(&settings, &identity)?;
-        let library = match settings.send {
-            SendMode::User => OnLibrary::OpenSsl(context),
-            mode => OnLibrary::Kernel(KernelTls::new(context, mode)),
-        };
+        let library = AnyLibrary::new(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
             std::fs::write(path, &identity.certificate_pem).map_err(|source| {
@@ -102,19 +95,25 @@ impl Server {
         let lines = lines.transpose()?.unwrap_or_default();
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { settings, library, contents, tls, plain, lines })
+        Ok(Self { library, service: Service { settings, contents, tls, plain, lines } })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
     #[must_use]
     pub fn tls_address(&self) -> SocketAddr {
-        self.tls.address()
+        self.service.tls.address()
     }
 
     /// The address of plain HTTP, where it was asked for.
     #[must_use]
     pub fn plain_address(&self) -> Option<SocketAddr> {
-        self.plain.as_ref().map(Listeners::address)
+        self.service.plain.as_ref().map(Listeners::address)
+    }
+
+    /// The TLS library that it runs on.
+    #[must_use]
+    pub fn library(&self) -> Stack {
+        self.service.settings.library
     }
 
     /// Serves until `stop` is true, which is noticed within a quarter of a second; then finishes
@@ -126,25 +125,15 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, library, contents, tls, plain, lines } = self;
-        let workers = Workers { settings, contents, tls, plain, lines };
-        match library {
-            OnLibrary::OpenSsl(library) => workers.run(&library, stop),
-            OnLibrary::Kernel(library) => workers.run(&library, stop),
+        match &self.library {
+            AnyLibrary::OpenSsl(library) => self.service.run(library, stop),
+            AnyLibrary::Kernel(library) => self.service.run(library, stop),
+            AnyLibrary::Rustls(library) => self.service.run(library, stop),
         }
     }
 }
 
-/// A server without its library.
-struct Workers {
-    settings: Settings,
-    contents: Contents,
-    tls: Listeners,
-    plain: Option<Listeners>,
-    lines: Vec<counters::Line>,
-}
-
-impl Workers {
+impl Service {
     fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
         let Self { settings, contents, tls, plain, lines } = self;
         let mut plain = plain.map(Listeners::into_iter);

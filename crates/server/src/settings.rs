@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use tls::{
-    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Suite,
-    Version,
+    CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
+    Suite, Version,
 };
 
 /// What a server serves, and how.
@@ -19,11 +19,13 @@ pub struct Settings {
     pub cpus: CpuList,
     /// The folder of files; generated objects only, where there is none.
     pub root: Option<PathBuf>,
+    /// The TLS library.
+    pub library: Stack,
     /// The versions to offer; empty for those that `suites` belong to, or all.
     pub versions: Vec<Version>,
-    /// The suites to offer, the preferred one first; empty for OpenSSL's defaults.
+    /// The suites to offer, the preferred one first; empty for the library's defaults.
     pub suites: Vec<&'static Suite>,
-    /// The groups to offer, the preferred one first; empty for OpenSSL's defaults.
+    /// The groups to offer, the preferred one first; empty for the library's defaults.
     pub groups: Vec<Group>,
     pub certificate: CertificateSource,
     /// Where to write the certificate for clients, in PEM form; an old file is replaced.

@@ -1,6 +1,7 @@
 //! The figures of trials that cells are compared by: one table, from which answers, gates, comparisons
 //! of runs, tables and exports take what they need. A new metric is a row.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -47,7 +48,7 @@ pub enum Kind {
     PerCpu,
     /// The share of another cell's figure that is lost. Less is better.
     Tax,
-    /// What one operation or byte takes. Less is better.
+    /// What one operation or byte takes, or what all of them keep busy. Less is better.
     Cost,
     /// How busy something was, which is neither good nor bad.
     State,
@@ -214,6 +215,18 @@ metrics! {
         csv: "client_busy_share",
         gauge: "toll_client_busy",
     }
+    ServerCpus: "The CPUs that the server kept busy: its CPU time per second." {
+        words: "server CPU use",
+        axis: "that the server keeps busy",
+        quantity: Quantity::Cpus,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.cpu_ns.server? as f64 / line.window_ns as f64),
+        beside: Metric::ServerCpus,
+        json: "server_cpus",
+        csv: "server_cpus",
+        gauge: "toll_server_cpus_busy",
+    }
     P50: "The median latency of a whole operation." {
         words: "median latency",
         axis: "from the beginning of an operation to its end",
@@ -250,6 +263,54 @@ metrics! {
         csv: "latency_mean_ns",
         gauge: "toll_latency_mean",
     }
+    HandshakeBytesSent: "Bytes of TLS that a connection without a request sends to the server." {
+        words: "handshake data to the server",
+        axis: "of TLS to the server per connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.bytes_sent),
+        beside: Metric::HandshakeBytesReceived,
+        json: "handshake_bytes_sent",
+        csv: "handshake_bytes_sent",
+        gauge: "toll_handshake_sent",
+    }
+    HandshakeBytesReceived: "Bytes of TLS that a connection without a request receives from the server." {
+        words: "handshake data to the client",
+        axis: "of TLS to the client per connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.bytes_received),
+        beside: Metric::HandshakeBytesSent,
+        json: "handshake_bytes_received",
+        csv: "handshake_bytes_received",
+        gauge: "toll_handshake_received",
+    }
+    HandshakePacketsSent: "Packets of TCP that a connection without a request sends to the server." {
+        words: "packet count to the server",
+        axis: "to the server per connection",
+        quantity: Quantity::Packets,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.packets_sent),
+        beside: Metric::HandshakePacketsReceived,
+        json: "handshake_packets_sent",
+        csv: "handshake_packets_sent",
+        gauge: "toll_handshake_packets_sent",
+    }
+    HandshakePacketsReceived: "Packets of TCP that a connection without a request receives from the server." {
+        words: "packet count to the client",
+        axis: "to the client per connection",
+        quantity: Quantity::Packets,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.packets_received),
+        beside: Metric::HandshakePacketsSent,
+        json: "handshake_packets_received",
+        csv: "handshake_packets_received",
+        gauge: "toll_handshake_packets_received",
+    }
 }
 
 fn bits_per_server_cpu(line: &Line) -> Option<f64> {
@@ -260,6 +321,17 @@ fn bits_per_server_cpu(line: &Line) -> Option<f64> {
 fn per_server_cpu(line: &Line, count: u64) -> Option<f64> {
     let ns = line.cpu_ns.server.filter(|ns| *ns > 0)?;
     Some(count as f64 / (ns as f64 / 1e9))
+}
+
+/// Words of a row, of cells with this operation: an operation of a session is a page.
+#[must_use]
+pub fn words_of(operation: Operation, words: &'static str) -> Cow<'static, str> {
+    match operation {
+        Operation::Session => {
+            words.replace("an operation", "a page").replace("operation", "page").into()
+        }
+        _ => words.into(),
+    }
 }
 
 impl Metric {
@@ -349,7 +421,7 @@ mod tests {
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
         assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
-        assert!(why("zzz").contains("client-busy, p50, p99, response-time"));
+        assert!(why("zzz").contains("client-busy, server-cpus, p50, p99, response-time"));
         assert!(why("tls-tax").contains("compares two cells"));
     }
 
@@ -363,14 +435,16 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy p50_ns p99_ns mean_ns"
+             server_busy client_busy server_cpus p50_ns p99_ns mean_ns handshake_bytes_sent \
+              handshake_bytes_received handshake_packets_sent handshake_packets_received"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
-             client_cpu_s_per_gb server_busy_share client_busy_share latency_p50_ns latency_p99_ns \
-             latency_mean_ns"
+             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus latency_p50_ns \
+              latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
+              handshake_packets_sent handshake_packets_received"
         );
     }
 

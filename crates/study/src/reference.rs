@@ -107,6 +107,9 @@ pub enum PublishedUnit {
     /// Operations per second of all cores.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// CPUs that the server keeps busy.
+    #[serde(rename = "CPUs")]
+    Cpus,
     /// Which of two is ahead, without a number.
     #[serde(rename = "words")]
     Words,

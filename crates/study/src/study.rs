@@ -98,6 +98,9 @@ pub struct AnswerRule {
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.
     pub gates: Vec<RatioGate>,
+    /// The table of primitives that has what the parts of a handshake cost by themselves.
+    #[serde(default)]
+    pub nominal: Option<String>,
 }
 
 impl Study {

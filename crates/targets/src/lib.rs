@@ -48,7 +48,7 @@ mod target;
 mod warm_up;
 
 pub use captured::Captured;
-pub use crypto::{Aes, Crypto, CryptoFacts};
+pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;

@@ -130,7 +130,7 @@ pub trait Program: Sync {
     }
 
     /// What its cryptography runs on and costs, where its description has a choice of that. Asked
-    /// after each load, when its code is compiled.
+    /// once, after the first load, when its code is compiled.
     ///
     /// # Errors
     /// It does not answer.

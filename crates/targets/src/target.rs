@@ -10,7 +10,7 @@ use objects::{Mix, Url};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode};
+use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::Bytes;
 
 use crate::servers::Embedded;
@@ -43,6 +43,10 @@ pub struct Target {
     /// ecdsa:p256, ecdsa:p384 or ed25519
     #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048))]
     pub certificate_key: CertificateKey,
+
+    /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
+    #[arg(long, value_name = "NAME", default_value_t = Stack::OpenSsl)]
+    pub library: Stack,
 
     /// The generated objects that are asked for.
     #[arg(skip = Mix::of_size(OBJECT))]
@@ -166,6 +170,7 @@ impl Default for Target {
             cores: None,
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
+            library: Stack::OpenSsl,
             object: Mix::of_size(OBJECT),
             tickets: false,
             session_cache: false,
@@ -198,7 +203,16 @@ impl Target {
             key,
             force: Force::Opposite,
         };
-        useless.map(conflict).collect()
+        let mut conflicts: Vec<_> = useless.map(conflict).collect();
+        if self.library != Stack::OpenSsl {
+            conflicts.push(Conflict {
+                cause: "library",
+                why: "is part of toll".to_owned(),
+                key: "library-path",
+                force: Force::Opposite,
+            });
+        }
+        conflicts
     }
 
     /// # Errors
@@ -212,6 +226,17 @@ impl Target {
                     "target.send = {}, but toll knows no way to have {server} send with the \
                      kernel's TLS; write user, or take embedded or nginx",
                     self.send
+                ),
+            });
+        }
+        if self.send.is_kernels() && self.library != Stack::OpenSsl {
+            return Err(WrongValue {
+                key: "send",
+                why: format!(
+                    "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
+                     user, or take target.library = openssl",
+                    self.send,
+                    self.library.name()
                 ),
             });
         }
@@ -290,11 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn only_openssl_gives_its_keys_to_the_kernel() {
+        let of = |library, send| Target { library, send, ..Target::default() }.check();
+        assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
+        let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
+        assert!(refusal.why.contains("not rustls-ring; write user"), "{refusal}");
+    }
+
+    #[test]
     fn each_flag_of_toll_serve_is_a_key() {
         let serve = Target::augment_args(Command::new("serve"));
         let flags: Vec<_> = serve.get_arguments().filter_map(|flag| flag.get_long()).collect();
         let expected = [
             "certificate-key",
+            "library",
             "tickets",
             "session-cache",
             "encrypt-then-mac",

@@ -10,6 +10,7 @@ mod or_plain;
 mod records;
 mod scheme;
 mod send_mode;
+mod stack;
 mod suite;
 mod version;
 
@@ -19,6 +20,7 @@ pub use or_plain::OrPlain;
 pub use records::{RecordSize, RecordsPerWrite};
 pub use scheme::scheme_name;
 pub use send_mode::SendMode;
+pub use stack::Stack;
 pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
 pub use version::Version;
 

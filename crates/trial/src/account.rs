@@ -10,7 +10,9 @@ use observe::{
 };
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
+use crate::line::{
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+};
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -86,6 +88,8 @@ impl Trial {
             Some(server) => receipt.with_server(server),
             None => receipt,
         };
+        let mut receipt = receipt;
+        receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
         let mut warnings = Warning::of(
@@ -137,6 +141,7 @@ impl Trial {
                 mean: mean_response(outcome),
                 ..LatencyNs::from(&outcome.latencies)
             },
+            traffic: Traffic::mean(outcome.traffic),
             littles_law,
             pages: outcome.pages.iter().map(Page::from).collect(),
             walks: (self.job.plan.operation == Operation::Session)
@@ -171,8 +176,8 @@ impl Trial {
         self.server_cpus.is_some() || self.job.address.ip().to_canonical().is_loopback()
     }
 
-    /// What the CPUs of server and client did, step by step; all CPUs where the server's are not
-    /// known.
+    /// What each CPU did: step by step those of server and client, the others over the whole window.
+    /// Where the server's are not known, all step by step.
     fn series(&self, observed: &Observed) -> Vec<CoreSeries> {
         let Ok(series) = &observed.series else { return Vec::new() };
         let window = observed.ended.saturating_duration_since(observed.started);
@@ -185,16 +190,19 @@ impl Trial {
             None => true,
         };
         let mut all: BTreeMap<usize, CoreSeries> = BTreeMap::new();
-        for i in 0..steps {
-            let from = observed.started + step * i;
-            for (cpu, shares) in series.shares(from, from + step) {
-                if is_of_interest(&cpu) {
+        let mut add = |from: Instant, length: Duration, is_here: &dyn Fn(&usize) -> bool| {
+            for (cpu, shares) in series.shares(from, from + length) {
+                if is_here(&cpu) {
                     let core = all.entry(cpu).or_default();
                     core.cpu = cpu;
-                    core.push(step, &shares);
+                    core.push(length, &shares);
                 }
             }
+        };
+        for i in 0..steps {
+            add(observed.started + step * i, step, &is_of_interest);
         }
+        add(observed.started, window, &|cpu| !is_of_interest(cpu));
         all.into_values().collect()
     }
 }

@@ -76,6 +76,12 @@ pub struct Asked {
     /// The CPUs of the load threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<String>,
+    /// The server's, where it runs on this machine and they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpus: Option<String>,
+    /// The TLS library that the embedded server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_path: Option<String>,
@@ -123,6 +129,8 @@ impl Asked {
             close: Some(job.plan.close.to_string()),
             seed: job.is_random().then_some(job.seed),
             client_cpus: Some(job.plan.cpus.to_string()),
+            server_cpus: None,
+            library: None,
             library_path: None,
             environment: None,
             directives: None,

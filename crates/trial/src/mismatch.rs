@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use load::{Job, Negotiated, Operation, Outcome, Percent, Receive};
+use load::{Arrival, Job, Negotiated, Operation, Outcome, Percent, Receive};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
@@ -51,6 +51,7 @@ pub(crate) fn mismatches(
     if job.url.is_tls() {
         compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(job, outcome, &mut mismatch);
+        compare_turns(job, outcome, &mut mismatch);
     }
     compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
@@ -170,6 +171,26 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     }
 }
 
+/// Whether each connection of a closed loop had its turn within the window. Where it had not, the
+/// count is of those that were first, whatever the server does with the others.
+fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let are_connections =
+        matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let (completed, connections) = (outcome.completed, job.plan.connections as u64);
+    let is_whole = job.operations.is_none() && !outcome.interrupted;
+    if are_connections && is_closed_loop && is_whole && 0 < completed && completed < connections {
+        mismatch.push(Mismatch {
+            what: "connections".to_owned(),
+            asked: format!("{} at a time, each in its turn", thousands(connections)),
+            obtained: format!(
+                "{} in the window, which is too short for so many",
+                handshakes_in_words(completed)
+            ),
+        });
+    }
+}
+
 /// Whether the server closed its connections after their only request. One that keeps them would
 /// answer a second request, and the client waits for its close instead of connecting again.
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
@@ -179,7 +200,7 @@ fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mis
             what: "close".to_owned(),
             asked: "the server's close after the only request".to_owned(),
             obtained: format!(
-                "connections that it kept open after {} of {} responses",
+                "{} connections that it kept open, for {} responses",
                 thousands(kept),
                 thousands(outcome.completed)
             ),

@@ -8,7 +8,7 @@ use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
 use targets::{Directives, Environment, Library, LibraryPath};
-use tls::CertificateKey;
+use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
 use crate::mismatch::{Mismatch, compare_names, mismatches};
@@ -36,6 +36,9 @@ pub struct RunsOn {
     pub directives: Directives,
     /// The TLS libraries that its processes have mapped.
     pub libraries: Vec<Library>,
+    /// Where it has a choice of TLS libraries: the one it was to take, and what it says it took,
+    /// with its version.
+    pub stack: Option<(Stack, (Stack, String))>,
 }
 
 impl Receipt {
@@ -50,13 +53,26 @@ impl Receipt {
 
     /// The same with what the server was to run on and what it runs on.
     pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
-        let RunsOn { library_path, environment, directives, libraries } = server;
+        let RunsOn { library_path, environment, directives, libraries, stack } = server;
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
         let is_changed = *directives != Directives::default();
         self.asked.directives = is_changed.then(|| directives.to_string());
         self.obtained.library = libraries.iter().map(ToString::to_string).collect();
+        if let Some((asked, (reported, version))) = stack {
+            self.asked.library = Some(asked.to_string());
+            if self.obtained.library.is_empty() {
+                self.obtained.library = vec![version.clone()];
+            }
+            if asked != reported {
+                self.mismatch.push(Mismatch {
+                    what: "library".to_owned(),
+                    asked: asked.to_string(),
+                    obtained: format!("{reported} ({version})"),
+                });
+            }
+        }
         if let Some(folder) = library_path.folder()
             && !libraries.iter().any(|library| library.is_from(folder))
         {
@@ -125,6 +141,7 @@ mod tests {
                 environment: "A=1".parse().unwrap(),
                 directives: "aio threads".parse().unwrap(),
                 libraries: libraries.to_vec(),
+                stack: None,
             })
         };
         let asked = receipt("/opt/ssl", &[library("/opt/ssl/libcrypto.so.3")]);
@@ -139,6 +156,27 @@ mod tests {
             "library_path: asked /opt/ssl, got /usr/lib/libcrypto.so.3 (OpenSSL 3.0.22)"
         );
         assert_eq!(receipt("/opt/ssl", &[]).mismatch.len(), 1);
+    }
+
+    #[test]
+    fn a_server_that_reports_another_library_than_asked_is_a_mismatch() {
+        let receipt = |reported| {
+            Receipt::default().with_server(&RunsOn {
+                library_path: LibraryPath::System,
+                environment: Environment::default(),
+                directives: Directives::default(),
+                libraries: Vec::new(),
+                stack: Some((Stack::RustlsRing, (reported, "a library 1.0".to_owned()))),
+            })
+        };
+        let asked = receipt(Stack::RustlsRing);
+        assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);
+        assert_eq!(asked.asked.library.as_deref(), Some("rustls-ring"));
+        assert_eq!(asked.obtained.library, ["a library 1.0"]);
+        assert_eq!(
+            receipt(Stack::RustlsAwsLc).mismatch[0].to_string(),
+            "library: asked rustls-ring, got rustls-aws-lc (a library 1.0)"
+        );
     }
 
     #[test]

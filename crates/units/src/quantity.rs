@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use crate::{BitsPerSecond, Nanos, PerSecond, decimal, places};
+use crate::{BitsPerSecond, Bytes, Nanos, PerSecond, decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub enum Quantity {
     Nanos,
     /// Seconds per GB (10^9 bytes).
     SecondsPerGigabyte,
+    /// CPUs that are fully used.
+    Cpus,
+    /// Bytes.
+    Bytes,
+    /// Packets.
+    Packets,
 }
 
 /// A unit with its number of decimals.
@@ -46,6 +52,9 @@ impl Quantity {
             Self::Share => number("%", "no share such as 95%").map(|percent| percent / 100.0),
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
             Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
+            Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
+            Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
+            Self::Packets => number("packets", "no number of packets such as 9 packets"),
         }
     }
 
@@ -57,6 +66,9 @@ impl Quantity {
             Self::Share => &[("%", 0.01)],
             Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
+            Self::Cpus => &[("CPUs", 1.0)],
+            Self::Bytes => &[("B", 1.0)],
+            Self::Packets => &[("packets", 1.0)],
         }
     }
 
@@ -154,6 +166,8 @@ mod tests {
         assert_eq!(Quantity::Share.parse("95%"), Ok(0.95));
         assert_eq!(Quantity::SecondsPerGigabyte.parse("0.35s/GB"), Ok(0.35));
         assert_eq!(Quantity::Nanos.parse("5ms"), Ok(5e6));
+        assert_eq!(Quantity::Bytes.parse("1KiB"), Ok(1024.0));
+        assert_eq!(Quantity::Packets.parse("9 packets"), Ok(9.0));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();
             assert_eq!(message, format!("`{text}` is no share such as 95%"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, label_in_sentence};
+use crate::label::{label, label_in_sentence, spoken};
 use study::Metric;
 use study::metric::Kind;
 
@@ -10,12 +10,12 @@ use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
-use super::{Answer, Bar, Crossover, Curve, Figure, Point};
+use super::{Answer, Bar, Bounds, Crossover, Curve, Figure, Point, Prediction, prediction};
 use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
-    key: &'a str,
+    pub(super) key: &'a str,
     /// The other swept keys, with the values that all points have.
     common: BTreeMap<String, String>,
     /// In the study's order, none of them without a cell.
@@ -45,6 +45,11 @@ impl<'a> Along<'a> {
             label: format!("{}, {}", point.label, bar.label),
             ..bar.clone()
         };
+        let predictions: Vec<Prediction> = self
+            .points
+            .iter()
+            .flat_map(|point| Prediction::all(point, Some(&self.label(point))))
+            .collect();
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
             sentence: self.sentence()? + &in_words(&curve.crossovers),
@@ -54,9 +59,13 @@ impl<'a> Along<'a> {
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
+            operation: self.points.first()?.operation(),
             common: self.common.clone(),
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
+            predicted: prediction::sentence(&predictions, self.points.first()?),
+            predictions,
+            bill: None,
             curve: Some(curve),
         })
     }
@@ -73,6 +82,7 @@ impl<'a> Along<'a> {
         Curve {
             along: self.key.to_owned(),
             points: self.points.iter().map(point).collect(),
+            bounds: Bounds::all(self),
             crossovers: self.crossovers(),
         }
     }
@@ -99,7 +109,8 @@ impl<'a> Along<'a> {
     }
 
     pub(super) fn label(&self, compared: &Compared<'_>) -> String {
-        compared.common.get(self.key).map_or_else(String::new, |value| label(self.key, value))
+        let value = compared.common.get(self.key);
+        value.map_or_else(String::new, |value| compared.label(self.key, value))
     }
 
     /// `The server (on CPU 0) sends 2.6x [2.5, 2.7] (1 MiB objects) to 2.9x [2.8, 3.0] (16 MiB objects)
@@ -128,7 +139,7 @@ impl<'a> Along<'a> {
 
     fn clause(&self, value: &str, entries: &[(&Compared<'_>, &Entry<'_>)]) -> Option<String> {
         let (first, _) = entries.first()?;
-        let key = &first.rule.compare;
+        let key = spoken(first.operation(), &first.rule.compare);
         let baseline = first.baseline()?;
         let ratios: Vec<(&Compared<'_>, &Figure)> =
             entries.iter().filter_map(|(p, entry)| Some((*p, entry.ratio.as_ref()?))).collect();

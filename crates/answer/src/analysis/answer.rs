@@ -2,26 +2,30 @@
 
 use observe::Machine;
 
-use crate::label::label;
+use crate::primitive::Row;
+use crate::wording::joined;
 use journal::TargetRecord;
 use study::AnswerRule;
 use study::metric::Kind;
 
 use super::along::Along;
+use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::hit_rate::saved;
 use super::library::advice;
 use super::purity::purity;
 use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
 use super::trials::CellTrials;
-use super::{Answer, Bar, Mark};
+use super::{Answer, Bar, Mark, Prediction, prediction};
 
 /// The answers of all rules. What to change is said once: where one answer has said it, the next
 /// does not.
 pub(super) fn answers(
     rules: &[AnswerRule],
     trials: &[CellTrials<'_>],
+    costs: &[Row],
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
@@ -48,7 +52,7 @@ pub(super) fn answers(
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
                         not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
-                    answers.push(Answer { remedy, ..Answer::of(&compared) });
+                    answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
                 }
             }
         }
@@ -68,19 +72,26 @@ fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>)
     (!new.is_empty()).then(|| new.join(" "))
 }
 impl Answer {
-    fn of(compared: &Compared<'_>) -> Self {
+    fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
+        let predictions = Prediction::all(compared, None);
+        let bill = Bill::of(compared, costs);
+        let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         Self {
-            sentence: sentence(compared),
+            sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
             purity: purity(compared.entries.iter()),
             remedy: None,
-            caveats: caveats(compared),
+            caveats: caveats(compared).into_iter().chain(lacking).collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
+            operation: compared.operation(),
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
+            predicted: prediction::sentence(&predictions, compared),
+            predictions,
+            bill,
             curve: None,
         }
     }
@@ -94,7 +105,7 @@ impl Bar {
             .filter(|_| compared.kind() == Kind::Tax)
             .and_then(|baseline| baseline.trials.mark());
         Self {
-            label: label(&compared.rule.compare, entry.value),
+            label: compared.label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
             params: entry.trials.cell.params.clone(),
             is_baseline: entry.is_baseline,

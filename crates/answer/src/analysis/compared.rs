@@ -1,11 +1,12 @@
 //! The cells that one answer compares, with their figures.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, label_in_sentence, with};
-use study::metric::Kind;
+use crate::label::{label, label_in_sentence, spoken, with};
+use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
 use super::Figure;
@@ -126,7 +127,7 @@ impl<'a> Compared<'a> {
     pub(super) fn unknown(&self) -> String {
         match self.is_per_cpu() {
             true => "the server's CPU time is not known".to_owned(),
-            false => format!("the {} is not known", self.rule.metric.row().words),
+            false => format!("the {} is not known", self.metric()),
         }
     }
 
@@ -135,14 +136,33 @@ impl<'a> Compared<'a> {
         self.rule.metric.row().is_of_bodies
     }
 
+    /// A value of a swept key in the words of what the cells do: `16 connections`, `16 users`.
+    pub(super) fn label(&self, key: &str, value: &str) -> String {
+        label(spoken(self.operation(), key), value)
+    }
+
+    /// One operation: `a page`.
+    pub(super) fn one(&self) -> &'static str {
+        match self.operation() {
+            Operation::Handshakes => "a handshake",
+            Operation::Session => "a page",
+            Operation::Requests | Operation::OneRequestPerConnection => "a request",
+        }
+    }
+
+    /// The metric as these cells have it: `server CPU per page`.
+    pub(super) fn metric(&self) -> Cow<'static, str> {
+        words_of(self.operation(), self.rule.metric.row().words)
+    }
+
     /// A cell after its figure: `with AES-128-GCM`.
     pub(super) fn with(&self, entry: &Entry<'_>) -> String {
-        with(&self.rule.compare, entry.value)
+        with(spoken(self.operation(), &self.rule.compare), entry.value)
     }
 
     /// A cell that others are held against: `AES-128-GCM`.
     pub(super) fn name(&self, entry: &Entry<'_>) -> String {
-        label_in_sentence(&self.rule.compare, entry.value)
+        label_in_sentence(spoken(self.operation(), &self.rule.compare), entry.value)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The
@@ -178,7 +198,7 @@ impl<'a> Compared<'a> {
             parts.push(label("load.operation", &self.operation().to_string()));
         }
         let others = common.iter().filter(|(key, _)| *key != SERVER);
-        parts.extend(others.map(|(key, value)| label(key, value)));
+        parts.extend(others.map(|(key, value)| self.label(key, value)));
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     }
 

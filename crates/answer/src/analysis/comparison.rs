@@ -125,8 +125,8 @@ fn in_words(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String
             Some(same) if same == (*verb, *of_what) => format!("{who} {amount}"),
             _ => {
                 let noun = match subject(compared) {
-                    Subject::It => "",
-                    Subject::With => noun(compared),
+                    Subject::It => String::new(),
+                    Subject::With => format!(" {}", noun(compared)),
                 };
                 format!("{who}{noun} {verb} {amount} {of_what}")
             }
@@ -162,13 +162,11 @@ fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
 }
 
 fn noun(compared: &Compared<'_>) -> &'static str {
-    match (compared.kind(), compared.is_of_bodies(), compared.operation()) {
-        (Kind::Cost, ..) => " it",
-        (Kind::Throughput | Kind::State, ..) => " the server",
-        (_, true, _) => " a byte",
-        (_, false, Operation::Handshakes) => " a handshake",
-        (_, false, Operation::Session) => " a page",
-        (_, false, _) => " a request",
+    match (compared.kind(), compared.is_of_bodies()) {
+        (Kind::Cost, _) => "it",
+        (Kind::Throughput | Kind::State, _) => "the server",
+        (_, true) => "a byte",
+        (_, false) => compared.one(),
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use load::{Client, Operation};
 use serde::Serialize;
 
-use crate::label::label;
+use crate::label::{label, spoken};
 use study::Metric;
 use trial::Limit;
 use trial::WarningKind;
@@ -226,6 +226,6 @@ fn loaded(of: &CellTrials<'_>) -> String {
     let told = ["server", "object", "operation", "client"];
     let is_told = |key: &str| key.rsplit('.').next().is_some_and(|name| told.contains(&name));
     let swept = cell.params.iter().filter(|(key, _)| !is_told(key));
-    parts.extend(swept.map(|(key, value)| label(key, value)));
+    parts.extend(swept.map(|(key, value)| label(spoken(cell.load.operation, key), value)));
     parts.join(", ")
 }

@@ -1,14 +1,19 @@
 //! What the trials of cells found, as a report shows it.
 
 mod bars;
+mod bill;
 mod cells;
 mod cpu_split;
+mod cpu_use;
 mod crossovers;
+mod curves;
 mod overview;
+mod predictions;
 mod published;
 mod searches;
 
 use journal::TrialLine;
+use load::Operation;
 use study::Metric;
 use units::Unit;
 
@@ -34,7 +39,8 @@ impl Analysis {
             title: "Answers",
             answers: answers.chain(projected).collect(),
             gates: self.gates.clone(),
-            charts: cpu_split::charts(&self.cells),
+            charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
+                .concat(),
             conclusions: self.cross_checks(),
             overview: overview::tables(&self.cells),
             tables: self.tables(),
@@ -57,22 +63,29 @@ impl Analysis {
     }
 
     fn answer(&self, answer: &Answer) -> findings::Answer {
+        let predicted = answer.predicted.iter().map(|text| Remark::new("Predicted", text));
         let remedy = answer.remedy.iter().map(|remedy| Remark::new("What to do", remedy));
         let charts = match &answer.curve {
-            Some(curve) => bars::along(answer, curve),
-            None => vec![bars::side_by_side(answer, &self.answers)],
+            Some(curve) if curve.is_of_users() => vec![Chart::Curve(curves::of(answer, curve))],
+            Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
+            None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
         };
         let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
         let crossover = crossover.map(Chart::Curve);
+        let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
+        let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
         findings::Answer {
             question: None,
-            sentences: [Some(&answer.sentence), answer.purity.as_ref()]
-                .into_iter()
-                .flatten()
+            sentences: std::iter::once(&answer.sentence)
+                .chain(bill)
+                .chain(&answer.purity)
                 .cloned()
                 .collect(),
-            remarks: remedy.chain(answer.caveats.iter().map(Remark::caveat)).collect(),
-            charts: charts.into_iter().map(Chart::Bars).chain(crossover).collect(),
+            remarks: predicted
+                .chain(remedy)
+                .chain(answer.caveats.iter().map(Remark::caveat))
+                .collect(),
+            charts: charts.into_iter().chain(crossover).chain(stacks.map(Chart::Bars)).collect(),
         }
     }
 
@@ -104,7 +117,16 @@ impl Analysis {
                     for longer; only those trials are in the figures.",
             tables: searches::tables(&self.cells),
         };
-        [cells, searches].into_iter().filter(|section| !section.tables.is_empty()).collect()
+        let predictions = Section {
+            title: "Predicted gains",
+            about: "What follows from the cost of the cipher alone, which the server reports: less CPU time \
+                    by body x change of ns/byte. Headers and requests are not counted. \
+                    The rate follows as far as the server's CPU is the limit.",
+            tables: predictions::tables(&self.answers),
+        };
+        let tables =
+            [Some(cells), Some(predictions), Some(searches), cpu_use::section(&self.cells)];
+        tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
 
     fn rejected(&self) -> Listing {
@@ -122,6 +144,13 @@ impl From<&Invalid> for Item {
         let label = format!("{}, number {}", trial.cell, trial.order);
         Self { label, text: trial.why.clone(), is_warning: false }
     }
+}
+
+/// What one operation of these cells is; requests where they differ.
+fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
+    let mut operations = cells.into_iter().map(|cell| cell.operation);
+    let first = operations.next().unwrap_or(Operation::Requests);
+    if operations.all(|other| other == first) { first } else { Operation::Requests }
 }
 
 /// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.

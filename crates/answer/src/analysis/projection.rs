@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::{LEAST_COUNTS, Scaling, ScalingError};
 
-use crate::label::label;
 use trial::Limit;
 
 use super::Figure;
@@ -79,8 +78,8 @@ pub(super) fn projections(compared: &[Compared<'_>]) -> Vec<Projection> {
         let highest = groups.into_iter().max_by(|a, b| height(&a.1).total_cmp(&height(&b.1)));
         if let Some((common, mut steps)) = highest {
             steps.sort_by_key(|step| step.cores);
-            let labels = std::iter::once(label(&first.rule.compare, entry.value))
-                .chain(common.iter().map(|(key, value)| label(key, value)));
+            let labels = std::iter::once(first.label(&first.rule.compare, entry.value))
+                .chain(common.iter().map(|(key, value)| first.label(key, value)));
             let label = labels.collect::<Vec<_>>().join(", ");
             found.push(projection(label, first, &steps));
         }

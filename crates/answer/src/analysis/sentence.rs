@@ -69,7 +69,7 @@ pub(super) fn published(rule: &AnswerRule) -> String {
 
 pub(super) fn subject(compared: &Compared<'_>) -> String {
     match compared.kind() {
-        Kind::Cost => return format!("The {}", compared.rule.metric.row().words),
+        Kind::Cost => return format!("The {}", compared.metric()),
         Kind::PerCpu | Kind::Tax => return "One core of this machine".to_owned(),
         Kind::Throughput | Kind::State => {}
     }

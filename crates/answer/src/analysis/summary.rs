@@ -1,10 +1,10 @@
 //! What the trials of one cell say together.
 
-use crate::label::label;
+use crate::label::{label, spoken};
 use study::Cell;
 
 use super::trials::CellTrials;
-use super::{CellSummary, Figure, Figures};
+use super::{CellSummary, CpuUse, Figure, Figures};
 
 impl CellSummary {
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
@@ -13,11 +13,13 @@ impl CellSummary {
             case: trials.cell.case.clone(),
             label: of_cell(trials.cell),
             params: trials.cell.params.clone(),
+            operation: trials.cell.load.operation,
             trials: trials.counts(),
             figures: Figures::of(|metric| Figure::of_cell(trials, metric)),
             limits: trials.limits(),
             mark: trials.mark(),
             search: trials.search.clone(),
+            cpus: CpuUse::of(trials.valid()),
         }
     }
 }
@@ -28,8 +30,9 @@ pub(super) fn of_cell(cell: &Cell) -> String {
     const SERVER: &str = "target.server";
     let (server, others): (Vec<_>, Vec<_>) =
         cell.params.iter().partition(|(key, _)| *key == SERVER);
-    let labels: Vec<String> =
-        server.into_iter().chain(others).map(|(key, value)| label(key, value)).collect();
+    let in_words =
+        |(key, value): (&String, &String)| label(spoken(cell.load.operation, key), value);
+    let labels: Vec<String> = server.into_iter().chain(others).map(in_words).collect();
     match labels.is_empty() {
         true => label(SERVER, &cell.target.server.to_string()),
         false => labels.join(", "),

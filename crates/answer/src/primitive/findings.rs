@@ -94,6 +94,8 @@ fn curve(curve: &Curve) -> findings::Curve {
         axis: Axis::Factors,
         lines: curve.series.iter().map(line).collect(),
         bound: bound.map(|(of, cost)| (format!("bound of {of}: {cost:.3} cycles/byte"), *cost)),
+        limits: Vec::new(),
+        notes: Vec::new(),
         marks: Vec::new(),
     }
 }

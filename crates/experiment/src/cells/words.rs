@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use answer::label;
+use answer::{label, spoken};
 use cpus::CpuList;
 use journal::Role;
 use load::{Client, Operation};
@@ -95,7 +95,8 @@ fn load(cell: &Cell) -> String {
             find.maximize,
             find.ceiling
         )),
-        None => words.push(format!("{} connections", load.connections)),
+        None => words
+            .push(label(spoken(load.operation, "load.connections"), &load.connections.to_string())),
     }
     match (&load.session, load.operation) {
         (Some(session), _) => {
@@ -114,7 +115,7 @@ fn load(cell: &Cell) -> String {
     }
     let is_said = |key: &str| !key.starts_with("target.") || SAID.contains(&key);
     let others = cell.params.iter().filter(|(key, _)| !is_said(key));
-    words.extend(others.map(|(key, value)| answer::label(key, value)));
+    words.extend(others.map(|(key, value)| label(spoken(load.operation, key), value)));
     let held = cell.held_for();
     match load.client {
         Client::Toll => words.push(format!("{held} after a warm-up of {}", load.warmup())),
@@ -137,11 +138,14 @@ pub(super) fn doing(cell: &Cell, role: Role) -> String {
         cell.params
             .iter()
             .filter(|(key, _)| *key != "target.server")
-            .map(|(key, value)| label(key, value)),
+            .map(|(key, value)| label(spoken(cell.load.operation, key), value)),
     );
     if let Some(find) = &cell.find {
         let load = match find.over {
-            Over::Connections => label("load.connections", &cell.load.connections.to_string()),
+            Over::Connections => label(
+                spoken(cell.load.operation, "load.connections"),
+                &cell.load.connections.to_string(),
+            ),
             Over::Arrival(_) => cell.load.arrival.to_string(),
         };
         let verb = if role == Role::Search { "tries" } else { "holds" };

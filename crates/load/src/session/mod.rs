@@ -18,8 +18,9 @@ mod user;
 use regex::bytes::Regex;
 use serde::Deserialize;
 
-use crate::Job;
 use crate::job::PlanError;
+use crate::{Job, PageOutcome};
+pub use file::{is_built_in, session_text};
 use origin::Origin;
 pub(crate) use reception::{Given, Reception};
 pub(crate) use response::Answer;
@@ -51,6 +52,8 @@ enum Reconnect {
 #[derive(Debug)]
 struct Page {
     name: String,
+    /// Whether the shop stores an order for each of these.
+    is_order: bool,
     method: Method,
     /// How many redirects it makes, exactly.
     redirects: u8,
@@ -102,8 +105,8 @@ impl Site {
         Ok(Some(Self { session, origin: Origin::of(&job.url), page: job.plan.page().0 }))
     }
 
-    /// The names of its pages.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.session.pages.iter().map(|page| page.name.as_str())
+    /// Its pages, of which none has been asked for.
+    pub(crate) fn outcomes(&self) -> Vec<PageOutcome> {
+        self.session.pages.iter().map(|page| PageOutcome::new(&page.name, page.is_order)).collect()
     }
 }

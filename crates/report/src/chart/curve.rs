@@ -26,6 +26,10 @@ pub(crate) struct Curve {
     dots: Vec<Dot>,
     published: Vec<Dot>,
     bound: Option<Tick>,
+    /// Thin, what no figure of a line crosses.
+    limits: Vec<Segment>,
+    knees: Vec<Dot>,
+    notes: Vec<String>,
     /// In percent, as the numbers.
     marks: Vec<Tick>,
 }
@@ -70,21 +74,13 @@ impl Curve {
         let places = Places::of(curve);
         let (mut dots, mut segments) = (Vec::new(), Vec::new());
         let (mut published, mut legend): (Vec<Dot>, Vec<Key>) = (Vec::new(), Vec::new());
-        let mut others = 0;
-        for line in &curve.lines {
-            others += usize::from(!line.is_baseline);
-            let series = if line.is_baseline { 0 } else { others };
+        let series = series(&curve.lines);
+        for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
             legend.push(Key { series, label: line.label.clone() });
             let drawn: Vec<Dot> =
                 line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
             if line.is_joined {
-                segments.extend(drawn.windows(2).map(|pair| Segment {
-                    series,
-                    x1: pair[0].x,
-                    y1: pair[0].y,
-                    x2: pair[1].x,
-                    y2: pair[1].y,
-                }));
+                segments.extend(joined(series, &drawn));
             }
             dots.extend(drawn);
             for figure in &line.dots {
@@ -96,6 +92,17 @@ impl Curve {
                     published.extend(places.dot(series, &of).filter(|_| is_new));
                 }
             }
+        }
+        let (mut limits, mut knees) = (Vec::new(), Vec::new());
+        for limit in &curve.limits {
+            let series = series[limit.line];
+            let at = |(x, y): (f64, f64), title: &str| {
+                let title = title.to_owned();
+                places.dot(series, &Figure { x, y, title, ..Figure::default() })
+            };
+            let drawn: Vec<Dot> = limit.points.iter().filter_map(|point| at(*point, "")).collect();
+            limits.extend(joined(series, &drawn));
+            knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
         }
         let bound = curve
             .bound
@@ -118,8 +125,32 @@ impl Curve {
             dots,
             published,
             bound,
+            limits,
+            knees,
+            notes: curve.notes.clone(),
         }
     }
+}
+
+/// The colours of lines: 0 is the baseline's.
+fn series(lines: &[Line]) -> Vec<usize> {
+    let mut others = 0;
+    let series = lines.iter().map(|line| {
+        others += usize::from(!line.is_baseline);
+        if line.is_baseline { 0 } else { others }
+    });
+    series.collect()
+}
+
+/// Lines from each dot to the next.
+fn joined(series: usize, dots: &[Dot]) -> impl Iterator<Item = Segment> {
+    dots.windows(2).map(move |pair| Segment {
+        series,
+        x1: pair[0].x,
+        y1: pair[0].y,
+        x2: pair[1].x,
+        y2: pair[1].y,
+    })
 }
 
 fn in_words(line: &Line) -> String {
@@ -148,6 +179,8 @@ impl Places {
             published.chain(range).chain([dot.y])
         });
         let values = values.chain(curve.bound.iter().map(|(_, value)| *value));
+        let limits = curve.limits.iter().flat_map(|limit| &limit.points);
+        let values = values.chain(limits.map(|(_, value)| *value));
         let xs = || dots().map(|dot| dot.x);
         Self {
             smallest: xs().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE),
@@ -268,13 +301,14 @@ mod tests {
     fn curve(dots: Vec<Figure>) -> findings::Curve {
         let line = Line { label: "a".to_owned(), is_baseline: true, is_joined: true, dots };
         let (title, subtitle) = ("t".to_owned(), String::new());
-        let lines = vec![line];
         findings::Curve {
             title,
             subtitle,
             axis: Axis::Factors,
-            lines,
+            lines: vec![line],
             bound: None,
+            limits: Vec::new(),
+            notes: Vec::new(),
             marks: Vec::new(),
         }
     }
@@ -331,6 +365,24 @@ mod tests {
         assert_eq!(drawn.published.len(), 1, "what is published once is drawn once");
         assert_eq!(drawn.published[0].x, drawn.dots[0].x);
         assert_eq!(drawn.bound.unwrap().at, HEIGHT);
+    }
+
+    #[test]
+    fn a_limit_is_drawn_in_the_colour_of_its_line_and_has_room() {
+        let mut curve = curve(vec![dot(1.0, 100.0), dot(100.0, 900.0)]);
+        curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([900.0]));
+        curve.lines.push(Line { label: "b".into(), is_baseline: false, ..curve.lines[0].clone() });
+        curve.limits = vec![findings::LineLimit {
+            line: 1,
+            points: vec![(1.0, 150.0), (10.0, 1_500.0), (100.0, 1_500.0)],
+            knee: Some(("b: knee at 10 users".into(), (10.0, 1_500.0))),
+        }];
+        let drawn = Curve::of(&curve);
+        let [rising, level] = &drawn.limits[..] else { panic!("{drawn:?}") };
+        assert_eq!((rising.series, level.series, drawn.dots[2].series), (1, 1, 1));
+        assert!(rising.y1 > rising.y2 && level.y1 == level.y2, "{drawn:?}");
+        assert_eq!((drawn.knees[0].x, drawn.knees[0].y), (50.0, 0.0), "it is the highest");
+        assert_eq!(drawn.knees[0].title, "b: knee at 10 users");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use answer::trials;
 use journal::{Role, TrialLine};
 use serde::Serialize;
-use trial::Line;
+use trial::{CoreSeries, Line};
 use units::{Hertz, Nanos};
 
 use super::record::{Entry, receipt, shares_and_counts};
@@ -137,8 +137,15 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         errors: errors(line),
         frequency: frequency(line),
         window: Nanos(line.window_ns).to_string(),
-        cpus: line.cpu_share.iter().filter_map(sparkline).collect(),
+        cpus: of_interest(line).filter_map(sparkline).collect(),
     }
+}
+
+/// The CPUs of which the course is known, those of server and client; of the others there is one step.
+fn of_interest(line: &Line) -> impl Iterator<Item = &CoreSeries> {
+    let steps = |core: &CoreSeries| core.step_ns.len();
+    let most = line.cpu_share.iter().map(steps).max().unwrap_or_default();
+    line.cpu_share.iter().filter(move |core| steps(core) == most)
 }
 
 fn state(role: Role, line: &Line) -> &'static str {

@@ -21,9 +21,9 @@ const page = {
     };
   }),
   // The sort values of a column of the first table that can be sorted, from top to bottom.
-  column: (index) => [...document.querySelectorAll("table.sortable tbody tr")]
+  column: (index) => [...document.querySelector("table.sortable").querySelectorAll("tbody tr")]
     .map((row) => row.cells[index].dataset.value ?? null),
-  headers: () => [...document.querySelectorAll("table.sortable th")]
+  headers: () => [...document.querySelector("table.sortable").querySelectorAll("th")]
     .map((header) => [header.firstChild.firstChild.textContent, header.getAttribute("aria-sort")]),
   closed: () => document.querySelectorAll("details:not([open])").length,
   // The WCAG 2.2 contrast of text with the page behind it, by selector.

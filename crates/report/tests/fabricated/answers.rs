@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
+use load::Operation;
 use study::Metric;
 
 use super::figure;
@@ -116,6 +117,10 @@ fn answer(
         metric,
         compare: if case == "handshakes" { "target.certificate-key" } else { "load.suite" }
             .to_owned(),
+        operation: match case {
+            "handshakes" => Operation::Handshakes,
+            _ => Operation::Requests,
+        },
         common: BTreeMap::from([("target.server".to_owned(), server.to_owned())]),
         bars: cells
             .iter()
@@ -124,6 +129,9 @@ fn answer(
             .map(|(i, cell)| bar((i, cell)))
             .collect(),
         published: Vec::new(),
+        predictions: Vec::new(),
+        predicted: None,
+        bill: None,
         curve: None,
     }
 }

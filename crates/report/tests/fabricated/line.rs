@@ -34,7 +34,7 @@ pub(super) fn line(spec: &Spec, round: usize, order: usize) -> TrialLine {
             "asked": {"tls": "1.3", "suite": suite, "group": "x25519", "certificate_key": "rsa:2048",
                 "encrypt_then_mac": false, "resumption_percent": 0, "key_exchange": "fixed",
                 "operation": "requests", "url": "https://127.0.0.1:48531/bytes/1MiB", "connections": 64,
-                "receive": "walk", "verify": "1/64", "client_cpus": "1"},
+                "receive": "walk", "verify": "1/64", "client_cpus": "1", "server_cpus": "0"},
             "obtained": {"tls": {"1.3": 64}, "suite": {suite: 64}, "group": {"x25519": 64},
                 "signature_scheme": {"rsa_pss_rsae_sha256": 64}, "certificate_key": {"rsa:2048": 64},
                 "encrypt_then_mac": false, "full": 64, "resumed": 0, "requests_per_connection": 5.203,
@@ -42,7 +42,7 @@ pub(super) fn line(spec: &Spec, round: usize, order: usize) -> TrialLine {
             "mismatch": []}),
         false => json!({
             "asked": {"tls": "none", "operation": "requests", "url": "http://127.0.0.1:42469/bytes/1MiB",
-                "connections": 64, "verify": "1/64", "client_cpus": "1"},
+                "connections": 64, "verify": "1/64", "client_cpus": "1", "server_cpus": "0"},
             "obtained": {"bodies_compared": 41}, "mismatch": []}),
     };
     let mut errors = json!({});

@@ -10,11 +10,12 @@ mod machine;
 use std::collections::BTreeMap;
 
 use answer::analysis::{
-    Analysis, CellSummary, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
 };
 use answer::findings::Findings;
 use answer::primitive::Costs;
 use journal::{TargetRecord, TrialLine};
+use load::Operation;
 use observe::Machine;
 use report::{Run, Style};
 use stats::Estimate;
@@ -278,17 +279,19 @@ pub fn interrupted() -> Fabricated {
 }
 
 fn empty(cell: &mut CellSummary) {
-    let CellSummary { cell: name, case, label, params, trials, .. } = cell;
+    let CellSummary { cell: name, case, label, params, operation, trials, .. } = cell;
     *cell = CellSummary {
         cell: name.clone(),
         case: case.clone(),
         label: label.clone(),
         params: params.clone(),
+        operation: *operation,
         trials: *trials,
         figures: Figures::default(),
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
         search: None,
+        cpus: Vec::new(),
     };
 }
 
@@ -319,6 +322,10 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         case: spec.case.to_owned(),
         label: spec.label(),
         params: spec.params(),
+        operation: match spec.case {
+            "handshakes" => Operation::Handshakes,
+            _ => Operation::Requests,
+        },
         trials: TrialCounts { planned: ROUNDS, done: all.len(), valid: valid.len() },
         figures: Figures::of(|metric| {
             let is_of_it = spec.case != "handshakes" || !metric.row().is_of_bodies;
@@ -328,6 +335,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         limits,
         mark,
         search: None,
+        cpus: CpuUse::of(valid.iter().copied()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Deserialize;
-use tls::SendMode;
+use tls::{SendMode, Stack};
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
@@ -25,7 +25,10 @@ pub(crate) struct Embedded;
 struct Announcement {
     tls: SocketAddr,
     plain: SocketAddr,
-    openssl: String,
+    /// The TLS library by its name in study files.
+    library: Stack,
+    /// The same with its version.
+    version: String,
 }
 
 impl Server for Embedded {
@@ -42,7 +45,7 @@ impl Server for Embedded {
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
-        &["record-size", "records-per-write"]
+        &["library", "record-size", "records-per-write"]
     }
 }
 
@@ -51,7 +54,7 @@ impl Program for Embedded {
         Binary::Toll
     }
 
-    /// Its announcement adds which OpenSSL it runs on.
+    /// Its announcement adds which TLS library it runs on.
     fn version(&self, _binary: &Path, _settings: &Settings) -> Result<String, TargetError> {
         Ok(format!("toll {}", env!("CARGO_PKG_VERSION")))
     }
@@ -66,9 +69,15 @@ impl Program for Embedded {
     }
 
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, openssl } = ready::announcement(&site.announcement())?;
+        let Announcement { tls, plain, library, version } =
+            ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
-        Ok(Started { version: format!("{}, {openssl}", site.version), https: tls, http: plain })
+        Ok(Started {
+            version: format!("{}, {version}", site.version),
+            https: tls,
+            http: plain,
+            stack: Some((library, version)),
+        })
     }
 
     fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
@@ -91,6 +100,7 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--cpus", settings.target.cpus.to_string().into());
     add("--root", site.root.into());
+    add("--library", settings.target.library.name().into());
     add("--tls", list(settings.versions.iter().map(|version| version.number())));
     if !settings.suites.is_empty() {
         add("--suites", list(settings.suites.iter().map(|suite| suite.name)));
@@ -136,13 +146,18 @@ mod tests {
                 .map(|name| Suite::parse(name).unwrap())
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
-            target: Target { tickets: false, encrypt_then_mac: false, ..settings().target },
+            target: Target {
+                library: Stack::RustlsRing,
+                tickets: false,
+                encrypt_then_mac: false,
+                ..settings().target
+            },
             ..settings()
         };
         assert_eq!(
             command(&settings),
             "serve --json --listen 127.0.0.1:0 --listen-plain 127.0.0.1:0 --cpus 0,2 \
-                 --root /o --tls 1.2,1.3 \
+                 --root /o --library rustls-ring --tls 1.2,1.3 \
                  --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
                  --groups x25519,secp256r1 --certificate /f/server.crt --key /f/server.key --tickets off \
                  --session-cache on --encrypt-then-mac off --send user --record-size 16KiB \

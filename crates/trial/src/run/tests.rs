@@ -228,9 +228,11 @@ fn everything_is_read_over_the_loads_window() {
     assert_eq!((line.rate_per_s, line.goodput_bps), (1000.0, 8 * 1000 * (1 << 20)));
     assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
     assert_eq!(line.verdict.limit, Limit::ServerCpu);
-    // CPU 2 is neither the server's nor the client's.
+    // CPU 2 is neither the server's nor the client's: it has one step.
     let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();
-    assert_eq!((cpus, line.cpu_share[0].user.len()), (vec![0, 1], 6));
+    let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
+    assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
+    assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
 }
 
 #[test]

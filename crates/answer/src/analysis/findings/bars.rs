@@ -1,14 +1,14 @@
 //! The charts of an answer: a bar for each value of the compared key, and where the study asks for it
 //! along another key, with the share of its CPUs that the server used meanwhile.
 
-use study::{Metric, Published};
+use study::Published;
 
 use super::published::{band, beside, in_words};
 use crate::analysis::{Answer, Bar, Curve, Figure, Point};
 use crate::findings::{self, BarRow, Bars, Series};
-use crate::label::label;
+use crate::label::{label, spoken};
 use crate::wording::capitalized;
-use study::metric::Kind;
+use study::metric::{Kind, words_of};
 use units::{Quantity, Unit};
 
 /// The bars of an answer, next to those of `all`: answers to one question about different servers have
@@ -32,15 +32,16 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
     };
     let common = answer.common.values().cloned();
     Bars {
-        title: capitalized(answer.metric.row().words),
+        title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
         subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
-        axis: axis(answer.metric, unit),
+        axis: axis(answer, unit),
         unit: *unit,
         room: Vec::new(),
         is_share: answer.metric.row().quantity == Quantity::Share,
+        is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
         legend: Vec::new(),
-        published: in_words(&answer.published),
+        published: in_words(&answer.published, "bar"),
     }
 }
 
@@ -69,9 +70,9 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
     let of_busy: Of = |point, bar| point.busy.get(bar)?.as_ref();
     let unit = unit(answer.metric.row().quantity, curve, of_bar);
     let first = Bars {
-        title: capitalized(answer.metric.row().words),
-        axis: axis(answer.metric, &unit),
-        published: in_words(&answer.published),
+        title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
+        axis: axis(answer, &unit),
+        published: in_words(&answer.published, "bar"),
         ..chart_along(answer, curve, of_bar, unit, &answer.published)
     };
     // Beside what a CPU-second gives, it would say nothing.
@@ -82,6 +83,7 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
+        is_stacked: false,
         ..chart_along(answer, curve, of_busy, unit, &[])
     });
     std::iter::once(first).chain(second).collect()
@@ -114,7 +116,8 @@ fn chart_along(
             lacking: point.bars.iter().find_map(|bar| bar.infeasible.clone()),
         }
     };
-    let common = answer.common.iter().map(|(key, value)| label(key, value));
+    let common =
+        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     let subtitle: Vec<String> =
         std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
     Bars {
@@ -124,6 +127,7 @@ fn chart_along(
         unit,
         room: Vec::new(),
         is_share: false,
+        is_stacked: false,
         rows: curve.points.iter().map(row).collect(),
         legend: Vec::new(),
         published: None,
@@ -141,10 +145,10 @@ fn colours(curve: &Curve) -> Option<String> {
     Some(format!("from above: {}", names.join(", ")))
 }
 
-fn axis(metric: Metric, unit: &Unit) -> String {
-    let axis = metric.row().axis;
-    match metric.row().quantity {
-        Quantity::PerSecond => axis.to_owned(),
+pub(super) fn axis(answer: &Answer, unit: &Unit) -> String {
+    let axis = words_of(answer.operation, answer.metric.row().axis);
+    match answer.metric.row().quantity {
+        Quantity::PerSecond => axis.into_owned(),
         _ => format!("{} {axis}", unit.name),
     }
 }
@@ -153,7 +157,8 @@ fn axis(metric: Metric, unit: &Unit) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use study::Reference;
+    use load::Operation;
+    use study::{Metric, Reference};
 
     use super::*;
 
@@ -179,9 +184,13 @@ mod tests {
             case: "files".to_owned(),
             metric,
             compare: "load.suite".to_owned(),
+            operation: Operation::Requests,
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
             bars,
             published: Vec::new(),
+            predictions: Vec::new(),
+            predicted: None,
+            bill: None,
             curve: None,
         }
     }
@@ -208,6 +217,7 @@ mod tests {
         Curve {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
+            bounds: Vec::new(),
             crossovers: Vec::new(),
         }
     }

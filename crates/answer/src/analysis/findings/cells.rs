@@ -5,10 +5,11 @@ use crate::analysis::CellSummary;
 use crate::findings::{Cell, Column, Table};
 use crate::wording::interval;
 use study::Metric;
-use study::metric::Kind;
+use study::metric::{Kind, words_of};
 use units::Unit;
 
 pub(super) fn table(cells: &[CellSummary]) -> Table {
+    let operation = super::operation(cells);
     let text =
         |name: &str, of: &dyn Fn(&CellSummary) -> String| Column::words(name, cells.iter().map(of));
     let label = |cell: &CellSummary| Cell {
@@ -29,7 +30,8 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
     for metric in Metric::of_cells() {
         let unit = unit(metric, cells);
         let figures = cells.iter().map(|cell| figure(cell, metric, &unit));
-        columns.push(Column::numbers(metric.row().words, unit.name, figures));
+        let name = words_of(operation, metric.row().words);
+        columns.push(Column::numbers(&name, unit.name, figures));
     }
     columns.push(text("limit", &limits));
     columns.push(text("mark", &|cell| cell.mark.map_or("", |mark| mark.name()).to_owned()));

@@ -1,22 +1,26 @@
 //! Where the CPU time went: the server's and the client's, side by side.
 
-use super::{title, unit};
+use super::{operation, title, unit};
 use crate::analysis::CellSummary;
 use crate::findings::{Bar, BarRow, Bars, Chart, Series};
 use crate::label::without_what_is_common;
+use load::Operation;
 use study::Metric;
+use study::metric::words_of;
 use units::Unit;
 
-/// CPU time per operation for cells without bodies, and CPU time a GB for those with; a chart for
-/// each of the two that there is.
+/// CPU time per operation for pages and for cells without bodies, and CPU time per GB for others; a
+/// chart for each of the two that there is.
 pub(super) fn charts(cells: &[CellSummary]) -> Vec<Chart> {
-    let has_bodies =
-        |cell: &&CellSummary| GIGABYTE.iter().any(|metric| cell.figures.get(*metric).is_some());
+    let has_bodies = |cell: &&CellSummary| {
+        cell.operation != Operation::Session
+            && GIGABYTE.iter().any(|metric| cell.figures.get(*metric).is_some())
+    };
     let (with_bodies, without): (Vec<_>, Vec<_>) = cells.iter().partition(has_bodies);
     let per_operation = Split {
         title: "CPU time per operation",
         of: OPERATION,
-        axis: |unit| format!("{} of CPU time per operation", unit.name),
+        axis: |unit| format!("{} of CPU time", unit.name),
     };
     let per_gigabyte = Split {
         title: "CPU time per gigabyte",
@@ -53,12 +57,13 @@ impl Split {
         };
         let unit = unit(self.of[0], cells.iter().copied());
         Some(Bars {
-            title: self.title.to_owned(),
+            title: words_of(operation(cells.iter().copied()), self.title).into_owned(),
             subtitle: "of the server and of the client that loads it".to_owned(),
             axis: (self.axis)(&unit),
             unit,
             room: Vec::new(),
             is_share: false,
+            is_stacked: false,
             rows: cells.iter().zip(labels).map(|(cell, label)| self.row(cell, label)).collect(),
             legend: vec![Series::Server, Series::Client],
             published: None,

@@ -34,6 +34,8 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
         axis: Axis::Factors,
         lines: curve.crossovers.iter().map(|of| line(answer, curve, &xs, of)).collect(),
         bound: Some((baseline, 1.0)),
+        limits: Vec::new(),
+        notes: Vec::new(),
         marks: curve.crossovers.iter().filter_map(mark).collect(),
     })
 }

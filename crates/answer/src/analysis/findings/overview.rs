@@ -5,6 +5,7 @@ use crate::analysis::{CellSummary, Figure};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;
 use crate::wording::interval;
+use load::Operation;
 use study::Metric;
 
 /// A table for each case.
@@ -36,9 +37,11 @@ struct Figures {
     intervals_give_way: Option<usize>,
 }
 
-/// A row for each cell.
+/// A row for each cell. Pages have bodies, but it is the pages that are counted.
 fn columns(cells: &[&CellSummary]) -> Vec<Column> {
-    let has_bodies = cells.iter().any(|cell| cell.figures.get(Metric::Goodput).is_some());
+    let has_bodies = cells.iter().any(|cell| {
+        cell.operation != Operation::Session && cell.figures.get(Metric::Goodput).is_some()
+    });
     let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
     let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);

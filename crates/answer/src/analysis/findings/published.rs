@@ -21,7 +21,7 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
     let factor = match published.unit {
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
-        PublishedUnit::PerSecond => 1.0,
+        PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
         PublishedUnit::CyclesPerByte | PublishedUnit::Words => return None,
     };
     Some(Band {
@@ -31,10 +31,10 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
     })
 }
 
-/// What the outlines of a chart are.
-pub(super) fn in_words(published: &[Published]) -> Option<String> {
+/// What the outlines of a chart are, in which the baseline is grey `shapes`.
+pub(super) fn in_words(published: &[Published], shapes: &str) -> Option<String> {
     let drawn = published.iter().filter(|of| of.unit != PublishedUnit::Words);
-    let all: Vec<String> = drawn.map(one_in_words).collect();
+    let all: Vec<String> = drawn.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
@@ -43,10 +43,10 @@ pub(super) fn ratio<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Pub
     beside(published, bar).filter(|of| of.unit == PublishedUnit::Ratio && !bar.is_baseline)
 }
 
-fn one_in_words(published: &Published) -> String {
+fn one_in_words(published: &Published, shapes: &str) -> String {
     let of = match published.unit {
-        PublishedUnit::Ratio => ", here times the grey bar",
-        _ => "",
+        PublishedUnit::Ratio => format!(", here times the grey {shapes}"),
+        _ => String::new(),
     };
     format!(
         "Outlined, published and not measured here: {} had {}{of} ({}; {}).",

@@ -40,7 +40,8 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
                 dots: path.iter().map(|step| dot(step, &unit)).collect(),
             }],
             bound: None,
-
+            limits: Vec::new(),
+            notes: Vec::new(),
             marks: Vec::new(),
         }),
         columns: vec![

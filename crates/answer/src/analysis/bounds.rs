@@ -1,0 +1,125 @@
+//! What Little's law allows the users of a closed loop.
+//!
+//! With D, the server's CPU time per operation, and Z, the time from one operation of a user to its
+//! next, N users make at most N / (D + Z) operations per second, and the cores at most cores / D. The
+//! two meet at the knee N* = cores x (D + Z) / D, beyond which users wait for each other: the response
+//! time is at least D, and at least N x D / cores - Z. These are the asymptotic bounds of Denning and
+//! Buzen (1978). D is the least that was measured, so no figure crosses a bound.
+
+use serde::Serialize;
+use study::Metric;
+
+use super::along::Along;
+use super::compared::Entry;
+use super::{Curve, Figure, Point};
+
+/// The key whose values are the users.
+const USERS: &str = "load.connections";
+
+/// The bounds of one value of the compared key.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The value in words.
+    pub label: String,
+    /// D: the least median of a point.
+    pub demand_ns: f64,
+    /// Which point that is: `50 users`.
+    pub demand_at: String,
+    /// Z, at that point.
+    pub think_ns: f64,
+    /// CPUs of the server.
+    pub cores: usize,
+}
+
+impl Bounds {
+    /// One for each value of the compared key of closed loops whose server has CPUs of its own.
+    pub(super) fn all(along: &Along<'_>) -> Vec<Self> {
+        let Some(first) = along.points().first().filter(|_| along.key == USERS) else {
+            return Vec::new();
+        };
+        let of = |value: &str| {
+            let entries = along.points().iter().flat_map(|point| {
+                let entries = point.entries.iter().filter(|entry| entry.value == value);
+                entries.map(move |entry| (point, entry))
+            });
+            let all = entries.filter_map(|(point, entry)| Some((point, entry, demand(entry)?)));
+            let (point, entry, demand_ns) = all.min_by(|a, b| a.2.total_cmp(&b.2))?;
+            Some(Self {
+                label: point.label(&point.rule.compare, value),
+                demand_ns,
+                demand_at: along.label(point),
+                think_ns: think(entry)?,
+                cores: entry.trials.cell.target.pinned_to()?.len(),
+            })
+        };
+        first.entries.iter().filter_map(|entry| of(entry.value)).collect()
+    }
+
+    /// The most operations per second of so many users.
+    #[must_use]
+    pub fn most_per_second(&self, users: f64) -> f64 {
+        let of_users = users / (self.demand_ns + self.think_ns);
+        1e9 * of_users.min(self.cores as f64 / self.demand_ns)
+    }
+
+    /// The least response time of so many users, in nanoseconds.
+    #[must_use]
+    pub fn least_response(&self, users: f64) -> f64 {
+        self.demand_ns.max(users * self.demand_ns / self.cores as f64 - self.think_ns)
+    }
+
+    /// The users from which on the cores are the limit.
+    #[must_use]
+    pub fn knee(&self) -> f64 {
+        self.cores as f64 * (self.demand_ns + self.think_ns) / self.demand_ns
+    }
+}
+
+fn demand(entry: &Entry<'_>) -> Option<f64> {
+    let figure = Figure::of_cell(entry.trials, Metric::ServerCpuPerOperation)?;
+    Some(figure.estimate.median)
+}
+
+/// The median of the trials; `None` of loads that are no closed loop of toll's own client.
+fn think(entry: &Entry<'_>) -> Option<f64> {
+    let laws = entry.trials.valid().filter_map(|line| line.littles_law);
+    let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
+    Some(Figure::of(thinks.collect())?.estimate.median)
+}
+
+impl Curve {
+    /// Whether its points are numbers of connections.
+    #[must_use]
+    pub fn is_of_users(&self) -> bool {
+        self.along == USERS
+    }
+}
+
+impl Point {
+    /// How many connections they are, along these.
+    #[must_use]
+    pub fn users(&self) -> Option<f64> {
+        self.bars.first()?.params.get(USERS)?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_meet_at_the_knee() {
+        let bounds = Bounds {
+            label: String::new(),
+            demand_ns: 2e6,
+            demand_at: String::new(),
+            think_ns: 6e6,
+            cores: 4,
+        };
+        assert_eq!(bounds.knee(), 16.0);
+        let rates = [1.0, 8.0, 16.0, 200.0].map(|users| bounds.most_per_second(users));
+        assert_eq!(rates, [125.0, 1_000.0, 2_000.0, 2_000.0]);
+        let times = [1.0, 16.0, 20.0, 200.0].map(|users| bounds.least_response(users));
+        assert_eq!(times, [2e6, 2e6, 4e6, 94e6]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What used each CPU of the machine during the trials of a cell.
+
+use std::collections::BTreeMap;
+
+use cpus::CpuList;
+use serde::Serialize;
+use trial::{CoreSeries, Line};
+
+/// What used one CPU: shares of its time, each the median over the trials.
+///
+/// The kernel counts what a CPU does, and what a process uses on all its CPUs together. So the
+/// server's time is taken to lie on each of its CPUs in proportion to what programs used there, and
+/// the client's likewise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct CpuUse {
+    pub cpu: usize,
+    pub server: f64,
+    pub client: f64,
+    /// Other programs, the server's backend among them.
+    pub others: f64,
+    /// The kernel, for interrupts and their deferred work, where it counts that apart.
+    pub interrupts: f64,
+    /// Taken away by the hypervisor.
+    pub stolen: f64,
+    pub idle: f64,
+}
+
+impl CpuUse {
+    /// Of each CPU that some of the trials know; none where the server's CPUs are not known.
+    pub fn of<'a>(trials: impl Iterator<Item = &'a Line>) -> Vec<Self> {
+        let mut by_cpu: BTreeMap<usize, Vec<Self>> = BTreeMap::new();
+        for cpu in trials.flat_map(of_trial) {
+            by_cpu.entry(cpu.cpu).or_default().push(cpu);
+        }
+        by_cpu.into_iter().filter_map(|(cpu, all)| median(cpu, &all)).collect()
+    }
+}
+
+fn median(cpu: usize, all: &[CpuUse]) -> Option<CpuUse> {
+    let of = |part: fn(&CpuUse) -> f64| {
+        let samples: Vec<f64> = all.iter().map(part).collect();
+        stats::median(&samples).ok()
+    };
+    Some(CpuUse {
+        cpu,
+        server: of(|cpu| cpu.server)?,
+        client: of(|cpu| cpu.client)?,
+        others: of(|cpu| cpu.others)?,
+        interrupts: of(|cpu| cpu.interrupts)?,
+        stolen: of(|cpu| cpu.stolen)?,
+        idle: of(|cpu| cpu.idle)?,
+    })
+}
+
+fn of_trial(line: &Line) -> Vec<CpuUse> {
+    let asked = &line.receipt.asked;
+    let list = |cpus: &Option<String>| cpus.as_ref()?.parse::<CpuList>().ok();
+    let lists = list(&asked.server_cpus).zip(list(&asked.client_cpus));
+    let times = line.cpu_ns.server.zip(line.cpu_ns.client);
+    let (Some((server, client)), Some((server_ns, client_ns))) = (lists, times) else {
+        return Vec::new();
+    };
+    let is_on = |cpu: usize, list: &CpuList| list.as_slice().contains(&cpu);
+    let programs = |core: &CoreSeries| mean(core, &core.user) + mean(core, &core.system);
+    // What a side used, over what programs used on its CPUs.
+    let part = |list: &CpuList, used_ns: u64| {
+        let cores = line.cpu_share.iter().filter(|core| is_on(core.cpu, list));
+        let ran: f64 = cores.map(programs).sum();
+        if ran > 0.0 { used_ns as f64 / line.window_ns as f64 / ran } else { 0.0 }
+    };
+    let (server_part, client_part) = (part(&server, server_ns), part(&client, client_ns));
+    let of_cpu = |core: &CoreSeries| {
+        let ran = programs(core);
+        let part = |list, part| if is_on(core.cpu, list) { part } else { 0.0 };
+        let (server, client) = (part(&server, server_part), part(&client, client_part));
+        // Where the kernel counts interrupts in processes too, these used more than programs did.
+        let all = (server + client).max(1.0);
+        let (server, client) = (ran * server / all, ran * client / all);
+        CpuUse {
+            cpu: core.cpu,
+            server,
+            client,
+            others: ran - server - client,
+            interrupts: mean(core, &core.softirq),
+            stolen: mean(core, &core.steal),
+            idle: mean(core, &core.idle),
+        }
+    };
+    line.cpu_share.iter().map(of_cpu).collect()
+}
+
+/// The mean over the steps, which are not all equally long.
+fn mean(core: &CoreSeries, shares: &[f64]) -> f64 {
+    let total: u64 = core.step_ns.iter().sum();
+    let weighted = shares.iter().zip(&core.step_ns).map(|(share, step)| share * *step as f64);
+    weighted.sum::<f64>() / (total as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use journal::testing::example;
+
+    use super::*;
+
+    /// A trial of a second: for each CPU what was in programs, in interrupts, and idle.
+    fn trial(server: u64, client: u64, cpus: &[(f64, f64, f64)]) -> Line {
+        let mut line = example().line;
+        line.window_ns = 1_000_000_000;
+        (line.cpu_ns.server, line.cpu_ns.client) = (Some(server), Some(client));
+        line.receipt.asked.server_cpus = Some("0,1".to_owned());
+        line.receipt.asked.client_cpus = Some("2".to_owned());
+        let core = |(cpu, (ran, softirq, idle)): (usize, &(f64, f64, f64))| CoreSeries {
+            cpu,
+            step_ns: vec![250_000_000, 750_000_000],
+            // In the first quarter nothing ran.
+            user: vec![0.0, ran / 0.75],
+            system: vec![0.0; 2],
+            softirq: vec![*softirq; 2],
+            steal: vec![0.0; 2],
+            idle: vec![*idle; 2],
+        };
+        line.cpu_share = cpus.iter().enumerate().map(core).collect();
+        line
+    }
+
+    fn rounded(cpus: &[CpuUse]) -> Vec<[f64; 5]> {
+        let percents = |cpu: &CpuUse| {
+            [cpu.server, cpu.client, cpu.others, cpu.interrupts, cpu.idle]
+                .map(|share| (share * 100.0).round())
+        };
+        cpus.iter().map(percents).collect()
+    }
+
+    const CPUS: [(f64, f64, f64); 4] =
+        [(0.9, 0.1, 0.0), (0.6, 0.1, 0.3), (0.5, 0.1, 0.4), (0.2, 0.0, 0.8)];
+
+    #[test]
+    fn each_sides_time_lies_where_programs_ran_on_its_cpus() {
+        let line = trial(1_200_000_000, 450_000_000, &CPUS);
+        assert_eq!(
+            rounded(&CpuUse::of(std::iter::once(&line))),
+            [
+                [72.0, 0.0, 18.0, 10.0, 0.0],
+                [48.0, 0.0, 12.0, 10.0, 30.0],
+                [0.0, 45.0, 5.0, 10.0, 40.0],
+                [0.0, 0.0, 20.0, 0.0, 80.0],
+            ]
+        );
+    }
+
+    #[test]
+    fn a_process_has_no_more_of_a_cpu_than_ran_there() {
+        // The kernel counts interrupts in the process that they interrupt.
+        let line = trial(1_900_000_000, 400_000_000, &CPUS);
+        let cpus = rounded(&CpuUse::of(std::iter::once(&line)));
+        assert_eq!((cpus[0], cpus[1][0]), ([90.0, 0.0, 0.0, 10.0, 0.0], 60.0));
+    }
+
+    #[test]
+    fn the_median_is_over_trials_and_of_what_is_known() {
+        let of = |server| trial(server, 500_000_000, &CPUS);
+        let mut unknown = of(0);
+        unknown.receipt.asked.server_cpus = None;
+        let trials = [of(1_500_000_000), of(0), of(750_000_000), unknown.clone()];
+        let cpus = CpuUse::of(trials.iter());
+        assert_eq!(rounded(&cpus)[0], [45.0, 0.0, 45.0, 10.0, 0.0]);
+        assert_eq!(CpuUse::of(std::iter::once(&unknown)), []);
+    }
+}

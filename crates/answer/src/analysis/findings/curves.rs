@@ -1,0 +1,156 @@
+//! The chart of an answer along numbers of users: a curve for each compared value, and what Little's law
+//! allows.
+
+use study::Metric;
+use units::{Nanos, Unit, decimal};
+
+use super::bars::axis;
+use super::published::{band, beside, in_words};
+use crate::analysis::{Answer, Bar, Bounds, Curve, Point};
+use crate::findings::{self, Axis, Dot, Line, LineLimit};
+use crate::label::{label, spoken};
+use crate::wording::{capitalized, interval, list};
+use load::Operation;
+use study::metric::words_of;
+
+/// Along an axis of factors, straight lines between this many points look like the bound's curve.
+const STEPS: i32 = 40;
+
+pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
+    let metric = answer.metric;
+    let figures = answer.bars.iter().filter_map(|bar| bar.figure.as_ref());
+    let unit = metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median));
+    let places = 0..curve.points.first().map_or(0, |point| point.bars.len());
+    let lines: Vec<Line> = places.filter_map(|place| line(answer, curve, place, &unit)).collect();
+    let common =
+        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
+    let users = if answer.operation == Operation::Session { "users" } else { "connections" };
+    let axes = format!(
+        "{users} from left to right by their logarithm, {} upwards from nothing",
+        axis(answer, &unit)
+    );
+    let bound = bound(metric);
+    let limit = |bounds: &Bounds| {
+        let line = lines.iter().position(|line| line.label == bounds.label)?;
+        Some(limit(bounds, line, &lines[line].dots, bound?))
+    };
+    let limits: Vec<LineLimit> = curve.bounds.iter().filter_map(limit).collect();
+    let allowed = (!limits.is_empty()).then(|| allowed(answer, curve));
+    let published = in_words(&answer.published, "line");
+    findings::Curve {
+        title: capitalized(&words_of(answer.operation, metric.row().words)),
+        subtitle: std::iter::once(answer.case.clone())
+            .chain(common)
+            .chain([axes])
+            .collect::<Vec<_>>()
+            .join(", "),
+        axis: Axis::FromZero(unit),
+        lines,
+        bound: None,
+        limits,
+        marks: Vec::new(),
+        notes: allowed.into_iter().chain(published).collect(),
+    }
+}
+
+/// The bars at one place of each point.
+fn line(answer: &Answer, curve: &Curve, place: usize, unit: &Unit) -> Option<Line> {
+    let bars = || curve.points.iter().filter_map(|point| Some((point, point.bars.get(place)?)));
+    let (_, first) = bars().next()?;
+    Some(Line {
+        label: first.label.clone(),
+        is_baseline: first.is_baseline,
+        is_joined: true,
+        dots: bars().filter_map(|(point, bar)| dot(answer, point, bar, unit)).collect(),
+    })
+}
+
+fn dot(answer: &Answer, point: &Point, bar: &Bar, unit: &Unit) -> Option<Dot> {
+    let figure = bar.figure.as_ref()?;
+    let estimate = figure.estimate;
+    let users = point.users()?;
+    let mark = bar.mark.map_or(String::new(), |mark| format!(" ({})", mark.name()));
+    let y_label = unit.text(estimate.median);
+    let baseline = point.bars.iter().find(|bar| bar.is_baseline);
+    let band = beside(&answer.published, bar).and_then(|published| band(published, baseline));
+    let published = band.into_iter().flat_map(|band| {
+        let ends = [("", band.low), (", upper end", band.high)];
+        let count = if band.low == band.high { 1 } else { 2 };
+        ends.into_iter()
+            .take(count)
+            .map(move |(end, value)| (format!("{}, {}{end}", point.label, band.title), value))
+    });
+    Some(Dot {
+        x: users,
+        x_label: decimal(users, 0),
+        y: estimate.median,
+        title: format!(
+            "{}, {}: {y_label} {}{mark}",
+            point.label,
+            bar.label,
+            interval(figure, unit)
+        ),
+        y_label,
+        range: figure.has_interval().then_some((estimate.interval.low, estimate.interval.high)),
+        is_doubtful: bar.mark.is_some(),
+        is_large: false,
+        published: published.collect(),
+    })
+}
+
+/// What Little's law says of a metric.
+type OfUsers = fn(&Bounds, f64) -> f64;
+
+fn bound(metric: Metric) -> Option<OfUsers> {
+    match metric {
+        Metric::Rate => Some(Bounds::most_per_second),
+        Metric::ResponseTime => Some(Bounds::least_response),
+        _ => None,
+    }
+}
+
+/// From the least to the most users that the line has.
+fn limit(bounds: &Bounds, line: usize, dots: &[Dot], bound: OfUsers) -> LineLimit {
+    let users = || dots.iter().map(|dot| dot.x);
+    let (least, most) = (users().fold(f64::INFINITY, f64::min), users().fold(0.0, f64::max));
+    let knee = Some(bounds.knee()).filter(|knee| (least..=most).contains(knee));
+    let steps =
+        (0..=STEPS).map(|step| least * (most / least).powf(f64::from(step) / f64::from(STEPS)));
+    let mut all: Vec<f64> = steps.chain(knee).collect();
+    all.sort_by(f64::total_cmp);
+    let at = |users: f64| (users, bound(bounds, users));
+    let words = |knee: f64| format!("{}: knee at {} users", bounds.label, decimal(knee, 1));
+    LineLimit {
+        line,
+        points: all.into_iter().map(at).collect(),
+        knee: knee.map(|knee| (words(knee), at(knee))),
+    }
+}
+
+/// What the thin lines are, and from what they were computed.
+fn allowed(answer: &Answer, curve: &Curve) -> String {
+    let formula = match answer.metric {
+        Metric::ResponseTime => "at least max(D, N x D / cores - Z)",
+        _ => "at most min(N / (D + Z), cores / D)",
+    };
+    let nanos = |ns: f64| Nanos(ns.round() as u64);
+    let of = |bounds: &Bounds| {
+        format!(
+            "D = {}, Z = {}, N* = {} with {} (D at {})",
+            nanos(bounds.demand_ns),
+            nanos(bounds.think_ns),
+            decimal(bounds.knee(), 1),
+            bounds.label,
+            bounds.demand_at
+        )
+    };
+    let cores = curve.bounds.first().map_or(0, |bounds| bounds.cores);
+    format!(
+        "Thin: what Little's law allows N users of {cores} core{}, {formula}. D is the server's {}, \
+         where it was least; Z the time between two of them; rings mark the knee N* = cores x (D + Z) \
+         / D. {}.",
+        if cores == 1 { "" } else { "s" },
+        words_of(answer.operation, "CPU time per operation"),
+        list(&curve.bounds.iter().map(of).collect::<Vec<_>>())
+    )
+}

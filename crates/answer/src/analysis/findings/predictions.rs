@@ -1,0 +1,65 @@
+//! What the cost of ciphers predicts, beside what was measured.
+
+use study::metric::words_of;
+use units::{Quantity, decimal};
+
+use crate::analysis::{Answer, Figure, Prediction};
+use crate::findings::{Cell, Column, Table};
+use crate::label::{label, spoken};
+use crate::wording::interval;
+
+/// A table for each answer that has predictions.
+pub(super) fn tables(answers: &[Answer]) -> Vec<Table> {
+    answers.iter().filter(|answer| !answer.predictions.is_empty()).map(table).collect()
+}
+
+fn table(answer: &Answer) -> Table {
+    let all = &answer.predictions;
+    let common = answer.common.iter();
+    let common = common.map(|(key, value)| label(spoken(answer.operation, key), value));
+    let title =
+        [answer.case.clone(), answer.metric.row().words.to_owned()].into_iter().chain(common);
+    let words = |text| words_of(answer.operation, text);
+    let name =
+        |of: &Prediction| Cell { evidence: Some(of.cell.clone()), ..Cell::from(of.label.clone()) };
+    let numbers = |name: &str, unit, of: &dyn Fn(&Prediction) -> f64| {
+        let cell = |of_it: &Prediction| (decimal(of(of_it), 2), of(of_it));
+        Column::numbers(name, unit, all.iter().map(cell))
+    };
+    type Of = fn(&Prediction) -> &Figure;
+    let times: [(&str, Of); 3] = [
+        ("server CPU per operation, baseline", |of| &of.cpu_ns),
+        ("less, predicted", |of| &of.predicted_ns),
+        ("less, measured", |of| &of.saved_ns),
+    ];
+    let figures = all.iter().flat_map(|of| [&of.cpu_ns, &of.predicted_ns, &of.saved_ns]);
+    let unit = Quantity::Nanos.unit_for(figures.map(|figure| figure.estimate.median));
+    let times = times.map(|(name, of)| {
+        let cell = |prediction: &Prediction| {
+            let median = of(prediction).estimate.median;
+            Cell { more: interval(of(prediction), &unit), ..(unit.number(median), median).into() }
+        };
+        Column::numbers(&words(name), unit.name, all.iter().map(cell))
+    });
+    let ratios: [(&str, Of); 2] =
+        [("predicted", |of| &of.predicted), ("measured", |of| &of.measured)];
+    let ratios = ratios.map(|(name, of)| {
+        let cell = |prediction: &Prediction| {
+            let estimate = of(prediction).estimate;
+            let more = format!("[{:.2}, {:.2}]", estimate.interval.low, estimate.interval.high);
+            Cell { more, ..(format!("{:.2}x", estimate.median), estimate.median).into() }
+        };
+        Column::numbers(name, "", all.iter().map(cell))
+    });
+    let facts = vec![
+        Column::words("", all.iter().map(name)),
+        numbers(&words("body per operation"), "KiB", &|of| of.bytes_per_operation / 1024.0),
+        numbers("cipher, baseline", "ns/byte", &|of| of.ns_per_byte[0]),
+        numbers("cipher", "ns/byte", &|of| of.ns_per_byte[1]),
+    ];
+    Table {
+        title: title.collect::<Vec<_>>().join(", "),
+        columns: facts.into_iter().chain(times).chain(ratios).collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,189 @@
+//! The gain that follows from what the cipher costs per byte, beside the one that was measured.
+//!
+//! Where a server reports what its cipher costs, a cell saves bytes per operation x change of the cost
+//! per byte against its baseline. With D, the baseline's server CPU per operation, the rate grows by
+//! D / (D - saved). That assumes that the server's CPU is the limit and that only the cipher changed.
+//! Bytes are those of bodies: headers and requests are encrypted too, so a little is missing.
+
+use serde::Serialize;
+use study::Metric;
+use tls::{Cipher, Suite};
+use trial::Line;
+use units::decimal;
+
+use super::Figure;
+use super::compared::{Compared, Entry};
+use super::trials::CellTrials;
+use crate::wording::{list, times};
+
+/// A gain smaller than this needs no explanation.
+const NOTHING: f64 = 0.005;
+
+/// What the cipher's cost predicts of one cell against its baseline, from pairs of trials of one round.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Which of the answer's bars: `50 users`, and the compared value where there are several.
+    pub label: String,
+    pub cell: String,
+    /// The median body of an operation.
+    pub bytes_per_operation: f64,
+    /// The cipher's median cost in nanoseconds per byte at the baseline, and here.
+    pub ns_per_byte: [f64; 2],
+    /// The server's CPU time per operation at the baseline.
+    pub cpu_ns: Figure,
+    /// CPU time per operation that the cipher saves.
+    pub predicted_ns: Figure,
+    /// CPU time per operation that was saved.
+    pub saved_ns: Figure,
+    /// The rate over the baseline's, as it follows from `predicted_ns`.
+    pub predicted: Figure,
+    /// The answer's ratio.
+    pub measured: Figure,
+}
+
+/// What a trial says of its cipher.
+struct Cost {
+    cipher: Cipher,
+    ns_per_byte: f64,
+    bytes: f64,
+    cpu_ns: f64,
+}
+
+impl Cost {
+    /// `None` where the server reports no cost of the one cipher that was used.
+    fn of(line: &Line) -> Option<Self> {
+        let obtained = &line.receipt.obtained;
+        let mut suites = obtained.suite.keys();
+        let (Some(suite), None) = (suites.next(), suites.next()) else { return None };
+        let cipher = Suite::parse(suite).ok()?.cipher;
+        let name = match cipher {
+            Cipher::Aes128Gcm => "AES/GCM/NoPadding",
+            Cipher::Aes128Cbc => "AES/CBC/NoPadding",
+            _ => return None,
+        };
+        Some(Self {
+            cipher,
+            ns_per_byte: *obtained.ns_per_byte.get(name)?,
+            bytes: line.per_operation(line.bytes.body)?,
+            cpu_ns: line.per_operation(line.cpu_ns.server?)?,
+        })
+    }
+
+    fn of_rounds(trials: &CellTrials<'_>) -> Vec<(u32, Self)> {
+        let valid = trials.lines.iter().filter(|trial| trial.line.valid);
+        valid.filter_map(|trial| Some((trial.place.round, Self::of(&trial.line)?))).collect()
+    }
+}
+
+impl Prediction {
+    /// Of all that is compared with a baseline; `place` says where along another key that is.
+    pub(super) fn all(compared: &Compared<'_>, place: Option<&str>) -> Vec<Self> {
+        let is_rate = matches!(compared.rule.metric, Metric::Rate | Metric::RatePerServerCpu);
+        let Some(baseline) = compared.baseline().filter(|_| is_rate) else { return Vec::new() };
+        let others = || compared.entries.iter().filter(|entry| !entry.is_baseline);
+        let label = |entry: &Entry<'_>| match place {
+            Some(place) if others().count() == 1 => place.to_owned(),
+            _ => {
+                let value = compared.label(&compared.rule.compare, entry.value);
+                place.into_iter().chain([value.as_str()]).collect::<Vec<_>>().join(", ")
+            }
+        };
+        others().filter_map(|entry| Self::of(label(entry), entry, baseline)).collect()
+    }
+
+    fn of(label: String, entry: &Entry<'_>, baseline: &Entry<'_>) -> Option<Self> {
+        let measured = entry.ratio.clone()?;
+        let theirs = Cost::of_rounds(baseline.trials);
+        let pairs: Vec<(&Cost, Cost)> = Cost::of_rounds(entry.trials)
+            .into_iter()
+            .filter_map(|(round, ours)| {
+                let (_, theirs) = theirs.iter().find(|(other, _)| *other == round)?;
+                (theirs.cipher == ours.cipher).then_some((theirs, ours))
+            })
+            .collect();
+        let figure = |of: &dyn Fn(&Cost, &Cost) -> f64| {
+            Figure::of(pairs.iter().map(|(theirs, ours)| of(theirs, ours)).collect())
+        };
+        let median = |of| Some(figure(of)?.estimate.median);
+        let saved =
+            |theirs: &Cost, ours: &Cost| theirs.bytes * (theirs.ns_per_byte - ours.ns_per_byte);
+        Some(Self {
+            label,
+            cell: entry.trials.cell.name.clone(),
+            bytes_per_operation: median(&|theirs, _| theirs.bytes)?,
+            ns_per_byte: [
+                median(&|theirs, _| theirs.ns_per_byte)?,
+                median(&|_, ours| ours.ns_per_byte)?,
+            ],
+            cpu_ns: figure(&|theirs, _| theirs.cpu_ns)?,
+            predicted_ns: figure(&saved)?,
+            saved_ns: figure(&|theirs, ours| theirs.cpu_ns - ours.cpu_ns)?,
+            predicted: figure(&|theirs, ours| match theirs.cpu_ns - saved(theirs, ours) {
+                left if left > 0.0 => theirs.cpu_ns / left,
+                // The cipher cannot cost more than all; then there is no prediction.
+                _ => f64::NAN,
+            })?,
+            measured,
+        })
+    }
+
+    /// Whether the intervals of what was predicted and of what was measured have nothing in common.
+    fn is_contradicted(&self) -> bool {
+        let [predicted, measured] =
+            [&self.predicted, &self.measured].map(|of| of.estimate.interval);
+        predicted.high < measured.low || measured.high < predicted.low
+    }
+
+    fn explains_nothing(&self) -> bool {
+        (self.predicted.estimate.median - 1.0).abs() < NOTHING
+    }
+}
+
+/// `2.1x [2.0, 2.2] from 16.9 KiB per page x 10.4 ns/byte; measured 2.4x [2.3, 2.5].`
+pub(super) fn sentence(predictions: &[Prediction], compared: &Compared<'_>) -> Option<String> {
+    let one = compared.one().trim_start_matches("a ");
+    let bytes = range(predictions, |of| of.bytes_per_operation / 1024.0)?;
+    let change = range(predictions, |of| of.ns_per_byte[0] - of.ns_per_byte[1])?;
+    let predicted = figures(predictions, |of| &of.predicted)?;
+    let measured = figures(predictions, |of| &of.measured)?;
+    let mut text =
+        format!("{predicted} from {bytes} KiB per {one} x {change} ns/byte; measured {measured}.");
+    let contradicted: Vec<&Prediction> =
+        predictions.iter().filter(|of| of.is_contradicted()).collect();
+    if contradicted.is_empty() {
+        return Some(text);
+    }
+    let at: Vec<String> = contradicted.iter().map(|of| of.label.clone()).collect();
+    let at = if predictions.len() == 1 { String::new() } else { format!(" ({})", list(&at)) };
+    text += &match contradicted.iter().all(|of| of.explains_nothing()) {
+        true => format!(
+            " The cipher costs the same per byte in both, so it does not explain the difference{at}."
+        ),
+        false => format!(
+            " The two differ beyond their intervals{at}, so more than the cipher's cost changed, or \
+             the server's CPU was not the limit."
+        ),
+    };
+    Some(text)
+}
+
+/// Least and most: `10.4`, `9.8 to 10.4`.
+fn range(predictions: &[Prediction], of: impl Fn(&Prediction) -> f64) -> Option<String> {
+    let values = || predictions.iter().map(&of);
+    let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+    let [least, most] = [least, most].map(|value| decimal(value, 1));
+    Some(if least == most { least } else { format!("{least} to {most}") })
+}
+
+/// Least and most: `1.4x [1.3, 1.5] (1 user) to 2.1x [2.0, 2.2] (50 users)`.
+fn figures(predictions: &[Prediction], of: impl Fn(&Prediction) -> &Figure) -> Option<String> {
+    let by_median =
+        |a: &&Prediction, b: &&Prediction| of(a).estimate.median.total_cmp(&of(b).estimate.median);
+    let (least, most) =
+        (predictions.iter().min_by(by_median)?, predictions.iter().max_by(by_median)?);
+    let at = |prediction: &Prediction| format!("{} ({})", times(of(prediction)), prediction.label);
+    Some(match predictions.len() {
+        1 => times(of(least)),
+        _ => format!("{} to {}", at(least), at(most)),
+    })
+}
