@@ -229,6 +229,17 @@ impl Target {
                 ),
             });
         }
+        if self.send.is_kernels() && self.library != Stack::OpenSsl {
+            return Err(WrongValue {
+                key: "send",
+                why: format!(
+                    "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
+                     user, or take target.library = openssl",
+                    self.send,
+                    self.library.name()
+                ),
+            });
+        }
         let needed = [("command", self.command.is_some()), ("url", self.url.is_some())];
         match needed.iter().find(|(key, is_said)| server.own_keys().contains(key) && !is_said) {
             None => Ok(()),
@@ -301,6 +312,14 @@ mod tests {
                 assert_eq!(refusal(send).is_some(), is_refused, "{server}");
             }
         }
+    }
+
+    #[test]
+    fn only_openssl_gives_its_keys_to_the_kernel() {
+        let of = |library, send| Target { library, send, ..Target::default() }.check();
+        assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
+        let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
+        assert!(refusal.why.contains("not rustls-ring; write user"), "{refusal}");
     }
 
     #[test]
