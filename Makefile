@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build petstore lint bench-client fuzz miri
+.PHONY: quick test build petstore openssl lint bench-client fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -25,6 +25,13 @@ target/petstore/petstore.jar: apps/petstore/pom.xml $(shell find apps/petstore/s
 	./scripts/needs petstore
 	mvn --batch-mode --quiet --file apps/petstore package
 	touch $@
+
+# Builds a newer OpenSSL, for library-path = "built". The source is that of the crate openssl-src.
+openssl: target/openssl/lib/libssl.so.3
+
+target/openssl/lib/libssl.so.3: scripts/openssl
+	./scripts/needs build
+	./scripts/openssl "$(CURDIR)/target/openssl"
 
 lint:
 	cargo fmt --all -- --check

@@ -3,15 +3,18 @@
 
 mod along;
 mod answer;
+mod bill;
 mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
 mod cpu_use;
 mod cross_check;
+mod crossover;
 mod figure;
 mod findings;
 mod gates;
+mod hit_rate;
 mod library;
 mod limits;
 mod mark;
@@ -31,6 +34,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use bill::{Bill, CellBill, Parts};
 pub use bounds::Bounds;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
@@ -41,7 +45,8 @@ use serde::Serialize;
 use stats::Estimate;
 
 use crate::gate::GateOutcome;
-use journal::{TargetRecord, TrialLine};
+use crate::primitive::Costs;
+use journal::{Entries, TargetRecord, TrialLine};
 use study::Published;
 use study::{Metric, Study};
 use trial::Limit;
@@ -122,6 +127,9 @@ pub struct Answer {
     pub predictions: Vec<Prediction>,
     /// The predictions in words, beside what was measured.
     pub predicted: Option<String>,
+    /// What its handshakes are made of, where the study asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -136,6 +144,21 @@ pub struct Curve {
     /// What Little's law allows, for each value of the compared key, where the points are numbers of
     /// users of a closed loop.
     pub bounds: Vec<Bounds>,
+    /// For each compared value where it gets ahead of the baseline, where the study asks for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crossovers: Vec<Crossover>,
+}
+
+/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
+/// above 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crossover {
+    /// The compared value in words: `kTLS sendfile`.
+    pub label: String,
+    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    pub from: Option<String>,
+    /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
+    pub sentence: String,
 }
 
 /// The bars at one value.
@@ -258,13 +281,14 @@ impl Analysis {
     #[must_use]
     pub fn of(
         study: &Study,
-        lines: &[TrialLine],
+        entries: &Entries,
         targets: &[TargetRecord],
         machine: Option<&Machine>,
     ) -> Self {
-        let trials = trials::by_cell(study, lines, targets);
+        let trials = trials::by_cell(study, &entries.trials, targets);
         let mut in_order: Vec<&TrialLine> = trials.iter().flat_map(|of| of.lines.clone()).collect();
         in_order.sort_by_key(|trial| trial.place.order);
+        let costs = Costs::of(study, entries);
         let projected = study.answers.iter().filter(|rule| !rule.project.is_empty());
         Self {
             projections: projected
@@ -273,7 +297,7 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
-            answers: answer::answers(&study.answers, &trials, targets, machine),
+            answers: answer::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),

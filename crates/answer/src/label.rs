@@ -8,7 +8,7 @@
 use crate::wording::size;
 use cpus::CpuList;
 use load::{Mix, Operation};
-use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, Suite};
+use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -89,6 +89,12 @@ fn words(key: &str, value: &str) -> Option<String> {
         "crypto" if value == "nss" => "NSS".to_owned(),
         "aes" if value == "on" => "AES instructions".to_owned(),
         "aes" if value == "off" => "no AES instructions".to_owned(),
+        "send" => value.parse::<SendMode>().ok()?.words().to_owned(),
+        "record-size" => format!("records of {}", size(value.parse().ok()?)),
+        "records-per-write" if value == "1" => "1 record in a send".to_owned(),
+        "records-per-write" => format!("{value} records in a send"),
+        "directives" if value == "none" => "toll's own directives".to_owned(),
+        "directives" => format!("directives {value}"),
         "client" if value == "toll" => "toll's client".to_owned(),
         "client" => value.to_owned(),
         "key-exchange" => format!("{value} key exchange"),
@@ -232,6 +238,10 @@ mod tests {
             ("target.tickets", "false", "no session tickets"),
             ("target.crypto", "nss", "NSS"),
             ("target.aes", "off", "no AES instructions"),
+            ("target.send", "ktls-sendfile", "kTLS sendfile"),
+            ("target.record-size", "4KiB", "records of 4 KiB"),
+            ("target.records-per-write", "4", "4 records in a send"),
+            ("target.directives", "tcp_nodelay off", "directives tcp_nodelay off"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
             ("target.environment", "none", "an environment without additions"),

@@ -14,8 +14,8 @@ pub(crate) fn quantity(figure: impl Into<Estimate>, unit: f64) -> String {
 }
 
 /// A share as `61% [60, 62]`, and finer where whole percents would hide the interval.
-pub(crate) fn percent(share: &Figure) -> String {
-    let numbers = Numbers::of(&share.estimate, 100.0);
+pub(crate) fn percent(share: impl Into<Estimate>) -> String {
+    let numbers = Numbers::of(&share.into(), 100.0);
     let is_fine = numbers.width() < 1.0 || numbers.largest() < 9.95;
     let places = i32::from(is_fine && numbers.largest() < 99.95);
     numbers.write("%", |number| decimal(number, places))

@@ -9,7 +9,7 @@ mod this_bench;
 mod warm_up;
 mod words;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use answer::findings::Findings;
@@ -65,15 +65,40 @@ impl Experiment for Cells<'_> {
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Event<'_>),
     ) -> Result<Ended, RunError> {
-        let mut bench = ThisBench::new(self.0, results.folder().to_owned())
+        let study = &with_kept_sessions(self.0, results)?;
+        let mut bench = ThisBench::new(study, results.folder().to_owned())
             .map_err(|error| RunError::Start(error.to_string()))?;
         if let Some(note) = bench.note() {
             report(Event::Says(format!("Note: {note}.")));
         }
-        run(self.0, results, &mut bench, interrupt, report)
+        run(study, results, &mut bench, interrupt, report)
     }
 
     fn findings(&self, recorded: &Recorded<'_>) -> Findings {
         recorded.analysis.findings(&recorded.entries.trials)
     }
+}
+
+/// The study with the copies of its session files that the result folder keeps, so that a run which
+/// is continued measures the same pages, whatever has become of the files since.
+fn with_kept_sessions(study: &Study, results: &Results) -> Result<Study, RunError> {
+    let mut study = study.clone();
+    let mut kept: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for session in study.cells.iter_mut().filter_map(|cell| cell.load.session.as_mut()) {
+        if load::is_built_in(session) {
+            continue;
+        }
+        let copy = match kept.iter().find(|(file, _)| file == session) {
+            Some((_, copy)) => copy.clone(),
+            None => {
+                let name = format!("session-{}.toml", kept.len() + 1);
+                let copy =
+                    results.keep(&name, || load::session_text(session).map_err(RunError::Start))?;
+                kept.push((session.clone(), copy.clone()));
+                copy
+            }
+        };
+        *session = copy;
+    }
+    Ok(study)
 }

@@ -8,13 +8,26 @@ use toml::de::DeTable;
 use super::case::{Case, Sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
+use super::primitives::named;
 use ::keys::did_you_mean;
+use load::Operation;
 use study::metric::Kind;
+use study::primitive::Table;
 use study::reference::{Published, PublishedUnit, Reference};
-use study::{AnswerRule, Metric, RatioGate};
+use study::{AnswerRule, Cell, Metric, RatioGate};
 
-const KEYS: [&str; 8] =
-    ["case", "metric", "compare", "baseline", "along", "published", "project", "gate"];
+const KEYS: [&str; 10] = [
+    "case",
+    "metric",
+    "compare",
+    "baseline",
+    "along",
+    "crossover",
+    "nominal",
+    "published",
+    "project",
+    "gate",
+];
 
 /// More cores than any machine has.
 const MOST_CORES: u64 = 65_536;
@@ -22,15 +35,16 @@ const MOST_CORES: u64 = 65_536;
 /// The keys whose value `none` is plain HTTP.
 const PLAIN: [&str; 2] = ["load.tls", "load.suite"];
 
-/// The cases by their names, each with whether it makes handshakes.
-pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, bool)>;
+/// The cases by their names, each with its cells.
+pub(super) type Cases<'a> = BTreeMap<&'a str, (&'a Case<'a>, Vec<Cell>)>;
 
-/// Reads an answer about one of `cases`.
+/// Reads an answer about one of `cases`; `tables` are those of primitives.
 pub(super) fn read(
     source: Source<'_>,
     line: usize,
     table: &DeTable<'_>,
     cases: &Cases<'_>,
+    tables: &[Table],
     reference: Option<&Reference>,
 ) -> Result<AnswerRule, Flaw> {
     let fields = Fields::all(source, table, "");
@@ -39,7 +53,8 @@ pub(super) fn read(
         let lacking = || Flaw::at(line, format!("an answer has no {key}; write {key} = \"...\""));
         fields.get(key).ok_or_else(lacking)
     };
-    let (case, is_of_handshakes) = case(get("case")?, cases)?;
+    let (case, cells) = case(get("case")?, cases)?;
+    let is_of_handshakes = cells.iter().any(|cell| cell.load.operation == Operation::Handshakes);
     let field = get("metric")?;
     let metric = metric(field)?;
     if metric.row().kind == Kind::State {
@@ -61,17 +76,33 @@ pub(super) fn read(
         compare: sweep.key.to_string(),
         baseline: baseline(get("baseline")?, sweep)?,
         along: fields.get("along").map(|field| along(field, case, sweep)).transpose()?,
+        crossover: fields.get("crossover").map_or(Ok(false), bool::deserialize)?,
         published: fields
             .get("published")
             .map_or(Ok(Vec::new()), |field| published(field, metric, reference))?,
         project: fields.get("project").map_or(Ok(Vec::new()), |field| project(field, metric))?,
         gates: fields.get("gate").map_or(Ok(Vec::new()), gates)?,
+        nominal: fields
+            .get("nominal")
+            .map(|field| nominal(field, metric, cells, tables))
+            .transpose()?,
     };
+    if let (Some(field), Some(_)) = (fields.get("nominal"), &rule.along) {
+        return Err(field.flaw("goes along no key; leave `along` out, or write another answer"));
+    }
     if let (Some(field), Kind::Tax) = (fields.get("gate"), metric.row().kind) {
         return Err(field.flaw("is of a ratio, which a tax is not; gate goodput-per-server-cpu"));
     }
     if let (Some(field), Metric::TlsTax) = (fields.get("along"), metric) {
         return Err(field.flaw("goes along no tax; leave it out, or take another metric"));
+    }
+    if let (Some(field), true) = (fields.get("crossover"), rule.crossover) {
+        if rule.along.is_none() {
+            return Err(field.flaw("is of values along a key; write along = \"...\" too"));
+        }
+        if metric.row().kind == Kind::Cost {
+            return Err(field.flaw("is of what a server gives; take a metric such as goodput"));
+        }
     }
     if metric == Metric::TlsTax && !(PLAIN.contains(&&*rule.compare) && rule.baseline == "none") {
         return Err(field.wrong(
@@ -82,9 +113,12 @@ pub(super) fn read(
     Ok(rule)
 }
 
-fn case<'a>(field: Field<'_>, cases: &Cases<'a>) -> Result<(&'a Case<'a>, bool), Flaw> {
+fn case<'a, 'c>(
+    field: Field<'_>,
+    cases: &'c Cases<'a>,
+) -> Result<(&'a Case<'a>, &'c [Cell]), Flaw> {
     let text = field.text()?;
-    cases.get(text).copied().ok_or_else(|| {
+    cases.get(text).map(|(case, cells)| (*case, cells.as_slice())).ok_or_else(|| {
         let names = cases.keys().copied();
         field.wrong(&format!(
             "is no case of this study{}",
@@ -117,6 +151,34 @@ fn along(field: Field<'_>, case: &Case<'_>, sweep: &Sweep<'_>) -> Result<String,
     }
 }
 
+/// The table that has what the server's key does in each handshake of the case.
+fn nominal(
+    field: Field<'_>,
+    metric: Metric,
+    cells: &[Cell],
+    tables: &[Table],
+) -> Result<String, Flaw> {
+    let table = named(field, tables)?;
+    if metric != Metric::RatePerServerCpu {
+        return Err(field.wrong("is of what one core does; write metric = \"rate-per-server-cpu\""));
+    }
+    for cell in cells {
+        let case = &cell.case;
+        let Some(algorithm) = cell.private_key_operation() else {
+            return Err(field.wrong(&format!(
+                "is of full handshakes with a key that toll made; not all cells of case {case} are"
+            )));
+        };
+        if !table.algorithms.contains(&algorithm) {
+            return Err(field.wrong(&format!(
+                "lacks the algorithm {algorithm}, which is what the key of a server of case {case} \
+                 does; write it there"
+            )));
+        }
+    }
+    Ok(table.name.clone())
+}
+
 /// One figure or a list of them.
 fn published(
     field: Field<'_>,
@@ -147,6 +209,7 @@ fn one_published(
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::PerSecond => metric == Metric::Rate,
         PublishedUnit::Cpus => metric == Metric::ServerCpus,
+        PublishedUnit::Words => true,
         PublishedUnit::CyclesPerByte => false,
     };
     match fits {

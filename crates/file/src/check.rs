@@ -7,7 +7,7 @@ use cpus::CpuList;
 use load::{Job, Percent, Plan, Url};
 use peers::Peer;
 use targets::Target;
-use tls::{CertificateKey, KeyExchange, Version};
+use tls::{CertificateKey, KeyExchange, Mac, Stack, Version};
 
 use super::draft::Draft;
 use super::error::Flaw;
@@ -30,6 +30,8 @@ pub(super) fn check(
     if server.program().is_some() {
         check_certificate(target, plan).map_err(|why| draft.load.flaw("suite", why))?;
     }
+    check_sending(target, plan).map_err(|why| draft.target.flaw("send", why))?;
+    check_library(draft, target, plan)?;
     if server.is_configured() && plan.encrypt_then_mac == Some(true) && !target.encrypt_then_mac {
         return Err(draft.load.flaw(
             "encrypt-then-mac",
@@ -111,6 +113,47 @@ fn check_certificate(target: &Target, plan: &Plan) -> Result<(), String> {
         "load.suite = {suite} cannot be negotiated with target.certificate-key = {key}; it wants \
          one such as {wants}"
     ))
+}
+
+/// Refuses a suite that the kernel cannot encrypt.
+fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
+    match plan.only_suite() {
+        Some(suite) if target.send.is_kernels() && suite.mac != Mac::Aead => Err(format!(
+            "target.send = {}, but the kernel's TLS does not have load.suite = {suite}; take one \
+             with GCM or ChaCha20, or target.send = user",
+            target.send
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what the embedded server's TLS library does not have.
+fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), Flaw> {
+    let (library, key) = (target.library, target.certificate_key);
+    let lacks = |table: &Merged<'_>, name, what: String| {
+        Err(table.flaw(
+            name,
+            format!(
+                "{what}, which target.library = {library} does not have; choose another one, or \
+                 target.library = openssl"
+            ),
+        ))
+    };
+    match (plan.only_suite(), plan.group) {
+        (Some(suite), _) if !library.has_suite(suite) => {
+            lacks(&draft.load, "suite", format!("load.suite = {suite}"))
+        }
+        (_, Some(group)) if !library.has_group(group) => {
+            lacks(&draft.load, "group", format!("load.group = {group}"))
+        }
+        _ if target.send.is_kernels() && library != Stack::OpenSsl => {
+            lacks(&draft.target, "send", format!("target.send = {}", target.send))
+        }
+        _ if !library.has_key(key) => {
+            lacks(&draft.target, "certificate-key", format!("target.certificate-key = {key}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn can_resume(target: &Target, plan: &Plan) -> bool {

@@ -31,7 +31,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use cpus::Topology;
-use load::Operation;
 use toml::de::DeTable;
 
 pub use cross_check::{LeftOut, with_cross_check};
@@ -46,9 +45,9 @@ use fields::{Field, Fields, Source};
 use keys::Table;
 use merged::Level;
 use scale::Scale;
+use study::Study;
 use study::primitive::Primitives;
 use study::reference::Reference;
-use study::{Cell, Study};
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;
@@ -133,19 +132,19 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         Some(scale) => scale.apply(source, trials, &mut cases, &mut cut)?,
         None => trials,
     };
+    let has = match &scale {
+        Some(scale) => scale.has(&cases, &mut cut)?,
+        None => vec![true; cases.len()],
+    };
     let mut cells = Vec::new();
     let mut by_name = BTreeMap::new();
-    for case in &cases {
+    for (case, is_in_scale) in cases.iter().zip(has) {
         let (of_case, left_out) = case.cells(machine)?;
-        let is_handshakes = |cell: &Cell| cell.load.operation == Operation::Handshakes;
-        by_name.insert(case.name.as_str(), (case, of_case.iter().any(is_handshakes)));
-        if let Some(scale) = &scale
-            && !scale.has(case, &cases, &mut cut)?
-        {
-            continue;
+        by_name.insert(case.name.as_str(), (case, of_case.clone()));
+        if is_in_scale {
+            cells.extend(of_case);
+            cut.extend(left_out);
         }
-        cells.extend(of_case);
-        cut.extend(left_out);
     }
     let written = primitives::tables(source, &fields, &shared, machine.allowed())?;
     if cases.is_empty() && written.is_empty() {
@@ -164,7 +163,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         match primitive_answer::is_one(source, table) {
             true => of_primitives
                 .push(primitive_answer::read(source, line, table, &written, &scaled, known)?),
-            false => answers.push(answer::read(source, line, table, &by_name, known)?),
+            false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
         }
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };

@@ -129,7 +129,7 @@ fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, F
         field.wrong(&format!("is no figure of the study's reference{hint}"))
     })?;
     match figure.unit {
-        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte => Ok(figure),
+        PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(figure),
         PublishedUnit::Gbps
         | PublishedUnit::GbpsPerCore
         | PublishedUnit::PerSecond

@@ -55,27 +55,23 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Whether the case is one of this scale. Which are not is added to `cut`.
-    pub(super) fn has(
-        &self,
-        case: &Case<'_>,
-        all: &[Case<'_>],
-        cut: &mut Vec<String>,
-    ) -> Result<bool, Flaw> {
-        let Some(field) = self.fields.get(CASES) else { return Ok(true) };
-        let mut has = false;
+    /// Which of all cases are those of this scale. The others are added to `cut`.
+    pub(super) fn has(&self, all: &[Case<'_>], cut: &mut Vec<String>) -> Result<Vec<bool>, Flaw> {
+        let Some(field) = self.fields.get(CASES) else { return Ok(vec![true; all.len()]) };
+        let mut has = vec![false; all.len()];
         for field in field.values()? {
             let name = field.text()?;
-            if !all.iter().any(|case| case.name == name) {
+            let Some(index) = all.iter().position(|case| case.name == name) else {
                 let names = all.iter().map(|case| case.name.as_str());
                 let hint = did_you_mean(name, "its cases are", names);
                 return Err(field.wrong(&format!("is no case of this study{hint}")));
-            }
-            has |= name == case.name;
+            };
+            has[index] = true;
         }
-        if !has {
-            cut.push(format!("scale {}: without case {}", self.name, case.name));
-        }
+        let without = all.iter().zip(&has).filter(|(_, has)| !**has);
+        cut.extend(
+            without.map(|(case, _)| format!("scale {}: without case {}", self.name, case.name)),
+        );
         Ok(has)
     }
 

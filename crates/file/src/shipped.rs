@@ -23,7 +23,17 @@ macro_rules! shipped {
     };
 }
 
-shipped!("quick", "gcm-vs-cbc", "primitives", "clients", "hardware-crypto", "handshakes");
+shipped!(
+    "quick",
+    "gcm-vs-cbc",
+    "primitives",
+    "clients",
+    "hardware-crypto",
+    "handshakes",
+    "stacks",
+    "post-quantum",
+    "ktls"
+);
 
 /// The names of the built-in studies, each with its question.
 #[must_use]

@@ -1,5 +1,5 @@
 //! The result folder of a run: `study.toml`, `cells.json`, `machine.json`, `targets.json`, `journal.jsonl`,
-//! `latency/`, `logs/`.
+//! `latency/`, `logs/`, and `session-1.toml` where users walk the pages of a file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -188,6 +188,23 @@ impl Results {
         let path = self.folder.join(CELLS);
         let missing = || ResultsError::read(&path, io::ErrorKind::NotFound.into());
         self.read_json(CELLS)?.ok_or_else(missing)
+    }
+
+    /// Where a file of the study's is kept, by its name there; it is written with what `text` gives
+    /// where it is not there yet.
+    ///
+    /// # Errors
+    /// The system's, or that of `text`.
+    pub fn keep<E: From<ResultsError>>(
+        &self,
+        name: &str,
+        text: impl FnOnce() -> Result<String, E>,
+    ) -> Result<PathBuf, E> {
+        let path = self.folder.join(name);
+        if !path.exists() {
+            self.write(name, text()?.as_bytes())?;
+        }
+        Ok(path)
     }
 
     /// Writes what the machine is.

@@ -121,9 +121,9 @@ impl Engine {
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
         let site = Site::of(&job)?.map(Arc::new);
-        let names = || site.iter().flat_map(|site| site.names());
+        let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)
-            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival).with_pages(names()))))
+            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival).with_pages(pages()))))
             .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();

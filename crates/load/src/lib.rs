@@ -46,9 +46,11 @@ pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Mix, Portion, Url};
 pub use outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
+    WalkCounts,
 };
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
+pub use session::{is_built_in, session_text};
 pub use share::{OneIn, Percent};
 pub use user_time::UserTime;

@@ -42,6 +42,8 @@ pub struct Outcome {
     pub negotiated: Vec<(Negotiated, u64)>,
     /// What was verified, and how.
     pub verified: Verified,
+    /// What connections without a request sent and received, of one in 64, warm-up included.
+    pub traffic: Traffic,
     /// The pages of a session, in their order; empty for other operations.
     pub pages: Vec<PageOutcome>,
     /// The walks of a session that ended within the window.
@@ -49,8 +51,8 @@ pub struct Outcome {
     /// The most connections that were open at the same time, warm-up included. With several load
     /// threads it is the sum of what each had at most.
     pub most_open: usize,
-    /// Completed operations after which the server did not close the connection although it was
-    /// asked to; not known where the client resets it.
+    /// Connections that the server did not close after their only response although it was asked to,
+    /// by when the client gave them up; not known where the client resets them.
     pub kept_open: u64,
     /// Why load threads ended early, one entry each. Their operations are missing from all figures
     /// here, so a load with an entry has no valid rate.
@@ -123,6 +125,29 @@ pub struct Latencies {
     pub coalescing: Nanos,
 }
 
+/// What connections sent and received, from the handshake to the end, as the kernel counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many were looked at.
+    pub connections: u64,
+    /// Bytes of TLS.
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Packets of TCP, those without data included.
+    pub packets_sent: u64,
+    pub packets_received: u64,
+}
+
+impl Traffic {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.packets_sent += other.packets_sent;
+        self.packets_received += other.packets_received;
+    }
+}
+
 /// What was verified within the window, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Verified {
@@ -148,8 +173,12 @@ pub struct Verified {
 pub struct PageOutcome {
     /// Its name in the session file.
     pub name: String,
+    /// Whether the shop stores an order for each that completes.
+    pub is_order: bool,
     /// How often it was what it should be.
     pub completed: u64,
+    /// The same of the whole load, not of the window only.
+    pub completed_ever: u64,
     /// How often not. Each failure ended its user's walk.
     pub failures: Failures,
     /// From the start of a page to its end, redirects included, of those completed.
@@ -166,13 +195,20 @@ pub struct WalkCounts {
 }
 
 impl PageOutcome {
-    pub(crate) fn new(name: &str) -> Self {
-        let (name, failures) = (name.to_owned(), Failures::default());
-        Self { name, completed: 0, failures, latency: histogram() }
+    pub(crate) fn new(name: &str, is_order: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_order,
+            completed: 0,
+            completed_ever: 0,
+            failures: Failures::default(),
+            latency: histogram(),
+        }
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
         self.completed += other.completed;
+        self.completed_ever += other.completed_ever;
         self.failures.merge(other.failures);
         // Cannot fail: both have the same bounds.
         let _ = self.latency.add(other.latency);

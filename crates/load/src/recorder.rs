@@ -5,12 +5,15 @@ use units::Nanos;
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::{Established, Negotiated};
 use crate::outcome::{
-    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Verified, WalkCounts,
+    ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, Traffic, Verified, WalkCounts,
 };
 use crate::receive::Completed;
 use crate::user_time::UserTime;
 use crate::window::Window;
 use crate::{Arrival, Failures};
+
+/// One connection in so many is asked what it sent and received, for a system call.
+const TRAFFIC_SAMPLE: u64 = 64;
 
 /// When the parts of one operation happened, in ns since the load's start.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,6 +48,9 @@ pub(crate) struct Recorder {
     under_way: Latencies,
     negotiated: Vec<(Negotiated, u64)>,
     verified: Verified,
+    /// Connections that ended after their handshake.
+    ended: u64,
+    traffic: Traffic,
     /// Of a session.
     pages: Vec<PageOutcome>,
     walks: WalkCounts,
@@ -59,9 +65,9 @@ impl Recorder {
         Self { arrival, ..Self::default() }
     }
 
-    /// The same for a session with pages of these names.
-    pub(crate) fn with_pages<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
-        Self { pages: names.map(PageOutcome::new).collect(), ..self }
+    /// The same for a session with these pages.
+    pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
+        Self { pages, ..self }
     }
 
     /// Counts an operation that begins.
@@ -100,9 +106,9 @@ impl Recorder {
         self.open -= 1;
     }
 
-    /// Counts a response that ended at `at`, after which the server did not close the connection.
-    pub(crate) fn kept_open(&mut self, window: &Window, at: u64) {
-        self.kept_open += u64::from(window.contains(at));
+    /// Counts a connection that the server did not close after its only response, by `now`.
+    pub(crate) fn kept_open(&mut self, window: &Window, now: u64) {
+        self.kept_open += u64::from(window.contains(now));
     }
 
     /// Counts an established connection; over TLS with what was negotiated.
@@ -124,6 +130,17 @@ impl Recorder {
         add_negotiated(&mut self.negotiated, established.negotiated, 1);
     }
 
+    /// Counts a connection that ends after its handshake. Of one in [`TRAFFIC_SAMPLE`], `traffic` says
+    /// what it sent and received.
+    pub(crate) fn ended(&mut self, traffic: impl FnOnce() -> Option<Traffic>) {
+        if self.ended.is_multiple_of(TRAFFIC_SAMPLE)
+            && let Some(traffic) = traffic()
+        {
+            self.traffic.add(traffic);
+        }
+        self.ended += 1;
+    }
+
     /// Counts an operation that succeeded, and the response that it received, if any.
     pub(crate) fn completed(
         &mut self,
@@ -133,6 +150,9 @@ impl Recorder {
         received: Option<Completed>,
     ) {
         self.judge_deadline(window, times.intended, Some(now));
+        if let Some(page) = self.pages.get_mut(times.object) {
+            page.completed_ever += 1;
+        }
         if !window.admits_operation(now) {
             if window.is_past(now) && window.has_seen(times.start) {
                 self.in_flight += 1;
@@ -284,6 +304,7 @@ impl Recorder {
         self.most_open += other.most_open;
         self.kept_open += other.kept_open;
         self.lost.extend(other.lost);
+        self.traffic.add(other.traffic);
         self.verified.signatures += other.verified.signatures;
         self.verified.walked += other.verified.walked;
         self.verified.opened += other.verified.opened;
@@ -312,6 +333,7 @@ impl Recorder {
             under_way: self.under_way,
             negotiated: self.negotiated,
             verified: self.verified,
+            traffic: self.traffic,
             pages: self.pages,
             walks: self.walks,
             most_open: self.most_open,

@@ -32,6 +32,7 @@ mod turbo;
 
 pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
+pub use kernel_tls::kernel_tls_lacking;
 pub use measured::{Measured, Stage};
 pub use openssl::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 pub use programs::Program;

@@ -60,6 +60,12 @@ impl KernelTlsCounters {
         })
     }
 
+    /// Connections that it encrypts, by whatever means.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent_by_software + self.sent_by_device
+    }
+
     /// What was added since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

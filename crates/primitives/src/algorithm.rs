@@ -162,6 +162,13 @@ pub enum RsaBits {
 }
 
 impl RsaBits {
+    /// Of a modulus of so many bits; `None` where no algorithm has it.
+    #[must_use]
+    pub fn of(bits: u32) -> Option<Self> {
+        let all = [Self::Rsa1024, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
+        all.into_iter().find(|size| size.bits() == bits)
+    }
+
     /// Bits of the modulus.
     #[must_use]
     pub fn bits(self) -> u32 {

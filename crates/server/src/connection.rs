@@ -1,9 +1,13 @@
 //! The life of a connection: handshake, requests and responses in turn, an orderly end.
 
 use std::io::{self, Read};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tls::SendMode;
+
 use crate::content::Contents;
+use crate::counters::Counters;
 use crate::input::Input;
 use crate::library::{Library, Session};
 use crate::request::{self, Parsed, Request};
@@ -20,6 +24,7 @@ const LINGER: Duration = Duration::from_secs(2);
 pub(crate) struct Shared<'a, L> {
     pub(crate) library: &'a L,
     pub(crate) contents: &'a Contents,
+    pub(crate) counters: Rc<Counters>,
     pub(crate) writing: Writing,
     /// The time of this round.
     pub(crate) now: Instant,
@@ -91,10 +96,7 @@ impl<L: Library> Connection<L> {
     }
 
     pub(crate) fn wire(&mut self) -> &mut Wire {
-        match &mut self.channel {
-            Channel::Plain(wire) => wire,
-            Channel::Tls(session) => session.wire_mut(),
-        }
+        self.channel.wire()
     }
 
     /// Whether its time was up at `now`.
@@ -161,7 +163,7 @@ impl<L: Library> Connection<L> {
                     self.state = State::Handshake;
                 }
                 State::Handshake => {
-                    if !self.shake_hands()? {
+                    if !self.shake_hands(&shared.counters)? {
                         return self.pause();
                     }
                     self.await_request(shared);
@@ -173,18 +175,20 @@ impl<L: Library> Connection<L> {
                 }
                 State::Response(transfer, afterwards) => {
                     let afterwards = *afterwards;
+                    let mode = self.channel.send_mode();
                     written += match &mut self.channel {
-                        Channel::Plain(wire) => {
-                            let before = wire.sent();
-                            if !transfer.send_plain(wire, &mut shared.writing)? {
-                                return Ok(Next::Wait);
-                            }
-                            (wire.sent() - before) as usize + 1
-                        }
-                        Channel::Tls(session) => {
+                        Channel::Tls(session) if !mode.is_kernels() => {
                             let before = session.wire().gathered();
                             transfer.encrypt(session, &mut shared.writing)?;
                             session.wire().gathered() - before
+                        }
+                        channel => {
+                            let wire = channel.wire();
+                            let before = wire.sent();
+                            if !transfer.send_plain(wire, &mut shared.writing, mode)? {
+                                return Ok(Next::Wait);
+                            }
+                            (wire.sent() - before) as usize + 1
                         }
                     };
                     if transfer.is_written() {
@@ -215,9 +219,13 @@ impl<L: Library> Connection<L> {
     }
 
     /// Takes the handshake as far as it goes; true when it is complete.
-    fn shake_hands(&mut self) -> io::Result<bool> {
+    fn shake_hands(&mut self, counters: &Counters) -> io::Result<bool> {
         let Channel::Tls(session) = &mut self.channel else { return Ok(true) };
         let outcome = session.shake_hands();
+        let mode = session.send_mode();
+        if matches!(outcome, Ok(true)) || outcome.is_err() && mode.is_kernels() {
+            counters.count_connection(mode);
+        }
         if outcome.is_err() {
             // The alert that says why is worth an attempt.
             session.wire_mut().send_gathered()?;
@@ -318,6 +326,9 @@ impl<L: Library> Connection<L> {
         if !self.wire().send_gathered()? {
             return Ok(Next::Wait);
         }
+        if let Channel::Tls(session) = &mut self.channel {
+            session.close_when_sent();
+        }
         if afterwards == Afterwards::Close && self.input.is_empty() {
             return Ok(Next::Drop);
         }
@@ -339,6 +350,21 @@ impl<L: Library> Connection<L> {
 }
 
 impl<S: Session> Channel<S> {
+    fn wire(&mut self) -> &mut Wire {
+        match self {
+            Self::Plain(wire) => wire,
+            Self::Tls(session) => session.wire_mut(),
+        }
+    }
+
+    /// How what it is given is sent; over plain HTTP, as it is.
+    fn send_mode(&self) -> SendMode {
+        match self {
+            Self::Plain(_) => SendMode::User,
+            Self::Tls(session) => session.send_mode(),
+        }
+    }
+
     /// Reads decrypted bytes; 0 is the end, orderly or not.
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self {

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use openssl::error::ErrorStack;
-use tls::{CertificateKey, IdentityError, Suite, Version};
+use tls::{CertificateKey, IdentityError, Stack, Suite, Version};
 
 /// Why a server cannot be started or cannot go on; each message is one line.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,10 @@ pub enum ServerError {
         /// The kind of key that is there.
         key: CertificateKey,
     },
+    #[error("the kernel's TLS does not have {0}; remove it from --suites, or write --send user")]
+    SuiteKernel(&'static Suite),
+    #[error("cannot keep counters in {path}: {source}; --counters needs a file that can be made")]
+    Counters { path: PathBuf, source: io::Error },
     #[error(
         "--tls offers {0}, but --suites has no suite for it; add one or remove {n} from --tls",
         n = .0.number()
@@ -56,6 +60,10 @@ pub enum ServerError {
     WriteCertificate { path: PathBuf, source: io::Error },
     #[error("OpenSSL refuses {what}: {source}")]
     OpenSsl { what: &'static str, source: ErrorStack },
+    #[error("{library} refuses these settings: {source}")]
+    Rustls { library: Stack, source: rustls::Error },
+    #[error("{library} has no {lacks}; choose something else, or --library openssl")]
+    Lacks { library: Stack, lacks: String },
     #[error("a server thread failed: {source}")]
     Thread { source: io::Error },
 }

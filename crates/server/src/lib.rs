@@ -1,8 +1,8 @@
 //! The embedded HTTPS server under test.
 //!
 //! One thread a CPU, each pinned, each with its own epoll and its own listening sockets
-//! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is the system's
-//! OpenSSL. What makes it cheap: encrypted records are gathered and leave in few, large sends;
+//! (`SO_REUSEPORT`), so that threads share nothing on the way of a request. TLS is that of
+//! OpenSSL or rustls. What makes it cheap: encrypted records are gathered and leave in few, large sends;
 //! generated objects are encrypted straight from memory; one `epoll_ctl` a connection.
 //!
 //! It serves `GET` and `HEAD` over HTTP/1.1 and HTTP/1.0 (RFC 9110, RFC 9112): files from a
@@ -10,6 +10,7 @@
 
 mod connection;
 mod content;
+mod counters;
 mod epoll;
 mod error;
 #[cfg(any(test, fuzzing))]
@@ -29,22 +30,30 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use cpus::CpuList;
-use openssl::ssl::SslContext;
+use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
-pub use settings::{CertificateSource, RecordSize, RecordsPerWrite, Settings};
+pub use settings::{CertificateSource, Settings};
 
 use content::Contents;
+use library::{AnyLibrary, Library};
 use listener::Listeners;
 use worker::Worker;
 
 /// A server whose sockets listen and whose certificate is loaded; it answers once it runs.
 pub struct Server {
+    library: AnyLibrary,
+    service: Service,
+}
+
+/// What a server is, whichever its TLS library.
+struct Service {
     settings: Settings,
-    library: SslContext,
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
+    /// A line of the file of counters for each thread; none where there is no such file.
+    lines: Vec<counters::Line>,
 }
 
 impl Server {
@@ -56,6 +65,10 @@ impl Server {
     /// or folder, a CPU that is not there.
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         settings.cpus.check_allowed().map_err(ServerError::Cpus)?;
+        let is_refused = |suite: &Suite| settings.send.is_kernels() && suite.mac != Mac::Aead;
+        if let Some(suite) = settings.suites.iter().copied().find(|suite| is_refused(suite)) {
+            return Err(ServerError::SuiteKernel(suite));
+        }
         let contents = Contents::new(settings.root.as_deref())?;
         listener::raise_descriptor_limit();
         let threads = settings.cpus.len();
@@ -64,7 +77,7 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
-        let library = library::openssl::build(&settings, &identity)?;
+        let library = AnyLibrary::new(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
             std::fs::write(path, &identity.certificate_pem).map_err(|source| {
@@ -75,21 +88,32 @@ impl Server {
                 ServerError::WriteCertificate { path: path.clone(), source }
             })?;
         }
+        let lines = settings.counters.as_ref().map(|path| {
+            counters::file(path, threads)
+                .map_err(|source| ServerError::Counters { path: path.clone(), source })
+        });
+        let lines = lines.transpose()?.unwrap_or_default();
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { settings, library, contents, tls, plain })
+        Ok(Self { library, service: Service { settings, contents, tls, plain, lines } })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
     #[must_use]
     pub fn tls_address(&self) -> SocketAddr {
-        self.tls.address()
+        self.service.tls.address()
     }
 
     /// The address of plain HTTP, where it was asked for.
     #[must_use]
     pub fn plain_address(&self) -> Option<SocketAddr> {
-        self.plain.as_ref().map(Listeners::address)
+        self.service.plain.as_ref().map(Listeners::address)
+    }
+
+    /// The TLS library that it runs on.
+    #[must_use]
+    pub fn library(&self) -> Stack {
+        self.service.settings.library
     }
 
     /// Serves until `stop` is true, which is noticed within a quarter of a second; then finishes
@@ -101,17 +125,29 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started or pinned, or whose epoll fails.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, library, contents, tls, plain } = self;
+        match &self.library {
+            AnyLibrary::OpenSsl(library) => self.service.run(library, stop),
+            AnyLibrary::Kernel(library) => self.service.run(library, stop),
+            AnyLibrary::Rustls(library) => self.service.run(library, stop),
+        }
+    }
+}
+
+impl Service {
+    fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
+        let Self { settings, contents, tls, plain, lines } = self;
         let mut plain = plain.map(Listeners::into_iter);
+        let mut lines = lines.into_iter();
         let failed = AtomicBool::new(false);
-        let (settings, library, contents, failed) = (&settings, &library, &contents, &failed);
+        let (settings, contents, failed) = (&settings, &contents, &failed);
         let mut workers = Vec::new();
         for (&cpu, tls) in settings.cpus.as_slice().iter().zip(tls.into_iter()) {
             let plain = plain.as_mut().and_then(Iterator::next);
+            let line = lines.next();
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
-                    let worker = Worker::new(settings, library, contents, tls, plain)?;
+                    let worker = Worker::new(settings, library, contents, tls, plain, line)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

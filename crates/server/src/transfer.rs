@@ -2,10 +2,11 @@
 
 use std::io;
 
+use tls::{RecordSize, RecordsPerWrite, SendMode};
+
 use crate::content::Content;
 use crate::library::Session;
 use crate::response::{self, Persistence, Status};
-use crate::settings::{RecordSize, RecordsPerWrite};
 use crate::wire::Wire;
 
 /// The most that one `sendfile` is asked for, so that a large file lets others have their turn.
@@ -17,6 +18,9 @@ const FILE_READ: usize = 64 << 10;
 /// Room that a record's header, nonce, padding and tag may need beside its plaintext
 /// (RFC 5246, section 6.2.3; far less in TLS 1.3).
 const RECORD_OVERHEAD: usize = 320;
+
+/// The most plaintext that a record may have (RFC 8446, section 5.1).
+const LARGEST_RECORD: usize = 16 << 10;
 
 /// How records are written, and where their plaintext is put together.
 pub(crate) struct Writing {
@@ -40,6 +44,16 @@ impl Writing {
     fn room(&self, gathered: usize) -> usize {
         let used = gathered.div_ceil(self.record + RECORD_OVERHEAD);
         self.record * self.records.saturating_sub(used).max(1)
+    }
+
+    /// How much plaintext the kernel gets in a send beside `gathered` bytes: it makes records of 16 KiB
+    /// of a larger one, and one record of a smaller one.
+    fn kernels_piece(&self, gathered: usize) -> usize {
+        let whole = match self.record {
+            LARGEST_RECORD => (self.record * self.records).min(FILE_READ),
+            record => record,
+        };
+        whole.saturating_sub(gathered).max(1)
     }
 
     /// Memory for what is read or dropped.
@@ -148,27 +162,33 @@ impl Transfer {
         Ok(())
     }
 
-    /// Sends the next piece of the content, and before it what has gathered. False where the
-    /// socket is full.
+    /// Sends the next piece of the content, and before it what has gathered; over TLS it is for the
+    /// kernel to encrypt. False where the socket is full.
     pub(crate) fn send_plain(
         &mut self,
         wire: &mut Wire,
         writing: &mut Writing,
+        mode: SendMode,
     ) -> io::Result<bool> {
         if let Some(head) = self.take_head() {
             wire.gather(&head);
         }
-        let count = self.remaining(FILE_PIECE);
+        let most = match mode {
+            SendMode::KtlsWrite => writing.kernels_piece(wire.gathered()),
+            _ => FILE_PIECE,
+        };
+        let count = self.remaining(most);
         if count == 0 {
             return Ok(true);
         }
-        let sent = if let Content::File(file, _) = &self.content {
-            if !wire.send_before_more()? {
-                return Ok(false);
+        let sent = match &self.content {
+            Content::File(file, _) if mode != SendMode::KtlsWrite => {
+                if !wire.send_before_more()? {
+                    return Ok(false);
+                }
+                wire.send_file(file, self.offset, count)?
             }
-            wire.send_file(file, self.offset, count)?
-        } else {
-            wire.send_body(self.content.piece(self.offset, count, &mut writing.space)?)?
+            content => wire.send_body(content.piece(self.offset, count, &mut writing.space)?)?,
         };
         match sent {
             Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -7,11 +7,13 @@
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+
+use crate::counters::{Calls, Counters};
 
 /// What one thread's connections write before it is sent; empty between their turns.
 pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
@@ -22,6 +24,7 @@ pub(crate) type Gather = Rc<RefCell<Vec<u8>>>;
 pub(crate) struct Wire {
     socket: Rc<OwnedFd>,
     gather: Gather,
+    counters: Rc<Counters>,
     tail: Tail,
     readable: bool,
     writable: bool,
@@ -30,16 +33,22 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(socket: OwnedFd, gather: Gather) -> Self {
+    pub(crate) fn new(socket: OwnedFd, gather: Gather, counters: Rc<Counters>) -> Self {
         Self {
             socket: Rc::new(socket),
             gather,
+            counters,
             tail: Tail::default(),
             readable: false,
             writable: true,
             hung_up: false,
             sent: 0,
         }
+    }
+
+    /// The socket, for a library that reads and writes it itself.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
     }
 
     /// Takes note of an event.
@@ -108,7 +117,7 @@ impl Wire {
             return Ok(None);
         }
         let outcome = rustix::fs::sendfile(&self.socket, file, Some(&mut offset), count);
-        self.taken(outcome)
+        self.taken(outcome, &Rc::clone(&self.counters).sendfile)
     }
 
     /// Ends this direction of the connection; what was sent is still delivered.
@@ -125,7 +134,7 @@ impl Wire {
             }
             let outcome =
                 rustix::net::send(&self.socket, self.tail.rest(), flags | SendFlags::NOSIGNAL);
-            let count = self.taken(outcome)?.unwrap_or(0);
+            let count = self.taken(outcome, &Rc::clone(&self.counters).write)?.unwrap_or(0);
             self.tail.advance(count);
             if !self.tail.is_empty() {
                 self.writable = false;
@@ -148,7 +157,7 @@ impl Wire {
                 let mut control = SendAncillaryBuffer::default();
                 rustix::net::sendmsg(&self.socket, &parts, &mut control, flags)
             };
-            count = self.taken(outcome)?.unwrap_or(0);
+            count = self.taken(outcome, &Rc::clone(&self.counters).write)?.unwrap_or(0);
             // Less than all is what a full socket takes; epoll reports when there is room again.
             self.writable = count == whole;
         }
@@ -161,10 +170,11 @@ impl Wire {
     }
 
     /// The count of a send; `None` where the socket is full.
-    fn taken(&mut self, outcome: Result<usize, Errno>) -> io::Result<Option<usize>> {
+    fn taken(&mut self, outcome: Result<usize, Errno>, calls: &Calls) -> io::Result<Option<usize>> {
         match outcome {
             Ok(count) => {
                 self.sent += count as u64;
+                calls.add(count as u64);
                 Ok(Some(count))
             }
             Err(Errno::AGAIN) => {

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
+use crate::counters;
 use crate::epoll::Epoll;
 use crate::library::Library;
 use crate::listener::{self, Accepted};
@@ -36,6 +38,8 @@ pub(crate) struct Worker<'a, L: Library> {
     /// Connections that can go on, each once, in the order of their turns.
     queue: VecDeque<usize>,
     gather: Gather,
+    /// Where its counts are shown, if anywhere.
+    line: Option<counters::Line>,
     shared: Shared<'a, L>,
 }
 
@@ -62,6 +66,7 @@ impl<'a, L: Library> Worker<'a, L> {
         contents: &'a Contents,
         tls: OwnedFd,
         plain: Option<OwnedFd>,
+        line: Option<counters::Line>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         let listeners: Vec<_> = [(Some(tls), true), (plain, false)]
@@ -79,9 +84,11 @@ impl<'a, L: Library> Worker<'a, L> {
             connections: Slab::new(),
             queue: VecDeque::new(),
             gather: Gather::default(),
+            line,
             shared: Shared {
                 library,
                 contents,
+                counters: Rc::default(),
                 writing: Writing::new(settings.record_size, settings.records_per_write),
                 now: Instant::now(),
                 timeout: settings.timeout,
@@ -131,7 +138,11 @@ impl<'a, L: Library> Worker<'a, L> {
             // A part of a millisecond is rounded up, so as not to wake too early and spin.
             end.saturating_duration_since(self.shared.now) + Duration::from_millis(1)
         };
+        let is_due = !busy && self.line.as_ref().is_some_and(counters::Line::is_due);
+        let timeout = if is_due { timeout.min(counters::MOMENT) } else { timeout };
+        let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
+            is_quiet = false;
             let Some(key) = event.token.checked_sub(LISTENERS) else {
                 if let Some(listener) = self.listeners.get_mut(event.token as usize) {
                     listener.pending = Pending::Maybe;
@@ -144,6 +155,13 @@ impl<'a, L: Library> Worker<'a, L> {
                 if !std::mem::replace(&mut connection.queued, true) {
                     self.queue.push_back(key);
                 }
+            }
+        }
+        if let Some(line) = &mut self.line {
+            if !is_quiet {
+                line.outdate();
+            } else if is_due {
+                line.write(&self.shared.counters, self.connections.len());
             }
         }
         self.shared.now = Instant::now();
@@ -174,7 +192,7 @@ impl<'a, L: Library> Worker<'a, L> {
     fn add(&mut self, socket: OwnedFd, tls: bool) -> io::Result<()> {
         let entry = self.connections.vacant_entry();
         self.epoll.add_connection(&socket, entry.key() as u64 + LISTENERS)?;
-        let wire = Wire::new(socket, Gather::clone(&self.gather));
+        let wire = Wire::new(socket, Gather::clone(&self.gather), Rc::clone(&self.shared.counters));
         let deadline = self.shared.now + self.shared.timeout;
         entry.insert(if tls {
             Connection::tls(wire, deadline)

@@ -5,11 +5,13 @@
 //! are two order statistics, and its coverage follows from the binomial distribution. With so few
 //! trials a bootstrap interval is narrower, but covers less than it claims.
 
+mod difference;
 mod estimate;
 mod interval;
 mod ratio;
 mod scaling;
 
+pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
 pub use interval::{Interval, median_interval};
 pub use ratio::ratio_of_medians;

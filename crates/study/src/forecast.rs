@@ -1,6 +1,7 @@
 //! How long a study takes, before it begins.
 
 use std::iter::Sum;
+use std::ops::Add;
 
 use units::Nanos;
 
@@ -31,6 +32,14 @@ impl Forecast {
     }
 }
 
+impl Add<Nanos> for Forecast {
+    type Output = Self;
+
+    fn add(self, more: Nanos) -> Self {
+        Self { time: Nanos(self.time.0.saturating_add(more.0)), ..self }
+    }
+}
+
 impl Sum for Forecast {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
@@ -39,6 +48,23 @@ impl Sum for Forecast {
             time: Nanos(sum.time.0.saturating_add(one.time.0)),
         })
     }
+}
+
+/// What is done once for the servers of these cells, at most, where `begun` are cells of which a trial
+/// was run: the warm-up of each server for each suite that it gets, and the question what its
+/// cryptography runs on.
+pub fn preparations(cells: &[&Cell], begun: &[&Cell]) -> Nanos {
+    let is_first = |index: usize, is_alike: fn(&Cell, &Cell) -> bool| {
+        let before = cells[..index].iter().chain(begun);
+        !before.into_iter().any(|other| is_alike(other, cells[index]))
+    };
+    let of = |(index, cell): (usize, &&Cell)| {
+        let warmup = cell.target.warmup.filter(|_| is_first(index, Cell::is_warmed_up_with));
+        let has_crypto = cell.target.server.uses("crypto");
+        let asks = has_crypto && is_first(index, |one, other| one.setup() == other.setup());
+        warmup.map_or(0, |warmup| warmup.most().0) + if asks { targets::CRYPTO_TAKES.0 } else { 0 }
+    };
+    Nanos(cells.iter().enumerate().map(of).fold(0, u64::saturating_add))
 }
 
 impl Study {
@@ -50,24 +76,8 @@ impl Study {
             let steps = cell.find.as_ref().map_or(0, Find::most_steps);
             Forecast::of(cell, self.trials.into(), steps)
         };
-        let mut all: Forecast = self.cells.iter().map(of).sum();
-        all.time = Nanos(all.time.0.saturating_add(self.server_warmups().0));
-        all
-    }
-
-    /// How long the warm-ups of all servers last at most: one for each suite that a server gets.
-    fn server_warmups(&self) -> Nanos {
-        let mut known = Vec::new();
-        let mut time: u64 = 0;
-        for cell in &self.cells {
-            let Some(warmup) = cell.target.warmup else { continue };
-            let one = (cell.setup(), cell.load.suite);
-            if !known.contains(&one) {
-                known.push(one);
-                time = time.saturating_add(warmup.most().0);
-            }
-        }
-        Nanos(time)
+        let cells: Vec<&Cell> = self.cells.iter().collect();
+        self.cells.iter().map(of).sum::<Forecast>() + preparations(&cells, &[])
     }
 
     /// How long the ramps, warm-ups and windows of all trials last together, at most.
@@ -78,6 +88,12 @@ impl Study {
 }
 
 impl Cell {
+    /// Whether its server is warmed up for both at once.
+    #[must_use]
+    pub fn is_warmed_up_with(&self, other: &Self) -> bool {
+        self.load.suite == other.load.suite && self.setup() == other.setup()
+    }
+
     /// The window of a trial that measures.
     #[must_use]
     pub fn held_for(&self) -> Nanos {

@@ -9,6 +9,7 @@ pub mod find;
 mod forecast;
 pub mod gate;
 pub mod metric;
+mod nominal;
 pub mod primitive;
 pub mod reference;
 mod study;
@@ -16,7 +17,7 @@ mod study;
 pub mod testing;
 
 pub use cpu_order::CpuOrder;
-pub use forecast::Forecast;
+pub use forecast::{Forecast, preparations};
 pub use gate::RatioGate;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};

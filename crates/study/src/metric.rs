@@ -263,6 +263,54 @@ metrics! {
         csv: "latency_mean_ns",
         gauge: "toll_latency_mean",
     }
+    HandshakeBytesSent: "Bytes of TLS that a connection without a request sends to the server." {
+        words: "handshake data to the server",
+        axis: "of TLS to the server per connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.bytes_sent),
+        beside: Metric::HandshakeBytesReceived,
+        json: "handshake_bytes_sent",
+        csv: "handshake_bytes_sent",
+        gauge: "toll_handshake_sent",
+    }
+    HandshakeBytesReceived: "Bytes of TLS that a connection without a request receives from the server." {
+        words: "handshake data to the client",
+        axis: "of TLS to the client per connection",
+        quantity: Quantity::Bytes,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.bytes_received),
+        beside: Metric::HandshakeBytesSent,
+        json: "handshake_bytes_received",
+        csv: "handshake_bytes_received",
+        gauge: "toll_handshake_received",
+    }
+    HandshakePacketsSent: "Packets of TCP that a connection without a request sends to the server." {
+        words: "packet count to the server",
+        axis: "to the server per connection",
+        quantity: Quantity::Packets,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.packets_sent),
+        beside: Metric::HandshakePacketsReceived,
+        json: "handshake_packets_sent",
+        csv: "handshake_packets_sent",
+        gauge: "toll_handshake_packets_sent",
+    }
+    HandshakePacketsReceived: "Packets of TCP that a connection without a request receives from the server." {
+        words: "packet count to the client",
+        axis: "to the client per connection",
+        quantity: Quantity::Packets,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| Some(line.traffic?.packets_received),
+        beside: Metric::HandshakePacketsSent,
+        json: "handshake_packets_received",
+        csv: "handshake_packets_received",
+        gauge: "toll_handshake_packets_received",
+    }
 }
 
 fn bits_per_server_cpu(line: &Line) -> Option<f64> {
@@ -387,14 +435,16 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy server_cpus p50_ns p99_ns mean_ns"
+             server_busy client_busy server_cpus p50_ns p99_ns mean_ns handshake_bytes_sent \
+              handshake_bytes_received handshake_packets_sent handshake_packets_received"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
              client_cpu_s_per_gb server_busy_share client_busy_share server_cpus latency_p50_ns \
-             latency_p99_ns latency_mean_ns"
+              latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
+              handshake_packets_sent handshake_packets_received"
         );
     }
 

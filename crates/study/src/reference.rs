@@ -26,7 +26,8 @@ struct Figure {
     name: String,
     what: String,
     unit: PublishedUnit,
-    low: f64,
+    /// Absent where only words were published.
+    low: Option<f64>,
     high: Option<f64>,
     #[serde(default)]
     is_at_least: bool,
@@ -77,7 +78,7 @@ pub struct Published {
     pub says: String,
     /// What it counts.
     pub unit: PublishedUnit,
-    /// The figure, or the lower end of its range.
+    /// The figure, or the lower end of its range; 0 where only words were published.
     pub low: f64,
     /// The upper end; the same as the lower one where it is one figure.
     pub high: f64,
@@ -109,16 +110,20 @@ pub enum PublishedUnit {
     /// CPUs that the server keeps busy.
     #[serde(rename = "CPUs")]
     Cpus,
+    /// Which of two is ahead, without a number.
+    #[serde(rename = "words")]
+    Words,
 }
 
 /// The only form of these files so far.
 const SCHEMA: u32 = 1;
 
 /// Each name with its file.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("petstore-xeon-e5620", include_str!("../../../studies/reference/petstore-xeon-e5620.toml")),
     ("quickassist-8955", include_str!("../../../studies/reference/quickassist-8955.toml")),
     ("xeon-e5-v3-2014", include_str!("../../../studies/reference/xeon-e5-v3-2014.toml")),
+    ("xeon-gold-6142", include_str!("../../../studies/reference/xeon-gold-6142.toml")),
     ("xeon-scalable", include_str!("../../../studies/reference/xeon-scalable.toml")),
 ];
 
@@ -147,11 +152,16 @@ impl Reference {
             return Err(format!("schema = {} is not known here", reference.schema));
         }
         for (place, figure) in reference.figures.iter().enumerate() {
-            let Figure { name, low, .. } = figure;
-            let high = figure.high.unwrap_or(*low);
-            let is_range = low.is_finite() && high.is_finite() && 0.0 < *low && *low <= high;
-            if !is_range || (figure.is_at_least && figure.high.is_some()) {
-                return Err(format!("figure {name}: {low} to {high} is no range"));
+            let Figure { name, low, high, .. } = figure;
+            let is_range = match (*low, *high) {
+                (Some(low), high) => {
+                    let high = high.unwrap_or(low);
+                    low.is_finite() && high.is_finite() && 0.0 < low && low <= high
+                }
+                (None, high) => high.is_none() && figure.unit == PublishedUnit::Words,
+            };
+            if !is_range || (figure.is_at_least && high.is_some()) {
+                return Err(format!("figure {name}: {low:?} to {high:?} is no range"));
             }
             if reference.figures[..place].iter().any(|other| other.name == *name) {
                 return Err(format!("two figures are named {name}"));
@@ -170,7 +180,7 @@ impl Reference {
         let costs =
             self.figures.iter().filter(|figure| figure.unit == PublishedUnit::CyclesPerByte);
         costs.filter_map(|figure| match &figure.beside {
-            Some(Place::Row(beside)) => Some((beside, figure.low)),
+            Some(Place::Row(beside)) => Some((beside, figure.low?)),
             _ => None,
         })
     }
@@ -185,8 +195,8 @@ impl Reference {
             what: figure.what.clone(),
             says: figure.says.clone(),
             unit: figure.unit,
-            low: figure.low,
-            high: figure.high.unwrap_or(figure.low),
+            low: figure.low.unwrap_or_default(),
+            high: figure.high.or(figure.low).unwrap_or_default(),
             is_at_least: figure.is_at_least,
             beside: match &figure.beside {
                 Some(Place::Cells(params)) => params.clone(),

@@ -89,12 +89,18 @@ pub struct AnswerRule {
     pub baseline: String,
     /// Another swept key, whose values make one answer and one curve instead of an answer each.
     pub along: Option<String>,
+    /// Whether it says from which of these values on another is ahead of the baseline.
+    #[serde(default)]
+    pub crossover: bool,
     /// The figures of the study's reference that are shown next to it.
     pub published: Vec<Published>,
     /// Numbers of cores to which what was measured is projected.
     pub project: Vec<u32>,
     /// What the ratios to the baseline must be.
     pub gates: Vec<RatioGate>,
+    /// The table of primitives that has what the parts of a handshake cost by themselves.
+    #[serde(default)]
+    pub nominal: Option<String>,
 }
 
 impl Study {

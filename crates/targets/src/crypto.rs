@@ -4,6 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// About how long a server takes to say what its cryptography is.
+pub const CRYPTO_TAKES: Nanos = Nanos(2_000_000_000);
 
 /// What the cryptography of a Java server runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tls::IdentityError;
+use tls::{CertificateKey, IdentityError};
 use units::Bytes;
 
 /// Why a server could not be started, or no longer runs. Each message is one line.
@@ -27,6 +27,13 @@ pub enum TargetError {
         /// What builds it.
         command: &'static str,
     },
+    /// The security level of its TLS library forbids the certificate's key; a caller may leave the
+    /// target out.
+    #[error(
+        "{why}; {key} is below what its TLS library allows here, so take a larger key, or leave \
+             this target out"
+    )]
+    WeakKey { key: CertificateKey, why: String },
     /// The request makes no sense, or cannot be carried out here.
     #[error("{0}")]
     Settings(String),
@@ -89,6 +96,15 @@ pub enum TargetError {
 }
 
 impl TargetError {
+    /// The same, or that the key is too weak where OpenSSL or the server says so.
+    pub(crate) fn of_key(self, key: CertificateKey) -> Self {
+        let why = self.to_string();
+        match why.contains("key too small") || why.contains("key size too small") {
+            true => Self::WeakKey { key, why },
+            false => self,
+        }
+    }
+
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::File { path, source }

@@ -23,6 +23,7 @@
 
 mod captured;
 mod crypto;
+mod directives;
 mod environment;
 mod error;
 mod library;
@@ -36,6 +37,7 @@ mod program;
 mod ready;
 mod running;
 mod secret;
+mod send_counters;
 mod server;
 mod servers;
 mod settings;
@@ -46,7 +48,8 @@ mod target;
 mod warm_up;
 
 pub use captured::Captured;
-pub use crypto::{Aes, Crypto, CryptoFacts};
+pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
+pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use library::Library;
@@ -56,6 +59,7 @@ pub use program::Binary;
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;
+pub use send_counters::{Calls, SendCounters};
 pub use server::{Invocation, Program, Server};
 pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::Process;
 
-use crate::TargetError;
+use crate::{LibraryPath, TargetError};
 
 /// OpenSSL's two libraries, the one that has a version in it first.
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
@@ -97,16 +97,22 @@ fn version_in(content: &[u8], family: &str) -> Option<String> {
     Some(format!("{family}{number}"))
 }
 
-/// Whether a folder has a library to run a server on.
-pub(crate) fn check_folder(folder: &Path) -> Result<(), TargetError> {
-    if OPENSSL.iter().any(|name| has(folder, name)) {
-        return Ok(());
+/// Whether there is a library to run a server on.
+pub(crate) fn check_path(path: &LibraryPath) -> Result<(), TargetError> {
+    let has_one = |folder: &PathBuf| OPENSSL.iter().any(|name| has(folder, name));
+    match path {
+        LibraryPath::Built(folder) if !has_one(folder) => Err(TargetError::NotBuilt {
+            what: "a newer OpenSSL",
+            looked: folder.display().to_string(),
+            command: "make openssl",
+        }),
+        LibraryPath::Folder(folder) if !has_one(folder) => Err(TargetError::Settings(format!(
+            "{} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
+             library-path",
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
-    Err(TargetError::Settings(format!(
-        "{} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
-         library-path",
-        folder.display()
-    )))
 }
 
 fn has(folder: &Path, name: &str) -> bool {
@@ -181,13 +187,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_built_says_how_it_is_built() {
+        let error = check_path(&LibraryPath::Built("/nowhere/lib".into())).unwrap_err();
+        assert!(matches!(error, TargetError::NotBuilt { .. }));
+        let message = error.to_string();
+        assert!(message.contains("(looked for /nowhere/lib); run make openssl"), "{message}");
+    }
+
+    #[test]
     fn a_folder_is_to_be_what_is_mapped() {
         let folder = tempfile::tempdir().unwrap();
-        let message = check_folder(folder.path()).unwrap_err().to_string();
+        let path = LibraryPath::Folder(folder.path().to_owned());
+        let message = check_path(&path).unwrap_err().to_string();
         assert!(message.contains("holds no libssl.so and no libcrypto.so"), "{message}");
         let own = folder.path().join("libcrypto.so.3");
         fs::write(&own, "x").unwrap();
-        check_folder(folder.path()).unwrap();
+        check_path(&path).unwrap();
 
         let library = |path: &Path| Library { path: path.to_owned(), version: None };
         let real = fs::canonicalize(&own).unwrap();

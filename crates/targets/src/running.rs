@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use tls::Stack;
 
 use crate::library::{self, Library};
 use crate::log::{LogWatch, last_words};
@@ -40,6 +41,8 @@ pub struct Started {
     pub(crate) version: String,
     pub(crate) https: SocketAddr,
     pub(crate) http: SocketAddr,
+    /// The TLS library that it says it runs on, and its version, where it has a choice.
+    pub(crate) stack: Option<(Stack, String)>,
 }
 
 /// A server's process and files, whether or not it answers yet.
@@ -72,7 +75,11 @@ impl Starting {
         // Another program might have answered in its stead.
         self.check_alive()?;
         // Whose memory may not be looked at has not proven anything either.
-        let libraries = library::mapped_by_tree(self.process.pid(), libraries);
+        let libraries = match &started.stack {
+            // It is part of toll, which has OpenSSL mapped for other things.
+            Some((stack, _)) if *stack != Stack::OpenSsl => Vec::new(),
+            _ => library::mapped_by_tree(self.process.pid(), libraries),
+        };
         if let Some(folder) = settings.target.library_path.folder() {
             library::check_mapped(&self.place.name, folder, &libraries)?;
         }
@@ -136,6 +143,13 @@ impl Running {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.started.version
+    }
+
+    /// The TLS library that it says it runs on, and its version; only the embedded server has a
+    /// choice.
+    #[must_use]
+    pub fn stack(&self) -> Option<&(Stack, String)> {
+        self.started.stack.as_ref()
     }
 
     /// Where it speaks TLS.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use tls::SendMode;
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::{Running, START_LIMIT, Started};
 use crate::site::Site;
-use crate::{CryptoFacts, Settings, TargetError, library};
+use crate::{CryptoFacts, SendCounters, Settings, TargetError, library};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
@@ -27,7 +28,12 @@ pub trait Server: Sync {
         true
     }
 
-    /// The keys of a target that only this server has a use for.
+    /// How toll can have it send.
+    fn sends(&self) -> &'static [SendMode] {
+        &[SendMode::User]
+    }
+
+    /// The keys of a target that only this server has a use for, or few others.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
@@ -102,6 +108,19 @@ pub trait Program: Sync {
         None
     }
 
+    /// What it has sent by its own count, where it counts that. Asked before and after each load.
+    ///
+    /// # Errors
+    /// It does not say.
+    fn sent(&self, _server: &Running) -> Result<Option<SendCounters>, TargetError> {
+        Ok(None)
+    }
+
+    /// Why this version of it writes to the kernel's TLS where it is to use `sendfile`, if it does.
+    fn lacks_sendfile(&self, _version: &str) -> Option<String> {
+        None
+    }
+
     /// How many orders it has taken, where it is a shop. Asked before and after each load.
     ///
     /// # Errors
@@ -111,7 +130,7 @@ pub trait Program: Sync {
     }
 
     /// What its cryptography runs on and costs, where its description has a choice of that. Asked
-    /// after each load, when its code is compiled.
+    /// once, after the first load, when its code is compiled.
     ///
     /// # Errors
     /// It does not answer.

@@ -68,9 +68,7 @@ impl Settings {
     /// Refuses what no server could carry out.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         self.target.cpus.check_allowed().map_err(TargetError::Settings)?;
-        if let Some(folder) = self.target.library_path.folder() {
-            library::check_folder(folder)?;
-        }
+        library::check_path(&self.target.library_path)?;
         if self.versions.is_empty() {
             return Err(TargetError::Settings("no TLS version; write 1.2, 1.3 or both".to_owned()));
         }

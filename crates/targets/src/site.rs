@@ -63,7 +63,7 @@ impl Site<'_> {
 
     /// What is known of a server that answers on its two ports.
     pub(crate) fn started(&self) -> Started {
-        Started { version: self.version.clone(), https: self.https, http: self.http }
+        Started { version: self.version.clone(), https: self.https, http: self.http, stack: None }
     }
 
     /// Writes a file of the configuration.

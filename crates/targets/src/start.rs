@@ -30,9 +30,9 @@ const BACKEND: &str = "backend";
 /// is the server's, with a number after it from the second one of a kind on.
 ///
 /// # Errors
-/// [`TargetError::Missing`] where the program is not installed and [`TargetError::NotBuilt`] where
-/// it is not built, so that the caller may leave the
-/// target out; otherwise what is wrong with the settings, the system or the server. Nothing is
+/// [`TargetError::Missing`] where the program is not installed, [`TargetError::NotBuilt`] where it is
+/// not built, and [`TargetError::WeakKey`] where it does not take the key, so that the caller may
+/// leave the target out; otherwise what is wrong with the settings, the system or the server. Nothing is
 /// left running.
 pub fn start(
     server: &dyn Server,
@@ -46,6 +46,7 @@ pub fn start(
         )));
     };
     start_as(server.name(), program, settings, objects, folder)
+        .map_err(|error| error.of_key(settings.target.certificate_key))
 }
 
 fn start_as(

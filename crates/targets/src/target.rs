@@ -10,11 +10,11 @@ use objects::{Mix, Url};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
-use tls::CertificateKey;
+use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{Aes, CommandLine, Crypto, Environment, LibraryPath, Server, WarmUp};
+use crate::{Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, WarmUp};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -44,6 +44,10 @@ pub struct Target {
     #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048))]
     pub certificate_key: CertificateKey,
 
+    /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
+    #[arg(long, value_name = "NAME", default_value_t = Stack::OpenSsl)]
+    pub library: Stack,
+
     /// The generated objects that are asked for.
     #[arg(skip = Mix::of_size(OBJECT))]
     #[serde(deserialize_with = "generated")]
@@ -62,6 +66,24 @@ pub struct Target {
     #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub encrypt_then_mac: bool,
 
+    /// How responses are encrypted and sent: user (by the TLS library), ktls-write (plaintext is
+    /// written, and the kernel encrypts), ktls-sendfile (the kernel encrypts what it takes from a
+    /// file)
+    #[arg(long, value_name = "MODE", default_value_t)]
+    pub send: SendMode,
+
+    /// The most plaintext in a TLS record, 512B to 16KiB
+    #[arg(long, value_name = "SIZE", default_value_t)]
+    pub record_size: RecordSize,
+
+    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
+    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
+    #[arg(long, value_name = "N", default_value_t)]
+    pub records_per_write: RecordsPerWrite,
+
+    /// Directives of nginx's configuration beside those that toll writes, or in their place.
+    #[arg(skip)]
+    pub directives: Directives,
     /// Where its TLS library comes from.
     #[arg(skip = LibraryPath::System)]
     pub library_path: LibraryPath,
@@ -148,10 +170,15 @@ impl Default for Target {
             cores: None,
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
+            library: Stack::OpenSsl,
             object: Mix::of_size(OBJECT),
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
+            send: SendMode::User,
+            record_size: RecordSize::default(),
+            records_per_write: RecordsPerWrite::default(),
+            directives: Directives::default(),
             library_path: LibraryPath::System,
             environment: Environment::default(),
             warmup: None,
@@ -176,13 +203,32 @@ impl Target {
             key,
             force: Force::Opposite,
         };
-        useless.map(conflict).collect()
+        let mut conflicts: Vec<_> = useless.map(conflict).collect();
+        if self.library != Stack::OpenSsl {
+            conflicts.push(Conflict {
+                cause: "library",
+                why: "is part of toll".to_owned(),
+                key: "library-path",
+                force: Force::Opposite,
+            });
+        }
+        conflicts
     }
 
     /// # Errors
     /// What its server lacks.
     pub fn check(&self) -> Result<(), WrongValue> {
         let server = self.server;
+        if !server.sends().contains(&self.send) {
+            return Err(WrongValue {
+                key: "send",
+                why: format!(
+                    "target.send = {}, but toll knows no way to have {server} send with the \
+                     kernel's TLS; write user, or take embedded or nginx",
+                    self.send
+                ),
+            });
+        }
         let needed = [("command", self.command.is_some()), ("url", self.url.is_some())];
         match needed.iter().find(|(key, is_said)| server.own_keys().contains(key) && !is_said) {
             None => Ok(()),
@@ -245,10 +291,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_embedded_and_nginx_send_with_the_kernels_tls() {
+        for server in crate::SERVERS {
+            let of = |send| Target { server: *server, send, ..Target::default() }.check();
+            let refusal = |send| of(send).err().filter(|wrong| wrong.key == "send");
+            assert_eq!(refusal(SendMode::User), None, "{server}");
+            let is_refused = !["embedded", "nginx"].contains(&server.name());
+            for send in [SendMode::KtlsWrite, SendMode::KtlsSendfile] {
+                assert_eq!(refusal(send).is_some(), is_refused, "{server}");
+            }
+        }
+    }
+
+    #[test]
     fn each_flag_of_toll_serve_is_a_key() {
         let serve = Target::augment_args(Command::new("serve"));
         let flags: Vec<_> = serve.get_arguments().filter_map(|flag| flag.get_long()).collect();
-        assert_eq!(flags, ["certificate-key", "tickets", "session-cache", "encrypt-then-mac"]);
+        let expected = [
+            "certificate-key",
+            "library",
+            "tickets",
+            "session-cache",
+            "encrypt-then-mac",
+            "send",
+            "record-size",
+            "records-per-write",
+        ];
+        assert_eq!(flags, expected);
         let keys = keys::names::<Target>();
         assert!(flags.iter().all(|flag| keys.contains(flag)), "{keys:?}");
     }

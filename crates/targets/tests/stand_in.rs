@@ -38,8 +38,7 @@ fn another_program_is_seen_by_what_it_prints() {
 
 #[test]
 fn one_that_announces_and_ends_has_died() {
-    let script =
-        r#"echo '{"tls":"127.0.0.1:1","plain":"127.0.0.1:1","pid":1,"openssl":"x"}'; kill -9 $$"#;
+    let script = r#"echo '{"tls":"127.0.0.1:1","plain":"127.0.0.1:1","pid":1,"library":"openssl","version":"x"}'; kill -9 $$"#;
     let message = start(script).to_string();
     assert!(message.starts_with("embedded died (signal: 9 (SIGKILL)); it logged nothing"));
 }

@@ -7,14 +7,20 @@
 mod certificate;
 mod group;
 mod or_plain;
+mod records;
 mod scheme;
+mod send_mode;
+mod stack;
 mod suite;
 mod version;
 
 pub use certificate::{CertificateKey, Identity, IdentityError};
 pub use group::Group;
 pub use or_plain::OrPlain;
+pub use records::{RecordSize, RecordsPerWrite};
 pub use scheme::scheme_name;
+pub use send_mode::SendMode;
+pub use stack::Stack;
 pub use suite::{Cipher, KeyExchange, Mac, PrfHash, SUITES, Suite};
 pub use version::Version;
 

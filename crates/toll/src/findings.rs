@@ -40,7 +40,7 @@ impl Found {
         for sentence in entries.left_out.sentences() {
             eprintln!("toll: warning: {}: {sentence}", results.folder().display());
         }
-        let analysis = Analysis::of(&study, &entries.trials, &targets, machine.as_ref());
+        let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
         let recorded = Recorded { entries: &entries, analysis: &analysis };
         let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
         Ok(Self { study, analysis, findings, lines: entries.trials, machine, targets })

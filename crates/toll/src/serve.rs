@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cpus::CpuList;
-use server::{CertificateSource, RecordSize, RecordsPerWrite, Server, Settings};
+use server::{CertificateSource, Server, Settings};
 use targets::Target;
-use tls::{Group, Suite, Version};
+use tls::{Group, Stack, Suite, Version};
 use units::Nanos;
 
 use crate::{Failure, interrupt};
@@ -39,11 +39,11 @@ pub(crate) struct Arguments {
     tls: Vec<Version>,
 
     /// Cipher suites to offer, the preferred one first, by IANA or OpenSSL names
-    /// [default: OpenSSL's]
+    /// [default: the library's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     suites: Vec<&'static Suite>,
 
-    /// Groups to offer, the preferred one first [default: OpenSSL's]
+    /// Groups to offer, the preferred one first [default: the library's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<Group>,
 
@@ -62,14 +62,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     write_certificate: Option<PathBuf>,
 
-    /// The most plaintext in a TLS record, 512B to 16KiB
-    #[arg(long, value_name = "SIZE", default_value_t)]
-    record_size: RecordSize,
-
-    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
-    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
-    #[arg(long, value_name = "N", default_value_t)]
-    records_per_write: RecordsPerWrite,
+    /// Keep counts of what is sent in this file: a line of JSON for each thread with connections by
+    /// mode, calls and bytes of write and sendfile, written when the thread is idle for 5 ms
+    #[arg(long, value_name = "FILE")]
+    counters: Option<PathBuf>,
 
     /// How long a connection may be idle, take to send a request's head, or receive nothing
     #[arg(long, value_name = "TIME", default_value = "30s")]
@@ -86,8 +82,12 @@ Examples:
       on one CPU, for clients with --ca cert.pem or --cacert cert.pem
   toll serve --certificate-key ecdsa:p256 --tls 1.3 --groups x25519
       what handshakes cost with an ECDSA certificate
+  toll serve --library rustls-aws-lc --groups X25519MLKEM768
+      rustls instead of OpenSSL, with a post-quantum key exchange
   toll serve --root /srv/www --listen 127.0.0.1:8443 --listen-plain 127.0.0.1:8080
       files of your own, over TLS and without
+  toll serve --send ktls-sendfile --root /srv/www --counters counters.jsonl
+      files that the kernel encrypts, and how many connections sent so
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
@@ -121,6 +121,7 @@ impl Arguments {
             listen_plain: self.listen_plain,
             cpus,
             root: self.root,
+            library: target.library,
             versions: self.tls,
             suites: self.suites,
             groups: self.groups,
@@ -129,29 +130,41 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
-            record_size: self.record_size,
-            records_per_write: self.records_per_write,
+            send: target.send,
+            counters: self.counters,
+            record_size: target.record_size,
+            records_per_write: target.records_per_write,
             timeout: self.timeout.into(),
         })
     }
 }
 
+/// The library with its version, such as `OpenSSL 3.0.22 25 Aug 2026` or `rustls 0.23.46 with ring`.
+fn version(library: Stack) -> String {
+    match library {
+        Stack::OpenSsl => tls::openssl_version().to_owned(),
+        Stack::RustlsRing | Stack::RustlsAwsLc => primitives::library::open(library.name())
+            .map_or_else(|_| library.to_string(), |library| library.title().to_owned()),
+    }
+}
+
 fn announce(server: &Server, json: bool) {
     let (tls, plain) = (server.tls_address(), server.plain_address());
+    let version = version(server.library());
     let text = if json {
         serde_json::json!({
             "tls": tls.to_string(),
             "plain": plain.map(|address| address.to_string()),
             "pid": std::process::id(),
-            "openssl": tls::openssl_version(),
+            "library": server.library(),
+            "version": version,
         })
         .to_string()
     } else {
         let plain = plain.map_or_else(String::new, |address| format!(" and http://{address}"));
         format!(
-            "Serving https://{tls}{plain} with {}. Ctrl-C ends it. Try:\n  \
-             curl --insecure --output /dev/null https://{tls}/bytes/16MiB",
-            tls::openssl_version()
+            "Serving https://{tls}{plain} with {version}. Ctrl-C ends it. Try:\n  \
+             curl --insecure --output /dev/null https://{tls}/bytes/16MiB"
         )
     };
     // A reader that has gone away is no reason not to serve.

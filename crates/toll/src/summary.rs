@@ -307,7 +307,7 @@ fn got(line: &Line) -> String {
     count(full, "full handshakes");
     count(resumed, "resumed");
     let kernels = got.kernel_tls.as_ref().and_then(Fact::known);
-    let kernels = kernels.map(|counted| counted.sent_by_software + counted.sent_by_device);
+    let kernels = kernels.map(|counted| counted.sent());
     count(kernels.filter(|taken| *taken > 0), "encrypted by the kernel's TLS");
     count(got.signatures_verified, "signatures verified");
     count(got.bodies_walked, "bodies walked");

@@ -527,3 +527,24 @@ fn an_object_that_is_not_there_is_named_before_the_load() {
     assert_eq!(both.status.code(), Some(2));
     assert!(text(&both.stderr).contains("leave the URL's path out"), "{}", text(&both.stderr));
 }
+
+/// The difference of two key shares, to the byte: that of ML-KEM-768 has 1,184 bytes in the client's flight
+/// and 1,088 in the server's (FIPS 203, table 3).
+#[test]
+fn what_handshakes_send_is_counted_to_the_byte() {
+    // Signatures of RSA have one length.
+    let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
+    let traffic = |group: &str| {
+        let mut command = server.load("bytes/1B");
+        command.args(["--operation", "handshakes", "-c", "2", "-d", "500ms", "--tls", "1.3"]);
+        line(command.args(["--group", group])).traffic.unwrap()
+    };
+    let (alone, hybrid) = (traffic("x25519"), traffic("X25519MLKEM768"));
+    assert!((hybrid.bytes_sent - alone.bytes_sent - 1184.0).abs() < 1e-6, "{alone:?} {hybrid:?}");
+    let received = hybrid.bytes_received - alone.bytes_received;
+    assert!((received - 1088.0).abs() < 1e-6, "{alone:?} {hybrid:?}");
+    // SYN, its acknowledgement, a flight each way and FINs, whatever the kernel acknowledges apart.
+    for packets in [alone.packets_sent, alone.packets_received, hybrid.packets_sent] {
+        assert!((3.0..20.0).contains(&packets), "{alone:?} {hybrid:?}");
+    }
+}

@@ -189,3 +189,64 @@ fn the_library_is_in_the_receipt_and_another_than_asked_is_refused() {
     assert_eq!((ran.code, ran.lines.len()), (Some(2), 0), "{}", ran.stderr);
     assert!(ran.stderr.contains("does not use the TLS library in "), "{}", ran.stderr);
 }
+
+#[test]
+fn the_embedded_servers_library_is_what_was_asked_for() {
+    let libraries = tls::Stack::ALL.map(tls::Stack::name);
+    let ran = run(
+        "server = \"embedded\"\ncertificate-key = \"ecdsa:p256\"\ntickets = true",
+        &format!(
+            "load.operation = \"handshakes\"\nload.tls = \"1.3\"\n\
+             sweep.\"target.library\" = {libraries:?}\n\
+             sweep.\"load.resumption\" = [\"0%\", \"100%\"]"
+        ),
+    );
+    for line in ran.valid(6) {
+        let asked = line.receipt.asked.library.as_deref().unwrap();
+        let obtained = line.receipt.obtained.library.join(", ");
+        let expected = match asked {
+            "openssl" => "libssl.so",
+            "rustls-ring" => "with ring",
+            _ => "with AWS-LC",
+        };
+        assert!(obtained.contains(expected), "{asked}: {obtained}");
+        assert!(line.traffic.unwrap().bytes_sent > 200.0, "{:?}", line.traffic);
+    }
+}
+
+/// A server that has only the other group of the key exchange.
+#[test]
+fn a_group_that_the_server_does_not_take_gives_no_figure() {
+    for (group, other) in [("x25519", "X25519MLKEM768"), ("X25519MLKEM768", "x25519")] {
+        let server = Serve::start(&["--library", "rustls-aws-lc", "--groups", other]);
+        let case = format!(
+            "load.operation = \"handshakes\"\nload.tls = \"1.3\"\nload.group = \"{group}\"\n{}",
+            trusted(&server)
+        );
+        let ran = run(&target(&server), &case);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.lines.is_empty() && ran.stderr.contains("handshake"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_openssl_that_is_not_built_is_skipped_with_a_line() {
+    // Beside no folder `target`.
+    let folder = tempfile::tempdir().unwrap();
+    let toll = folder.path().join("toll");
+    fs::copy(toll_path(), &toll).unwrap();
+    let study = folder.path().join("built.toml");
+    let lines = "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\nserver = \"embedded\"\n[load]\n\
+                connections = 4\nwarmup = \"50ms\"\nduration = \"500ms\"\n[[case]]\nname = \"c\"\n\
+                sweep.\"target.library-path\" = [\"system\", \"built\"]\n";
+    fs::write(&study, lines).unwrap();
+    let output = std::process::Command::new(&toll)
+        .current_dir(&folder)
+        .args(["run", "built.toml", "--out", "results"])
+        .output()
+        .unwrap();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.code() != Some(2), "{said}");
+    let skipped = "Skipped: a newer OpenSSL is not built (looked for ";
+    assert!(said.contains(skipped) && said.contains("run make openssl"), "{said}");
+}

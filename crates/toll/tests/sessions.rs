@@ -112,7 +112,7 @@ fn what_cannot_be_walked_is_refused() {
     // Nobody listens there, so nothing may be sent.
     let address = "127.0.0.1:1".parse().unwrap();
     for (file, options, why) in [
-        (&wrong, &[][..], "shop.toml, line 6: unknown field `takes`"),
+        (&wrong, &[][..], "shop.toml, line 6: unknown field `takes`; did you mean take?"),
         (&file, &["--receive", "walk"], "contradicts --receive walk"),
         (&file, &["--client", "wrk"], "contradicts --client wrk"),
         (&file, &["--arrival", "poisson 5/s"], "contradicts --arrival poisson 5/s"),

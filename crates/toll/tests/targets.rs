@@ -11,7 +11,7 @@ use cpus::CpuList;
 use support::{children, is_running, toll_path, until};
 use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
 use tempfile::TempDir;
-use tls::{CertificateKey, Group, Suite, Version};
+use tls::{CertificateKey, Group, Stack, Suite, Version};
 use units::Bytes;
 
 /// The folder in which the helper that is killed works.
@@ -425,4 +425,45 @@ fn helper_that_is_killed() {
         servers.iter().chain(backends).map(|server| server.pid().to_string()).collect();
     std::fs::write(path.join("pids"), format!("{}\n", pids.join(" "))).unwrap();
     std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn the_embedded_server_reports_the_library_that_it_runs_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let another = folder.path().join("toll");
+    // What it is told, it changes.
+    let script = format!(
+        "for word; do shift; [ \"$word\" = rustls-ring ] && word=rustls-aws-lc; set -- \"$@\" \"$word\"; done\n\
+         exec {} \"$@\"",
+        toll_path().display()
+    );
+    support::write_program(&another, &script);
+    let embedded = server("embedded");
+    let target = Target { library: Stack::RustlsRing, ..settings().target };
+    for (toll, reported) in [(toll_path(), Stack::RustlsRing), (another, Stack::RustlsAwsLc)] {
+        let settings = Settings { target: target.clone(), toll: Some(toll), ..settings() };
+        let server = start(embedded, &settings, &folder);
+        assert_eq!(server.stack().map(|(stack, _)| *stack), Some(reported));
+        assert!(server.version().contains("rustls 0."), "{}", server.version());
+        assert!(server.libraries().is_empty(), "{:?}", server.libraries());
+    }
+}
+
+#[test]
+fn each_runs_on_the_openssl_that_was_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let library_path: targets::LibraryPath = "built".parse().unwrap();
+    if !library_path.folder().is_some_and(|folder| folder.join("libssl.so.3").is_file()) {
+        println!("skipped: make openssl was not run");
+        return;
+    }
+    let settings = Settings { target: Target { library_path, ..settings().target }, ..settings() };
+    for kind in kinds() {
+        let server = start(kind, &settings, &folder);
+        let version = server.libraries()[0].version.clone().unwrap();
+        assert!(version > "OpenSSL 3.5".to_owned(), "{version}");
+        assert!(server.version().contains(&version), "{} {version}", server.version());
+        let (_, body) = curl(&server, "1000B", &[]);
+        assert!(objects::matches(0, &body));
+    }
 }

@@ -10,7 +10,9 @@ use observe::{
 };
 
 use crate::evidence::{Evidence, Facts, Interface};
-use crate::line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
+use crate::line::{
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+};
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
@@ -78,10 +80,8 @@ impl Trial {
             None => Receipt::of(&self.job, self.certificate_key, outcome),
             Some(peer) => Receipt::of_peer(&self.job, peer, outcome),
         };
-        // toll configures its servers to encrypt themselves.
-        let is_to_be_kernels = self.certificate_key.map(|_| false);
         let receipt = match self.job.url.is_tls() && self.is_server_here() {
-            true => receipt.with_kernel_tls(observed.kernel_tls.into(), is_to_be_kernels),
+            true => receipt.with_kernel_tls(observed.kernel_tls.into()),
             false => receipt,
         };
         let receipt = match &self.runs_on {
@@ -141,6 +141,7 @@ impl Trial {
                 mean: mean_response(outcome),
                 ..LatencyNs::from(&outcome.latencies)
             },
+            traffic: Traffic::mean(outcome.traffic),
             littles_law,
             pages: outcome.pages.iter().map(Page::from).collect(),
             walks: (self.job.plan.operation == Operation::Session)

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use targets::{Aes, Crypto, CryptoFacts};
+use units::thousands;
 
 use crate::Line;
 use crate::mismatch::Mismatch;
@@ -37,6 +38,10 @@ impl Line {
             }
         };
         self.receipt.obtained.orders = orders;
+        if let Some(mismatch) = orders.and_then(|orders| self.lost_orders(orders)) {
+            self.valid = false;
+            self.receipt.mismatch.push(mismatch);
+        }
         let Some(((crypto, aes), found)) = crypto else { return self };
         let mut differs = |what: &str, asked: String, obtained: &str| {
             if asked != obtained {
@@ -53,6 +58,23 @@ impl Line {
         obtained.ns_per_byte = found.ns_per_byte;
         obtained.disabled_algorithms = Some(found.disabled);
         self
+    }
+
+    /// Where the shop stored more or fewer orders than order pages completed. The load's end finds
+    /// each user with at most one page under way, whose order may be stored.
+    fn lost_orders(&self, Orders { before, after }: Orders) -> Option<Mismatch> {
+        let users = self.receipt.asked.connections.unwrap_or_default();
+        let pages = self.receipt.obtained.order_pages?;
+        let stored = after.saturating_sub(before);
+        (stored.abs_diff(pages) > users as u64).then(|| Mismatch {
+            what: "orders".to_owned(),
+            asked: format!(
+                "one for each of {} completed order pages, or as many as {} users more or less",
+                thousands(pages),
+                thousands(users as u64)
+            ),
+            obtained: thousands(stored),
+        })
     }
 }
 
@@ -101,6 +123,27 @@ mod tests {
         assert_eq!(off, (false, "aes: asked off, got on".to_owned()));
         let nss = of((Crypto::Nss, Aes::On), found("jdk", "on"));
         assert_eq!(nss, (false, "crypto: asked nss, got jdk".to_owned()));
+    }
+
+    #[test]
+    fn orders_and_completed_order_pages_differ_by_the_users_at_most() {
+        let of = |pages: Option<u64>, after| {
+            let mut line = crate::testing::example();
+            line.receipt.asked.connections = Some(50);
+            line.receipt.obtained.order_pages = pages;
+            let orders = Some(Orders { before: 1000, after });
+            let line = line.with_application(Ok(Application { orders, crypto: None }));
+            let mismatch: Vec<_> = line.receipt.mismatch.iter().map(ToString::to_string).collect();
+            (line.valid, mismatch.join("; "))
+        };
+        for after in [1590, 1640, 1690] {
+            assert_eq!(of(Some(640), after), (true, String::new()), "{after}");
+        }
+        let why = "orders: asked one for each of 640 completed order pages, or as many as 50 users \
+                   more or less, got ";
+        assert_eq!(of(Some(640), 1812), (false, format!("{why}812")));
+        assert_eq!(of(Some(640), 1589), (false, format!("{why}589")));
+        assert_eq!(of(None, 9000), (true, String::new()));
     }
 
     #[test]

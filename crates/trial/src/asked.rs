@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use load::{Job, Operation};
 use serde::{Deserialize, Serialize};
-use tls::CertificateKey;
+use tls::{CertificateKey, SendMode};
 
 /// What was asked for; what was left open is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,9 +25,9 @@ pub struct Asked {
     /// Not asked for unless said; only where there is TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypt_then_mac: Option<bool>,
-    /// Whether the kernel is to encrypt; known only of servers that toll configured.
+    /// How the server is to encrypt and send; known only of servers that toll configured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_tls: Option<bool>,
+    pub send: Option<SendMode>,
     /// The share of resumed handshakes, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumption_percent: Option<u8>,
@@ -79,12 +79,18 @@ pub struct Asked {
     /// The server's, where it runs on this machine and they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
+    /// The TLS library that the embedded server was to run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_path: Option<String>,
     /// Variables that the server was given, `NAME=value`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
+    /// Directives of nginx beside toll's own, or in their place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directives: Option<String>,
     /// What the cryptography of a Java server was to run on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crypto: Option<String>,
@@ -106,7 +112,7 @@ impl Asked {
             group: plan.group.map(|group| group.name().to_owned()),
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
-            kernel_tls: None,
+            send: None,
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),
@@ -124,8 +130,10 @@ impl Asked {
             seed: job.is_random().then_some(job.seed),
             client_cpus: Some(job.plan.cpus.to_string()),
             server_cpus: None,
+            library: None,
             library_path: None,
             environment: None,
+            directives: None,
             crypto: None,
             aes: None,
         }

@@ -24,6 +24,7 @@ mod operations;
 mod reading;
 mod receipt;
 mod run;
+mod sending;
 mod server_cpus;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -36,17 +37,18 @@ pub use application::{Application, Orders};
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Walks};
+pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use moment::Moment;
-pub use obtained::Obtained;
+pub use obtained::{Obtained, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,
 };
 pub use receipt::{Receipt, RunsOn};
+pub use sending::Sending;
 pub use server_cpus::server_cpus;
 pub use trial::{Hooks, Measured, Trial};
 pub use verdict::{

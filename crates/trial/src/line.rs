@@ -46,6 +46,9 @@ pub struct Line {
     pub core_hz: CoreHz,
     /// Latencies of operations that ended well within the window.
     pub latency_ns: LatencyNs,
+    /// What a connection without a request sent and received; absent where none was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// Whether users, rate and times agree. Only of closed loops that toll's own client made, where
     /// an operation completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,6 +84,20 @@ pub struct ByteCounts {
     pub decrypted: u64,
     /// Of bodies, not counted because their operation failed or was not proven.
     pub unproven: u64,
+}
+
+/// What one connection sent and received, from the handshake to the end: the mean of those that were
+/// looked at, warm-up included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// How many were looked at.
+    pub connections: u64,
+    /// Bytes of TLS.
+    pub bytes_sent: f64,
+    pub bytes_received: f64,
+    /// Packets of TCP, those without data included.
+    pub packets_sent: f64,
+    pub packets_received: f64,
 }
 
 /// CPU time used within the window, and time spent waiting for a CPU while ready to run.
@@ -235,6 +252,20 @@ impl Line {
     #[must_use]
     pub fn per_gigabyte(&self, cpu_ns: u64) -> Option<f64> {
         (self.bytes.body > 0).then(|| cpu_ns as f64 / self.bytes.body as f64)
+    }
+}
+
+impl Traffic {
+    /// `None` where no connection was looked at.
+    pub(crate) fn mean(sum: load::Traffic) -> Option<Self> {
+        let mean = |count: u64| count as f64 / sum.connections as f64;
+        (sum.connections > 0).then(|| Self {
+            connections: sum.connections,
+            bytes_sent: mean(sum.bytes_sent),
+            bytes_received: mean(sum.bytes_received),
+            packets_sent: mean(sum.packets_sent),
+            packets_received: mean(sum.packets_received),
+        })
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-use load::{Job, Negotiated, Operation, Outcome, Percent, Receive};
-use observe::{Fact, KernelTlsCounters};
+use load::{Arrival, Job, Negotiated, Operation, Outcome, Percent, Receive};
 use serde::{Deserialize, Serialize};
 use tls::{KeyExchange, Version};
 use units::{percent, thousands};
@@ -52,6 +51,7 @@ pub(crate) fn mismatches(
     if job.url.is_tls() {
         compare_names(outcome, asked, obtained, &mut mismatch);
         compare_handshakes(job, outcome, &mut mismatch);
+        compare_turns(job, outcome, &mut mismatch);
     }
     compare_closes(outcome, obtained, &mut mismatch);
     compare_objects(job, outcome, &mut mismatch);
@@ -90,38 +90,6 @@ pub(crate) fn compare_names(
         }
         if nameless > 0 {
             differs("none known to toll", nameless);
-        }
-    }
-}
-
-/// Whether the kernel encrypted, by its counters. These are of all connections of a network
-/// namespace, so that others may add to them: too few prove that the kernel did not, and as many as
-/// there were handshakes are taken for these.
-pub(crate) fn compare_kernel_tls(
-    asked: Option<bool>,
-    counted: &Fact<KernelTlsCounters>,
-    handshakes: u64,
-) -> Option<Mismatch> {
-    let differs = |asked: &str, obtained: String| {
-        Some(Mismatch { what: "kernel_tls".to_owned(), asked: asked.to_owned(), obtained })
-    };
-    const KERNELS: &str = "the kernel's TLS";
-    match (asked?, counted) {
-        (true, Fact::Unknown { not_available_here }) => {
-            differs(KERNELS, format!("not available here: {not_available_here}"))
-        }
-        (false, Fact::Unknown { .. }) => None,
-        (is_kernels, Fact::Known(counted)) => {
-            let taken = counted.sent_by_software + counted.sent_by_device;
-            if is_kernels && taken < handshakes {
-                let of = handshakes_in_words(handshakes);
-                differs(KERNELS, format!("{KERNELS} in {} of {of}", thousands(taken)))
-            } else if !is_kernels && handshakes > 0 && taken >= handshakes {
-                let obtained = format!("{KERNELS} in {}", handshakes_in_words(taken));
-                differs("the server's own TLS", obtained)
-            } else {
-                None
-            }
         }
     }
 }
@@ -203,6 +171,26 @@ fn compare_handshakes(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>
     }
 }
 
+/// Whether each connection of a closed loop had its turn within the window. Where it had not, the
+/// count is of those that were first, whatever the server does with the others.
+fn compare_turns(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatch>) {
+    let are_connections =
+        matches!(job.plan.operation, Operation::Handshakes | Operation::OneRequestPerConnection);
+    let is_closed_loop = matches!(job.plan.arrival, Arrival::Closed { .. });
+    let (completed, connections) = (outcome.completed, job.plan.connections as u64);
+    let is_whole = job.operations.is_none() && !outcome.interrupted;
+    if are_connections && is_closed_loop && is_whole && 0 < completed && completed < connections {
+        mismatch.push(Mismatch {
+            what: "connections".to_owned(),
+            asked: format!("{} at a time, each in its turn", thousands(connections)),
+            obtained: format!(
+                "{} in the window, which is too short for so many",
+                handshakes_in_words(completed)
+            ),
+        });
+    }
+}
+
 /// Whether the server closed its connections after their only request. One that keeps them would
 /// answer a second request, and the client waits for its close instead of connecting again.
 fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mismatch>) {
@@ -212,7 +200,7 @@ fn compare_closes(outcome: &Outcome, obtained: &Obtained, mismatch: &mut Vec<Mis
             what: "close".to_owned(),
             asked: "the server's close after the only request".to_owned(),
             obtained: format!(
-                "connections that it kept open after {} of {} responses",
+                "{} connections that it kept open, for {} responses",
                 thousands(kept),
                 thousands(outcome.completed)
             ),
@@ -295,7 +283,7 @@ fn compare_verification(job: &Job, outcome: &Outcome, mismatch: &mut Vec<Mismatc
     }
 }
 
-fn handshakes_in_words(count: u64) -> String {
+pub(crate) fn handshakes_in_words(count: u64) -> String {
     match count {
         1 => "1 handshake".to_owned(),
         _ => format!("{} handshakes", thousands(count)),

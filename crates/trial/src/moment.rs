@@ -9,6 +9,8 @@ use units::{BitsPerSecond, PerSecond, thousands};
 /// How far a trial is.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
+    /// How much of what is done once for a server is over: its own warm-up.
+    pub prepared: Duration,
     /// How much of the window is over; zero in the warm-up.
     pub elapsed: Duration,
     /// The length of the window.
@@ -46,7 +48,8 @@ mod tests {
         let shown = |ms, body_bytes, failures| {
             let progress = Progress { completed: 500, failures, body_bytes };
             let window = Duration::from_secs(1);
-            Moment { elapsed: Duration::from_millis(ms), window, progress }.to_string()
+            let (prepared, elapsed) = (Duration::ZERO, Duration::from_millis(ms));
+            Moment { prepared, elapsed, window, progress }.to_string()
         };
         assert_eq!(shown(0, 0, 0), "warming up");
         assert_eq!(shown(500, 0, 0), "1,000/s");

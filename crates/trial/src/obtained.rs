@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use load::{Close, Job, Negotiated, Operation, Outcome, PeerClient};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
+use targets::Calls;
+use tls::SendMode;
 
 use crate::application::Orders;
 
@@ -20,7 +22,8 @@ pub struct Obtained {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tls: BTreeMap<String, u64>,
     /// The TLS library that the kernel had mapped into the server's process, each file with its
-    /// version; empty where the server is not one that toll started, or has none that is known.
+    /// version; for rustls in the embedded server, what that reports. Empty where the server is not
+    /// one that toll started, or has none that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub library: Vec<String>,
     /// IANA names.
@@ -46,6 +49,16 @@ pub struct Obtained {
     /// elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_tls: Option<Fact<KernelTlsCounters>>,
+    /// Connections by how the server sent; known only of servers that toll configured.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub send: BTreeMap<SendMode, u64>,
+    /// What says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_known_by: Option<String>,
+    /// The server's calls and the bytes that they took, from before the load to after it, where it
+    /// counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_calls: Option<SendCalls>,
     /// Full handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<u64>,
@@ -55,8 +68,8 @@ pub struct Obtained {
     /// The most connections that were open at the same time, warm-up included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
-    /// How often the server did not close the connection after its only request, although it was
-    /// asked to; only where each connection has one request and the server's close ends it.
+    /// Connections that the server did not close after their only request, although it was asked to;
+    /// only where each connection has one request and the server's close ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<u64>,
     /// Completed operations of the window over connections of the whole load; only where
@@ -90,6 +103,19 @@ pub struct Obtained {
     /// Orders in the server's database, where the server is a shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Orders>,
+    /// Completed pages of the whole load for each of which the shop stores an order, where the
+    /// session file says which those are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_pages: Option<u64>,
+}
+
+/// What a server did to send.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendCalls {
+    /// Of bytes in memory; over TLS in user space, encrypted ones.
+    pub write: Calls,
+    /// Of bytes of files.
+    pub sendfile: Calls,
 }
 
 impl Obtained {
@@ -107,6 +133,7 @@ impl Obtained {
             objects: objects.zip(counts).collect(),
             connections: Some(outcome.most_open),
             kept_open: is_closed_by_server.then_some(outcome.kept_open),
+            order_pages: order_pages(outcome),
             ..Self::default()
         };
         if !job.url.is_tls() {
@@ -161,4 +188,9 @@ impl Obtained {
         add(|o| &mut o.signature_scheme, negotiated.signature_scheme.map(tls::scheme_name));
         add(|o| &mut o.certificate_key, negotiated.certificate_key.map(|key| key.to_string()));
     }
+}
+
+fn order_pages(outcome: &Outcome) -> Option<u64> {
+    let pages = outcome.pages.iter().filter(|page| page.is_order);
+    pages.map(|page| page.completed_ever).reduce(|sum, count| sum + count)
 }

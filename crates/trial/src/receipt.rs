@@ -7,11 +7,11 @@
 use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
-use targets::{Environment, Library, LibraryPath};
-use tls::CertificateKey;
+use targets::{Directives, Environment, Library, LibraryPath};
+use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
-use crate::mismatch::{Mismatch, compare_kernel_tls, compare_names, mismatches};
+use crate::mismatch::{Mismatch, compare_names, mismatches};
 use crate::obtained::Obtained;
 
 /// What was asked, what was got, and where they differ.
@@ -32,8 +32,13 @@ pub struct RunsOn {
     pub library_path: LibraryPath,
     /// Variables that it was given.
     pub environment: Environment,
+    /// Directives that it was given.
+    pub directives: Directives,
     /// The TLS libraries that its processes have mapped.
     pub libraries: Vec<Library>,
+    /// Where it has a choice of TLS libraries: the one it was to take, and what it says it took,
+    /// with its version.
+    pub stack: Option<(Stack, (Stack, String))>,
 }
 
 impl Receipt {
@@ -48,11 +53,26 @@ impl Receipt {
 
     /// The same with what the server was to run on and what it runs on.
     pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
-        let RunsOn { library_path, environment, libraries } = server;
+        let RunsOn { library_path, environment, directives, libraries, stack } = server;
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
+        let is_changed = *directives != Directives::default();
+        self.asked.directives = is_changed.then(|| directives.to_string());
         self.obtained.library = libraries.iter().map(ToString::to_string).collect();
+        if let Some((asked, (reported, version))) = stack {
+            self.asked.library = Some(asked.to_string());
+            if self.obtained.library.is_empty() {
+                self.obtained.library = vec![version.clone()];
+            }
+            if asked != reported {
+                self.mismatch.push(Mismatch {
+                    what: "library".to_owned(),
+                    asked: asked.to_string(),
+                    obtained: format!("{reported} ({version})"),
+                });
+            }
+        }
         if let Some(folder) = library_path.folder()
             && !libraries.iter().any(|library| library.is_from(folder))
         {
@@ -68,17 +88,9 @@ impl Receipt {
         self
     }
 
-    /// With what the kernel's own counters say of TLS, and whether it was to encrypt where that is
-    /// known.
+    /// With what the kernel's own counters say of TLS.
     #[must_use]
-    pub fn with_kernel_tls(
-        mut self,
-        counted: Fact<KernelTlsCounters>,
-        asked: Option<bool>,
-    ) -> Self {
-        let handshakes: u64 = self.obtained.tls.values().sum();
-        self.mismatch.extend(compare_kernel_tls(asked, &counted, handshakes));
-        self.asked.kernel_tls = asked;
+    pub fn with_kernel_tls(mut self, counted: Fact<KernelTlsCounters>) -> Self {
         self.obtained.kernel_tls = Some(counted);
         self
     }
@@ -127,13 +139,16 @@ mod tests {
             Receipt::default().with_server(&RunsOn {
                 library_path: path,
                 environment: "A=1".parse().unwrap(),
+                directives: "aio threads".parse().unwrap(),
                 libraries: libraries.to_vec(),
+                stack: None,
             })
         };
         let asked = receipt("/opt/ssl", &[library("/opt/ssl/libcrypto.so.3")]);
         assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);
         assert_eq!(asked.obtained.library, ["/opt/ssl/libcrypto.so.3 (OpenSSL 3.0.22)"]);
         assert_eq!(asked.asked.environment.as_deref(), Some("A=1"));
+        assert_eq!(asked.asked.directives.as_deref(), Some("aio threads"));
         assert!(receipt("system", &[]).mismatch.is_empty());
         let other = receipt("/opt/ssl", &[library("/usr/lib/libcrypto.so.3")]);
         assert_eq!(
@@ -141,6 +156,27 @@ mod tests {
             "library_path: asked /opt/ssl, got /usr/lib/libcrypto.so.3 (OpenSSL 3.0.22)"
         );
         assert_eq!(receipt("/opt/ssl", &[]).mismatch.len(), 1);
+    }
+
+    #[test]
+    fn a_server_that_reports_another_library_than_asked_is_a_mismatch() {
+        let receipt = |reported| {
+            Receipt::default().with_server(&RunsOn {
+                library_path: LibraryPath::System,
+                environment: Environment::default(),
+                directives: Directives::default(),
+                libraries: Vec::new(),
+                stack: Some((Stack::RustlsRing, (reported, "a library 1.0".to_owned()))),
+            })
+        };
+        let asked = receipt(Stack::RustlsRing);
+        assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);
+        assert_eq!(asked.asked.library.as_deref(), Some("rustls-ring"));
+        assert_eq!(asked.obtained.library, ["a library 1.0"]);
+        assert_eq!(
+            receipt(Stack::RustlsAwsLc).mismatch[0].to_string(),
+            "library: asked rustls-ring, got rustls-aws-lc (a library 1.0)"
+        );
     }
 
     #[test]
@@ -160,46 +196,6 @@ mod tests {
         let mismatch = Receipt::of_peer(&job, &peer, &outcome).mismatch;
         assert_eq!(mismatch.len(), 1);
         assert!(mismatch[0].to_string().starts_with("suite: asked TLS_AES_256_GCM"));
-    }
-
-    #[test]
-    fn the_kernels_counters_prove_who_encrypted() {
-        let outcome = outcome(10_000);
-        let receipt = |taken: Option<u64>, asked| {
-            let job = job("https://localhost/bytes/1MiB");
-            let counted = taken.map(|taken| KernelTlsCounters {
-                sent_by_software: taken,
-                ..KernelTlsCounters::default()
-            });
-            let counted = counted.ok_or("no such layer").into();
-            let receipt = Receipt::of(&job, None, &outcome).with_kernel_tls(counted, asked);
-            let mismatch = receipt.mismatch.iter().map(ToString::to_string).collect::<Vec<_>>();
-            (mismatch.join("; "), receipt)
-        };
-        let none = String::new();
-        // Of 64 handshakes; others in the namespace may have had some.
-        assert_eq!(receipt(Some(64), Some(true)).0, none);
-        assert_eq!(receipt(Some(70), Some(true)).0, none);
-        assert_eq!(receipt(Some(3), Some(false)).0, none);
-        assert_eq!(receipt(None, Some(false)).0, none);
-        assert_eq!(receipt(Some(64), None).0, none);
-        assert_eq!(
-            receipt(Some(63), Some(true)).0,
-            "kernel_tls: asked the kernel's TLS, got the kernel's TLS in 63 of 64 handshakes"
-        );
-        assert_eq!(
-            receipt(None, Some(true)).0,
-            "kernel_tls: asked the kernel's TLS, got not available here: no such layer"
-        );
-        let (mismatch, of_64) = receipt(Some(64), Some(false));
-        assert_eq!(
-            mismatch,
-            "kernel_tls: asked the server's own TLS, got the kernel's TLS in 64 handshakes"
-        );
-        let json = serde_json::to_value(&of_64).unwrap();
-        assert_eq!(json["obtained"]["kernel_tls"]["sent_by_software"], 64);
-        let json = serde_json::to_value(receipt(None, None).1).unwrap();
-        assert_eq!(json["obtained"]["kernel_tls"]["not_available_here"], "no such layer");
     }
 
     #[test]

@@ -122,6 +122,7 @@ fn wait_until<M: Machine>(
     loop {
         let now = machine.now();
         (hooks.progress)(Moment {
+            prepared: Duration::ZERO,
             elapsed: now.saturating_duration_since(window.0),
             window: window.1.saturating_duration_since(window.0),
             progress: load.progress(),

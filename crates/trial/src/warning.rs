@@ -73,6 +73,8 @@ pub enum WarningKind {
     PeerClient,
     /// The server's rate still changed when its warm-up was over.
     NotSteady,
+    /// Another program used the kernel's TLS.
+    ForeignKernelTls,
 }
 
 /// A server whose rate still changed when its warm-up was over.
@@ -273,6 +275,20 @@ impl Warning {
             remedy: "do not compare this trial's costs; measure again on a quiet machine, or fix \
                      the warm-up (target.warmup = \"60s\")"
                 .into(),
+        }
+    }
+
+    /// Of connections in the server's network namespace that the kernel encrypted and the server did
+    /// not make.
+    pub(crate) fn foreign_kernel_tls(connections: u64) -> Self {
+        Self {
+            kind: WarningKind::ForeignKernelTls,
+            seen: format!(
+                "the kernel's TLS took over {} connections that are not this trial's",
+                thousands(connections)
+            ),
+            likely_cause: "another program used kTLS".into(),
+            remedy: "stop it: its work disturbs the measurement".into(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: in one unit and with the same decimals for all in one
 //! column or on one axis, so that they can be compared by eye.
 
-use crate::{BitsPerSecond, Nanos, PerSecond, decimal, places};
+use crate::{BitsPerSecond, Bytes, Nanos, PerSecond, decimal, places};
 
 /// What a figure is of, in the unit in which it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub enum Quantity {
     SecondsPerGigabyte,
     /// CPUs that are fully used.
     Cpus,
+    /// Bytes.
+    Bytes,
+    /// Packets.
+    Packets,
 }
 
 /// A unit with its number of decimals.
@@ -49,6 +53,8 @@ impl Quantity {
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
             Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
             Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
+            Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
+            Self::Packets => number("packets", "no number of packets such as 9 packets"),
         }
     }
 
@@ -61,6 +67,8 @@ impl Quantity {
             Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
             Self::Cpus => &[("CPUs", 1.0)],
+            Self::Bytes => &[("B", 1.0)],
+            Self::Packets => &[("packets", 1.0)],
         }
     }
 
@@ -158,6 +166,8 @@ mod tests {
         assert_eq!(Quantity::Share.parse("95%"), Ok(0.95));
         assert_eq!(Quantity::SecondsPerGigabyte.parse("0.35s/GB"), Ok(0.35));
         assert_eq!(Quantity::Nanos.parse("5ms"), Ok(5e6));
+        assert_eq!(Quantity::Bytes.parse("1KiB"), Ok(1024.0));
+        assert_eq!(Quantity::Packets.parse("9 packets"), Ok(9.0));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();
             assert_eq!(message, format!("`{text}` is no share such as 95%"));

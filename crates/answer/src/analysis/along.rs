@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label_in_sentence, spoken};
+use crate::label::{label, label_in_sentence, spoken};
 use study::Metric;
 use study::metric::Kind;
 
@@ -10,7 +10,7 @@ use super::caveats::caveats;
 use super::compared::{Compared, Entry};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
-use super::{Answer, Bar, Bounds, Curve, Figure, Point, Prediction, prediction};
+use super::{Answer, Bar, Bounds, Crossover, Curve, Figure, Point, Prediction, prediction};
 use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
@@ -52,7 +52,7 @@ impl<'a> Along<'a> {
             .collect();
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
-            sentence: self.sentence()?,
+            sentence: self.sentence()? + &in_words(&curve.crossovers),
             purity: purity(self.points.iter().flat_map(|point| &point.entries)),
             remedy: None,
             caveats: self.caveats(),
@@ -65,6 +65,7 @@ impl<'a> Along<'a> {
             published: rule.published.clone(),
             predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
+            bill: None,
             curve: Some(curve),
         })
     }
@@ -82,7 +83,29 @@ impl<'a> Along<'a> {
             along: self.key.to_owned(),
             points: self.points.iter().map(point).collect(),
             bounds: Bounds::all(self),
+            crossovers: self.crossovers(),
         }
+    }
+
+    /// One for each value that is compared, where the study asks for it.
+    fn crossovers(&self) -> Vec<Crossover> {
+        let Some(first) = self.points.first().filter(|first| first.rule.crossover) else {
+            return Vec::new();
+        };
+        let Some(baseline) = first.baseline() else { return Vec::new() };
+        let of = |entry: &Entry<'_>| {
+            let points: Vec<(String, &Figure)> = self
+                .points
+                .iter()
+                .filter_map(|point| {
+                    let same = point.entries.iter().find(|other| other.value == entry.value)?;
+                    Some((self.label(point), same.ratio.as_ref()?))
+                })
+                .collect();
+            let label = label(&first.rule.compare, entry.value);
+            Crossover::of((&label, &first.name(entry)), &first.name(baseline), &points)
+        };
+        first.entries.iter().filter(|entry| !entry.is_baseline).filter_map(of).collect()
     }
 
     pub(super) fn label(&self, compared: &Compared<'_>) -> String {
@@ -168,5 +191,14 @@ impl<'a> Along<'a> {
                 false => format!("{}: {caveat}", capitalized(&list(&at))),
             })
             .collect()
+    }
+}
+
+/// In a sentence after a space.
+fn in_words(crossovers: &[Crossover]) -> String {
+    let clauses: Vec<&str> = crossovers.iter().map(|of| of.sentence.as_str()).collect();
+    match clauses.is_empty() {
+        true => String::new(),
+        false => format!(" {}.", capitalized(&clauses.join("; "))),
     }
 }

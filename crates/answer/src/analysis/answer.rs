@@ -2,13 +2,17 @@
 
 use observe::Machine;
 
+use crate::primitive::Row;
+use crate::wording::joined;
 use journal::TargetRecord;
 use study::AnswerRule;
 use study::metric::Kind;
 
 use super::along::Along;
+use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::hit_rate::saved;
 use super::library::advice;
 use super::purity::purity;
 use super::remedy::{remedies, remedy};
@@ -21,6 +25,7 @@ use super::{Answer, Bar, Mark, Prediction, prediction};
 pub(super) fn answers(
     rules: &[AnswerRule],
     trials: &[CellTrials<'_>],
+    costs: &[Row],
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
@@ -47,7 +52,7 @@ pub(super) fn answers(
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
                         not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
-                    answers.push(Answer { remedy, ..Answer::of(&compared) });
+                    answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
                 }
             }
         }
@@ -67,14 +72,16 @@ fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>)
     (!new.is_empty()).then(|| new.join(" "))
 }
 impl Answer {
-    fn of(compared: &Compared<'_>) -> Self {
+    fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
         let predictions = Prediction::all(compared, None);
+        let bill = Bill::of(compared, costs);
+        let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         Self {
-            sentence: sentence(compared),
+            sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
             purity: purity(compared.entries.iter()),
             remedy: None,
-            caveats: caveats(compared),
+            caveats: caveats(compared).into_iter().chain(lacking).collect(),
             case: rule.case.clone(),
             metric: rule.metric,
             compare: rule.compare.clone(),
@@ -84,6 +91,7 @@ impl Answer {
             published: rule.published.clone(),
             predicted: prediction::sentence(&predictions, compared),
             predictions,
+            bill,
             curve: None,
         }
     }

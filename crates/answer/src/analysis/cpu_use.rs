@@ -34,12 +34,6 @@ impl CpuUse {
         }
         by_cpu.into_iter().filter_map(|(cpu, all)| median(cpu, &all)).collect()
     }
-
-    /// What was not idle.
-    #[must_use]
-    pub fn used(&self) -> f64 {
-        self.server + self.client + self.others + self.interrupts + self.stolen
-    }
 }
 
 fn median(cpu: usize, all: &[CpuUse]) -> Option<CpuUse> {
@@ -152,8 +146,6 @@ mod tests {
                 [0.0, 0.0, 20.0, 0.0, 80.0],
             ]
         );
-        let used = CpuUse::of(std::iter::once(&line))[0].used();
-        assert!((used - 1.0).abs() < 1e-9, "{used}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What the trials of cells found, as a report shows it.
 
 mod bars;
+mod bill;
 mod cells;
 mod cpu_split;
 mod cpu_use;
+mod crossovers;
 mod curves;
 mod overview;
 mod predictions;
@@ -68,14 +70,22 @@ impl Analysis {
             Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
             None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
         };
+        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
+        let crossover = crossover.map(Chart::Curve);
+        let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
+        let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
         findings::Answer {
             question: None,
-            sentences: std::iter::once(&answer.sentence).chain(&answer.purity).cloned().collect(),
+            sentences: std::iter::once(&answer.sentence)
+                .chain(bill)
+                .chain(&answer.purity)
+                .cloned()
+                .collect(),
             remarks: predicted
                 .chain(remedy)
                 .chain(answer.caveats.iter().map(Remark::caveat))
                 .collect(),
-            charts,
+            charts: charts.into_iter().chain(crossover).chain(stacks.map(Chart::Bars)).collect(),
         }
     }
 

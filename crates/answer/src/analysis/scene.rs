@@ -6,8 +6,9 @@ use tls::{OrPlain, Suite};
 use units::Bytes;
 
 use journal::TargetRecord;
+use journal::primitive::RowLine;
 use journal::testing::example;
-use journal::{Place, Role, TrialLine};
+use journal::{Entries, Place, Role, TrialLine};
 use study::testing::{cell, server};
 use study::{AnswerRule, Cell, Metric, Study};
 use trial::Limit;
@@ -29,6 +30,7 @@ pub(crate) const SPREAD: [f64; 7] = [1.0, 0.97, 1.01, 0.99, 1.03, 0.98, 1.02];
 pub(crate) struct Scene {
     pub(crate) study: Study,
     pub(crate) lines: Vec<TrialLine>,
+    pub(crate) primitives: Vec<RowLine>,
     pub(crate) targets: Vec<TargetRecord>,
     pub(crate) machine: Option<observe::Machine>,
 }
@@ -60,7 +62,13 @@ impl Scene {
             reference: None,
             cut: Vec::new(),
         };
-        Self { study, lines: Vec::new(), targets: Vec::new(), machine: None }
+        Self {
+            study,
+            lines: Vec::new(),
+            primitives: Vec::new(),
+            targets: Vec::new(),
+            machine: None,
+        }
     }
 
     /// nginx with certificates of both kinds, measured in seven rounds: 1,640 handshakes per
@@ -97,9 +105,11 @@ impl Scene {
             compare: compare.to_owned(),
             baseline: baseline.to_owned(),
             along: None,
+            crossover: false,
             published: Vec::new(),
             project: Vec::new(),
             gates: Vec::new(),
+            nominal: None,
         });
         self
     }
@@ -184,7 +194,12 @@ impl Scene {
     }
 
     pub(crate) fn analysis(&self) -> Analysis {
-        Analysis::of(&self.study, &self.lines, &self.targets, self.machine.as_ref())
+        let entries = Entries {
+            trials: self.lines.clone(),
+            primitives: self.primitives.clone(),
+            ..Entries::default()
+        };
+        Analysis::of(&self.study, &entries, &self.targets, self.machine.as_ref())
     }
 
     /// The first answer.

@@ -1,8 +1,10 @@
 //! What a run found, from studies and journals made by hand.
 
+mod bills;
 mod cross_checks;
 mod doubts;
 mod gates;
+mod hit_rates;
 mod predictions;
 mod projections;
 mod properties;

@@ -24,6 +24,8 @@ pub struct Bars {
     pub room: Vec<f64>,
     /// Whether the figures are shares of a whole.
     pub is_share: bool,
+    /// Whether the bars of a row are parts of a whole, one after the other.
+    pub is_stacked: bool,
     /// From top to bottom.
     pub rows: Vec<BarRow>,
     /// What each colour means, where that is not clear.
@@ -54,7 +56,7 @@ pub struct Bar {
 
 /// What a colour means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Series {
     /// A figure of the server.
     Server,
@@ -68,6 +70,12 @@ pub enum Series {
     Interrupts,
     /// The hypervisor.
     Stolen,
+    /// Of a handshake, what the server's private key does.
+    PrivateKey,
+    /// What else TLS does.
+    Tls,
+    /// What else there is to do.
+    Rest,
 }
 
 /// Bars of parts that follow each other, as shares of a whole.
@@ -116,12 +124,14 @@ pub struct Curve {
     /// The axis of the figures.
     pub axis: Axis,
     pub lines: Vec<Line>,
-    /// What no figure can go below, in words.
+    /// What no figure can go below, or is compared with, in words.
     pub bound: Option<(String, f64)>,
     /// What the figures of lines cannot cross.
     pub limits: Vec<LineLimit>,
     /// How to read it, under the plot.
     pub notes: Vec<String>,
+    /// Numbers that something begins at, in words.
+    pub marks: Vec<(String, f64)>,
 }
 
 /// What the figures of one line cannot cross.
@@ -173,10 +183,35 @@ pub struct Dot {
     pub published: Vec<(String, f64)>,
 }
 
+impl BarRow {
+    /// Where the bars of a stack begin: positive ones after each other to the right of zero, negative ones
+    /// to the left, each by its median.
+    #[must_use]
+    pub fn stacked(&self) -> Vec<f64> {
+        let (mut right, mut left) = (0.0, 0.0);
+        let begin = |bar: &Bar| {
+            let value = bar.figure.as_ref().map_or(0.0, |figure| figure.estimate.median);
+            let end = if value < 0.0 { &mut left } else { &mut right };
+            std::mem::replace(end, *end + value)
+        };
+        self.bars.iter().map(begin).collect()
+    }
+}
+
 impl Bars {
     /// Everything that its axis must have room for.
     #[must_use]
     pub fn values(&self) -> Vec<f64> {
+        if self.is_stacked {
+            let ends = |row: &BarRow| {
+                let begins = row.stacked().into_iter().zip(&row.bars);
+                let end = |(begin, bar): (f64, &Bar)| {
+                    begin + bar.figure.as_ref().map_or(0.0, |figure| figure.estimate.median)
+                };
+                begins.map(end).collect::<Vec<_>>()
+            };
+            return self.rows.iter().flat_map(ends).collect();
+        }
         let bars = || self.rows.iter().flat_map(|row| &row.bars);
         let of_figure = |Figure { estimate, samples }: &Figure| {
             let ends = [estimate.median, estimate.interval.low, estimate.interval.high];

@@ -67,6 +67,8 @@ pub struct Row {
 pub struct Cost {
     /// Core cycles per byte, or per operation where that is the unit: a sample is the median of a round.
     pub cycles: Figure,
+    /// Time of a run on one CPU, in nanoseconds: a sample is that of a round.
+    pub ns_per_op: Figure,
     /// The rounds of the samples.
     pub rounds: Vec<u32>,
     /// A quarter of the samples of a round lies below: the median of the rounds'.
@@ -312,6 +314,7 @@ impl Cost {
         let with = |quality| figures.iter().filter(|(_, figure)| figure.quality == quality).count();
         Some(Self {
             cycles: Figure::of(figures.iter().map(|(_, f)| f.cycles().median).collect())?,
+            ns_per_op: Figure::of(figures.iter().map(|(_, f)| f.ns_per_op()).collect())?,
             rounds: figures.iter().map(|(round, _)| *round).collect(),
             low: median(&|figure| figure.cycles().low)?,
             high: median(&|figure| figure.cycles().high)?,

@@ -96,6 +96,7 @@ fn curve(curve: &Curve) -> findings::Curve {
         bound: bound.map(|(of, cost)| (format!("bound of {of}: {cost:.3} cycles/byte"), *cost)),
         limits: Vec::new(),
         notes: Vec::new(),
+        marks: Vec::new(),
     }
 }
 

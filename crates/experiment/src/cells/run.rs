@@ -78,7 +78,7 @@ pub struct Ask<'a> {
 /// Why a server or a client does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartError {
-    /// Its program is not installed; the sentence says how to get it.
+    /// Its program is not installed, or does not take the key; the sentence says what to do.
     Missing(String),
     /// Anything else.
     Failed(String),
@@ -171,7 +171,8 @@ impl Run<'_, '_> {
         let ahead = agenda.ahead();
         let mut progress = |moment: Moment| {
             report(Event::Progress {
-                left: words::time(&ahead).saturating_sub(moment.elapsed.min(moment.window)),
+                left: words::time(&ahead)
+                    .saturating_sub(moment.prepared + moment.elapsed.min(moment.window)),
                 words: &|| {
                     let doing = words::doing(&at, task.role);
                     (words::left(&ahead), format!("{doing}: {moment}"))

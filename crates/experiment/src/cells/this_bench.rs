@@ -8,7 +8,7 @@ use std::time::Duration;
 use cpus::CpuList;
 use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
-use targets::{Objects, Running, Settings, Target, TargetError};
+use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{OrPlain, Suite, Version};
 use units::Bytes;
 
@@ -16,11 +16,13 @@ use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
 use super::warm_up::warm_up;
 use study::{Cell, Only, Study, mixed_objects, offer, path};
-use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn, Trial};
-use trial::{ThisMachine, neighbours};
+use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
+use trial::{Sending, ThisMachine, Trial, neighbours};
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {
+    /// Those of the study.
+    cells: Vec<Cell>,
     /// The result folder.
     folder: PathBuf,
     /// `None` where no server of the study needs any.
@@ -37,10 +39,10 @@ pub struct ThisBench {
 #[derive(Debug)]
 pub struct ThisTarget {
     life: Life,
-    /// The most connections that it gets.
-    connections: usize,
     /// How its warm-up ended, for each suite that it was warmed up with.
     warmed_up: Vec<(Option<OrPlain<&'static Suite>>, Option<NotSteady>)>,
+    /// What its cryptography runs on, once it was asked.
+    crypto: Option<CryptoFacts>,
 }
 
 #[derive(Debug)]
@@ -68,7 +70,15 @@ impl ThisBench {
         let allowed =
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
         let backend_cpus = backend_cpus(study, &allowed);
-        Ok(Self { folder, objects, backend_cpus, elsewhere: 0, neighbours: Vec::new() })
+        let cells = study.cells.clone();
+        Ok(Self { cells, folder, objects, backend_cpus, elsewhere: 0, neighbours: Vec::new() })
+    }
+
+    /// The cell with the most connections among those for which the same process is warmed up as for
+    /// this one.
+    fn heaviest<'a>(&'a self, cell: &'a Cell) -> &'a Cell {
+        let alike = self.cells.iter().filter(|other| other.is_warmed_up_with(cell));
+        alike.max_by_key(|cell| cell.most_connections()).unwrap_or(cell)
     }
 
     /// Why the objects are not in memory, where they are not.
@@ -91,7 +101,7 @@ impl ThisBench {
     fn find(&mut self, target: &Target) -> Result<ThisTarget, StartError> {
         self.elsewhere += 1;
         Elsewhere::find(target, self.elsewhere)
-            .map(|found| ThisTarget::new(Life::Elsewhere(found), 0))
+            .map(|found| ThisTarget::new(Life::Elsewhere(found)))
             .map_err(StartError::Failed)
     }
 }
@@ -122,17 +132,26 @@ impl Bench for ThisBench {
         }
         let failed = |what| StartError::Failed(format!("{server} {what}"));
         let objects = self.objects.as_ref().ok_or_else(|| failed("has no objects to serve"))?;
+        if target.send.is_kernels()
+            && let Some(lacking) = observe::check::kernel_tls_lacking()
+        {
+            return Err(StartError::Missing(format!(
+                "{server} cannot send by {}: {lacking}, or leave out target.send = {}",
+                target.send.words(),
+                target.send
+            )));
+        }
         let settings = Settings {
             connections,
             backend_cpus: Some(self.backend_cpus.clone()),
             ..settings(target, only)
         };
         targets::start(server, &settings, objects, &self.folder)
-            .map(|running| ThisTarget::new(Life::Started(Box::new(running)), connections))
+            .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
             .map_err(|error| match error {
-                TargetError::Missing { .. } | TargetError::NotBuilt { .. } => {
-                    StartError::Missing(error.to_string())
-                }
+                TargetError::Missing { .. }
+                | TargetError::NotBuilt { .. }
+                | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
                 _ => StartError::Failed(error.to_string()),
             })
     }
@@ -179,7 +198,9 @@ impl Bench for ThisBench {
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         target.check_alive()?;
-        let not_steady = target.warm_up(cell, seed, interrupt, progress)?;
+        let heaviest = self.heaviest(cell);
+        let (not_steady, prepared) = target.warm_up(heaviest, seed, interrupt, progress)?;
+        let progress = &mut |moment: Moment| progress(Moment { prepared, ..moment });
         let server_cpus = target.cpus();
         let trial = Trial {
             job: job(cell, target, seed),
@@ -196,6 +217,7 @@ impl Bench for ThisBench {
             latency_file: Some(latency_file),
         };
         let orders = target.orders(cell)?;
+        let sent = target.sent(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
@@ -212,39 +234,42 @@ impl Bench for ThisBench {
         let mut measured = measured.map_err(|error| target.cause(error))?;
         if measured.line.target_error.is_none() {
             measured.line = measured.line.with_application(target.application(cell, orders));
+            if cell.target.server.is_configured() {
+                measured.line = measured.line.with_sending(target.sending(cell, sent.as_ref()));
+            }
         }
         Ok(measured)
     }
 }
 
 impl ThisTarget {
-    fn new(life: Life, connections: usize) -> Self {
-        Self { life, connections, warmed_up: Vec::new() }
+    fn new(life: Life) -> Self {
+        Self { life, warmed_up: Vec::new(), crypto: None }
     }
 
-    /// Warms it up where the study asks for it and the cell's suite was not used before, with the
-    /// most connections that it gets; `Some` where it did not become steady.
+    /// Warms it up with this cell's load where the study asks for it and the suite was not used
+    /// before; where it did not become steady, with that, and with what was planned for it now.
     fn warm_up(
         &mut self,
         cell: &Cell,
         seed: u64,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
-    ) -> Result<Option<NotSteady>, String> {
-        let Some(how) = cell.target.warmup else { return Ok(None) };
+    ) -> Result<(Option<NotSteady>, Duration), String> {
+        let Some(how) = cell.target.warmup else { return Ok((None, Duration::ZERO)) };
         let suite = cell.load.suite;
         if let Some((_, ended)) = self.warmed_up.iter().find(|(known, _)| *known == suite) {
-            return Ok(*ended);
+            return Ok((*ended, Duration::ZERO));
         }
         let mut job = job(cell, self, seed);
-        job.plan.connections = self.connections;
-        let mut each = || {
-            let window = cell.load.duration.into();
-            progress(Moment { elapsed: Duration::ZERO, window, progress: Progress::default() });
+        job.plan.connections = cell.most_connections();
+        let mut each = |prepared| {
+            let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
+            progress(Moment { prepared, elapsed, window, progress: Progress::default() });
         };
         let ended = warm_up(how, job, interrupt, &mut each)?;
         self.warmed_up.push((suite, ended));
-        Ok(ended)
+        Ok((ended, how.most().into()))
     }
 
     /// Why it is no longer the server that it was.
@@ -278,7 +303,9 @@ impl ThisTarget {
             Life::Started(running) => Some(RunsOn {
                 library_path: cell.target.library_path.clone(),
                 environment: cell.target.environment.clone(),
+                directives: cell.target.directives.clone(),
                 libraries: running.libraries().to_vec(),
+                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
             }),
             Life::Elsewhere(_) => None,
         }
@@ -292,26 +319,47 @@ impl ThisTarget {
         }
     }
 
+    /// What it has sent by its own count.
+    fn sent(&self, cell: &Cell) -> Result<Option<SendCounters>, String> {
+        match self.program(cell) {
+            Some((running, program)) => program.sent(running).map_err(|error| error.to_string()),
+            None => Ok(None),
+        }
+    }
+
+    /// How it has sent in a load before which it had sent this.
+    fn sending(&self, cell: &Cell, before: Option<&SendCounters>) -> Result<Sending, String> {
+        let counted = match (before, self.sent(cell)?) {
+            (Some(before), Some(after)) => Some(after.since(before)),
+            _ => None,
+        };
+        let lacks_sendfile = self
+            .program(cell)
+            .and_then(|(running, program)| program.lacks_sendfile(running.version()));
+        Ok(Sending { asked: cell.target.send, counted, lacks_sendfile })
+    }
+
     /// Its process with what toll knows of the program, where toll started it.
     fn program(&self, cell: &Cell) -> Option<(&Running, &'static dyn targets::Program)> {
         let Life::Started(running) = &self.life else { return None };
         Some((running, cell.target.server.program()?))
     }
 
-    /// What it says of itself after a load before which it had these orders.
-    fn application(&self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
+    /// What it says of itself after a load before which it had these orders. Its cryptography is asked
+    /// after the first load only: a process keeps its providers and switches.
+    fn application(&mut self, cell: &Cell, before: Option<u64>) -> Result<Application, String> {
         let orders = match (before, self.orders(cell)?) {
             (Some(before), Some(after)) => Some(Orders { before, after }),
             _ => None,
         };
-        let crypto = match self.program(cell) {
-            Some((running, program)) => program
-                .crypto(running, &Settings::of(cell.target.clone()))
-                .map_err(|error| error.to_string())?,
-            None => None,
-        };
+        if let Some((running, program)) = self.program(cell)
+            && self.crypto.is_none()
+        {
+            let found = program.crypto(running, &Settings::of(cell.target.clone()));
+            self.crypto = found.map_err(|error| error.to_string())?;
+        }
         let asked = (cell.target.crypto, cell.target.aes);
-        Ok(Application { orders, crypto: crypto.map(|found| (asked, found)) })
+        Ok(Application { orders, crypto: self.crypto.clone().map(|found| (asked, found)) })
     }
 
     fn backend(&self) -> Option<&Running> {

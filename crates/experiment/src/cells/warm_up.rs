@@ -15,8 +15,8 @@ use units::Nanos;
 /// How often it is looked at.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Loads with `job` as `warm_up` says; `Some` where the server is not steady by then. An interrupt
-/// ends it early.
+/// Loads with `job` as `warm_up` says; `Some` where the server is not steady by then. A warm-up of a
+/// time that is too short for that is not judged. An interrupt ends it early. `each` is told how long it has taken.
 ///
 /// # Errors
 /// The load could not begin.
@@ -24,11 +24,13 @@ pub(crate) fn warm_up(
     warm_up: WarmUp,
     mut job: Job,
     interrupt: &AtomicBool,
-    each: &mut dyn FnMut(),
+    each: &mut dyn FnMut(Duration),
 ) -> Result<Option<NotSteady>, String> {
     let rule = SteadyRule::USUAL;
     job.plan.warmup = Some(Nanos(0));
     job.plan.ramp = Nanos(0);
+    // Else its users would stop before it is over.
+    job.plan.walks = None;
     job.plan.duration = warm_up.most();
     let engine = Engine::start(job).map_err(|error| error.to_string())?;
     let (begin, end) = engine.window();
@@ -37,7 +39,7 @@ pub(crate) fn warm_up(
     let mut next = begin + slice;
     while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
         std::thread::sleep(STEP);
-        each();
+        each(begin.elapsed());
         if Instant::now() >= next {
             next += slice;
             watch.add(engine.progress().completed);
@@ -48,7 +50,7 @@ pub(crate) fn warm_up(
     }
     engine.stop();
     let _ = engine.join();
-    Ok((warm_up == WarmUp::UntilSteady).then(|| watch.verdict()).flatten())
+    Ok(watch.verdict().filter(|_| warm_up == WarmUp::UntilSteady || watch.has_enough()))
 }
 
 /// What was completed, slice by slice.
@@ -67,6 +69,10 @@ impl Watch {
     fn add(&mut self, total: u64) {
         self.slices.push(total - self.total);
         self.total = total;
+    }
+
+    fn has_enough(&self) -> bool {
+        self.slices.len() >= self.rule.slices
     }
 
     fn is_steady(&self) -> bool {

@@ -140,3 +140,24 @@ fn the_guide_has_every_key_with_what_holds_without_it() {
         assert!(row("The metrics", metric.name()).len() > metric.name().len() + 10);
     }
 }
+
+/// What is measured in memory has all parts of the handshakes that the answers are about.
+#[test]
+fn the_study_of_handshakes_has_the_parts_of_each_handshake() {
+    let study = shipped_at("handshakes", "0-1", None);
+    let keys: Vec<_> = study.cells.iter().filter(|cell| cell.case == "keys").collect();
+    assert_eq!(keys.len(), 2 * 3 * 6);
+    let table = study.primitives.tables.iter().find(|table| table.name == "in-memory").unwrap();
+    for cell in keys {
+        let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
+        assert!(parts.iter().all(|part| table.algorithms.contains(&part.unwrap())), "{parts:?}");
+    }
+    let hit_rates = |case: &str| study.cells.iter().filter(|cell| cell.case == case).count();
+    assert_eq!(hit_rates("resumption"), 2 * 2 * 5);
+    assert_eq!(hit_rates("resumption-tls12-tickets"), 2 * 5);
+    assert_eq!(hit_rates("resumption-tls12-sessions"), 2 * 5);
+    let quick = shipped_at("handshakes", "0-1", Some("quick"));
+    assert_eq!(quick.cells.len(), 2 * 2 * 2 + 2 * 6);
+    let seconds = quick.forecast().time.seconds() + quick.primitives.forecast().seconds();
+    assert!(seconds < 240.0, "{seconds}");
+}

@@ -30,14 +30,14 @@ fn a_study_may_have_tables_alone() {
     assert!(study.cells.is_empty());
     let [only] = &study.primitives.tables[..] else { panic!() };
     let names: Vec<_> = only.algorithms.iter().map(|a| a.name()).collect();
-    assert_eq!(names, ["AES-128-GCM", "RSA-2048 sign", "RSA-2048 verify"]);
+    assert_eq!(names, ["AES-128-GCM", "RSA-2048 sign", "RSA-2048 verify", "RSA-2048 decrypt"]);
     assert_eq!(only.libraries, ["openssl"]);
     assert_eq!(
         (only.caches.as_slice(), only.hardware.as_slice()),
         (&[Cache::Warm][..], &[Hardware::All][..])
     );
     assert_eq!((only.cpus.to_string().as_str(), only.rounds, only.samples), ("0-1", 3, 10));
-    assert_eq!(only.rows(), 6 + 2);
+    assert_eq!(only.rows(), 6 + 3);
     assert_eq!(read_back(&study).primitives, study.primitives);
 }
 

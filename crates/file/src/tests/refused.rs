@@ -446,7 +446,8 @@ fn a_study_is_found_by_its_name_or_its_path() {
         "`quik` is not a built-in study; did you mean quick? (one of your own is named"
     ));
     assert!(find("bulk").contains(
-        "; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto, handshakes (one"
+        "; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto, handshakes, stacks, \
+         post-quantum, ktls (one"
     ));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));
     let folder = tempfile::tempdir().unwrap();
@@ -454,4 +455,93 @@ fn a_study_is_found_by_its_name_or_its_path() {
     std::fs::write(&path, QUICK).unwrap();
     let study = shipped_at(path.to_str().unwrap(), "0-1", None);
     assert_eq!((study.name.as_str(), study.cells.len()), ("mine", 14));
+}
+
+/// Refusals of an answer whose line 17 is `nominal`, about a case of handshakes with these lines.
+fn nominal(nominal: &str, metric: &str, lines: &[&str]) -> String {
+    let head = [
+        "load.operation = \"handshakes\"",
+        "sweep.\"target.certificate-key\" = [\"rsa:2048\", \"ed25519\"]",
+        "[[answer]]",
+        "case = \"bulk\"",
+        metric,
+        "compare = \"target.certificate-key\"",
+        "baseline = \"rsa:2048\"",
+        nominal,
+        "[[primitives]]",
+        "name = \"signatures\"",
+        "algorithms = [\"RSA-2048 sign\", \"RSA-2048 decrypt\"]",
+        "[[case]]",
+        "name = \"other\"",
+        "load.operation = \"handshakes\"",
+    ];
+    refusal(&with(&[], &[&head, lines].concat()))
+}
+
+#[test]
+fn a_bill_needs_full_handshakes_and_the_algorithm_of_each_key() {
+    const PER_CORE: &str = "metric = \"rate-per-server-cpu\"";
+    assert_eq!(
+        nominal("nominal = \"signatures\"", PER_CORE, &[]),
+        "line 17: nominal = \"signatures\" lacks the algorithm Ed25519 sign, which is what the key of a \
+         server of case bulk does; write it there"
+    );
+    assert_eq!(
+        nominal("nominal = \"signature\"", PER_CORE, &[]),
+        "line 17: nominal = \"signature\" is no table of primitives of this study; did you mean \
+         signatures?"
+    );
+    assert_eq!(
+        nominal("nominal = \"signatures\"", "metric = \"rate\"", &[]),
+        "line 17: nominal = \"signatures\" is of what one core does; write metric = \
+         \"rate-per-server-cpu\""
+    );
+    for swept in [
+        "sweep.\"load.resumption\" = [\"0%\", \"50%\"]",
+        "sweep.\"load.operation\" = [\"handshakes\", \"requests\"]",
+        "sweep.\"load.tls\" = [\"1.3\", \"none\"]",
+    ] {
+        let text = with(
+            &[],
+            &[
+                "load.operation = \"one-request-per-connection\"",
+                "target.tickets = true",
+                swept,
+                "sweep.\"load.connections\" = [1, 2]",
+                "[[primitives]]",
+                "name = \"signatures\"",
+                "algorithms = \"RSA-2048 sign\"",
+                "[[answer]]",
+                "case = \"bulk\"",
+                PER_CORE,
+                "compare = \"load.connections\"",
+                "baseline = 1",
+                "nominal = \"signatures\"",
+            ],
+        );
+        let text = match swept.contains("load.operation") {
+            true => text.replace("load.operation = \"one-request-per-connection\"\n", "\n"),
+            false => text,
+        };
+        assert_eq!(
+            refusal(&text),
+            "line 22: nominal = \"signatures\" is of full handshakes with a key that toll made; not all \
+             cells of case bulk are",
+            "{swept}"
+        );
+    }
+}
+
+#[test]
+fn static_rsa_needs_an_rsa_key() {
+    for name in ["ecdsa:p256", "ed25519"] {
+        let key = format!("target.certificate-key = \"{name}\"");
+        assert_eq!(
+            case(&["load.suite = \"AES128-SHA\"", &key]),
+            format!(
+                "line 10: case bulk: load.suite = TLS_RSA_WITH_AES_128_CBC_SHA cannot be negotiated with \
+                 target.certificate-key = {name}; it wants one such as rsa:2048"
+            )
+        );
+    }
 }

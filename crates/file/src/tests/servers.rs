@@ -149,3 +149,64 @@ fn environments_and_libraries_are_swept() {
     let message = refusal(&["server = \"nginx\"", "library-path = \"lib\""], &[]);
     assert!(message.contains("no absolute path"), "{message}");
 }
+
+#[test]
+fn how_it_sends_is_refused_where_the_kernel_or_the_server_cannot() {
+    let refused = |target: &[&str], case: &[&str]| refusal(target, case);
+    let haproxy = refused(&["server = \"haproxy\"", "send = \"ktls-write\""], &[]);
+    assert!(
+        haproxy.ends_with(
+            "target.send = ktls-write, but toll knows no way to have haproxy send with the kernel's \
+             TLS; write user, or take embedded or nginx"
+        ),
+        "{haproxy}"
+    );
+    let cbc = refused(
+        &["server = \"nginx\"", "send = \"ktls-sendfile\""],
+        &["load.suite = \"AES128-SHA\""],
+    );
+    assert!(
+        cbc.contains(
+            "target.send = ktls-sendfile, but the kernel's TLS does not have load.suite = \
+             TLS_RSA_WITH_AES_128_CBC_SHA; take one with GCM or ChaCha20"
+        ),
+        "{cbc}"
+    );
+    let directive = refused(&["server = \"nginx\"", "directives = \"sendfile on\""], &[]);
+    assert!(
+        directive.ends_with("toll's proof depends on sendfile; write target.send"),
+        "{directive}"
+    );
+    let useless = refused(&["server = \"haproxy\"", "directives = \"aio threads\""], &[]);
+    assert!(useless.contains("has no use for that key"), "{useless}");
+}
+
+#[test]
+fn what_the_embedded_servers_library_lacks_is_refused() {
+    let said = |target: &[&str], case: &[&str]| {
+        refusal(&[&["server = \"embedded\""], target].concat(), case)
+    };
+    let ring = "library = \"rustls-ring\"";
+    for suite in ["AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA"] {
+        let message = said(&[ring], &[&format!("load.suite = \"{suite}\"")]);
+        let end = "which target.library = rustls-ring does not have; choose another one, or \
+                   target.library = openssl";
+        assert!(message.contains("load.suite = TLS_") && message.ends_with(end), "{message}");
+    }
+    let message = said(&[ring], &["load.group = \"X25519MLKEM768\""]);
+    assert!(message.contains("load.group = X25519MLKEM768, which"), "{message}");
+    let message = said(&[ring, "certificate-key = \"rsa:1024\""], &[]);
+    assert!(message.contains("target.certificate-key = rsa:1024, which"), "{message}");
+    let message = said(&[ring, "send = \"ktls-write\""], &[]);
+    assert!(message.contains("target.send = ktls-write, which target.library"), "{message}");
+    let both = ["target.library = \"rustls-ring\"", "target.library-path = \"/opt/ssl\""];
+    let message = said(&[], &both);
+    assert!(
+        message.contains("is part of toll, which contradicts target.library-path"),
+        "{message}"
+    );
+    let message = refusal(&["server = \"nginx\""], &["target.library = \"rustls-ring\""]);
+    assert!(message.contains("has no use for that key"), "{message}");
+    let message = said(&["library = \"rustls\""], &[]);
+    assert!(message.contains("write openssl, rustls-ring or rustls-aws-lc"), "{message}");
+}

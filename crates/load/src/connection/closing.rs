@@ -62,6 +62,7 @@ impl Open {
         match *ending {
             Ending::Handshake => {
                 let now = context.now();
+                context.recorder.ended(|| self.socket.traffic());
                 self.record(context, now, None);
             }
             Ending::Response { at, completed } => {
@@ -78,14 +79,15 @@ impl Open {
             return Ok(Next::Wait);
         }
         let idle = context.now().saturating_sub(self.progress);
-        if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = self.phase
+        if matches!(self.phase, Phase::Closing { ending: Ending::Response { .. }, .. })
             && idle > CLOSE_LIMIT
         {
             // Bytes that came in place of the end of stream caused no event.
             self.readable = Readable::Unknown;
             return Ok(match self.receive(context)? {
                 Next::Wait => {
-                    context.recorder.kept_open(context.window, at);
+                    let now = context.now();
+                    context.recorder.kept_open(context.window, now);
                     self.closed(context)
                 }
                 next => next,

@@ -21,7 +21,7 @@ use crate::socket::Socket;
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
 /// given up, this long after the response it has not meant to.
-const KEPT_LIMIT: u64 = 200_000_000;
+const KEPT_LIMIT: u64 = 50_000_000;
 
 /// The largest mark that the default receive buffer has room for.
 const LEAST_ROOM: u32 = 32 << 10;
@@ -260,8 +260,9 @@ impl Connection {
         }
         if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = open.phase {
             // The response is complete; only the server's close is missing.
-            if context.window.end().saturating_sub(at) > KEPT_LIMIT {
-                context.recorder.kept_open(context.window, at);
+            let window = context.window;
+            if window.end().saturating_sub(at) > KEPT_LIMIT {
+                context.recorder.kept_open(window, at.max(window.start()));
             }
             open.closed(context);
         }

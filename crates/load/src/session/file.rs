@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use keys::did_you_mean;
 use regex::bytes::Regex;
 use serde::Deserialize;
 use toml::Spanned;
@@ -37,6 +38,8 @@ struct PageTable {
     contains: Option<Spanned<String>>,
     #[serde(default)]
     take: BTreeMap<String, Spanned<TakeValue>>,
+    #[serde(default)]
+    order: bool,
 }
 
 #[derive(Deserialize)]
@@ -65,14 +68,10 @@ impl Session {
     /// # Errors
     /// One line that says what is wrong, and where.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let name = path.display();
-        if path == Path::new(PET_STORE) {
+        if is_built_in(path) {
             return Self::parse(include_str!("petstore.toml"), PET_STORE);
         }
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            format!("{name}: {error}; give the path of a session file, or {PET_STORE}")
-        })?;
-        Self::parse(&text, &name.to_string())
+        file(path).map(|(session, _)| session)
     }
 
     /// Reads the text of the file with this name.
@@ -86,10 +85,32 @@ impl Session {
     }
 }
 
+/// Whether this is the name of a session that is built in, and no path.
+#[must_use]
+pub fn is_built_in(session: &Path) -> bool {
+    session == Path::new(PET_STORE)
+}
+
+/// The text of a session file, checked.
+///
+/// # Errors
+/// One line that says what is wrong, and where.
+pub fn session_text(path: &Path) -> Result<String, String> {
+    file(path).map(|(_, text)| text)
+}
+
+fn file(path: &Path) -> Result<(Session, String), String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        format!("{name}: {error}; give the path of a session file, or {PET_STORE}")
+    })?;
+    Ok((Session::parse(&text, &name)?, text))
+}
+
 fn document(text: &str) -> Result<Session, Flaw> {
     let document: Document = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        Flaw(offset, error.message().to_owned())
+        Flaw(offset, with_hint(error.message()))
     })?;
     if *document.schema.get_ref() != 1 {
         return Err(flaw(&document.schema, "this toll reads schema = 1"));
@@ -108,6 +129,18 @@ fn document(text: &str) -> Result<Session, Flaw> {
         return Err(Flaw(0, "a session needs at least one [[page]]".to_owned()));
     }
     Ok(Session { reconnect: document.reconnect, pages, values: names.len() })
+}
+
+/// An error of the deserializer; of an unknown name, such as "unknown field `contain`, expected one of
+/// `name`, `get`", with the one that is near.
+fn with_hint(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    match (names.next(), message.split_once(", expected ")) {
+        (Some(given), Some((unknown, _))) if unknown.starts_with("unknown ") => {
+            format!("{unknown}{}", did_you_mean(given, "there are:", names))
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// Reads a page that begins at `start`; `names` are those of the values that earlier pages take.
@@ -133,7 +166,7 @@ fn page(start: usize, table: PageTable, names: &mut Vec<String>) -> Result<Page,
             check_path(path)?;
             let fields = table.form.iter();
             let fields = fields.map(|(name, value)| Ok((name.clone(), template(value)?)));
-            Method::Post(template(path)?, fields.collect::<Result<_, Flaw>>()?)
+            Method::Post(template(path)?, Template::form(fields.collect::<Result<_, Flaw>>()?))
         }
         (Some(_), Some(path)) => {
             return Err(flaw(path, "a page is asked for with get or post; leave one out"));
@@ -174,8 +207,9 @@ fn page(start: usize, table: PageTable, names: &mut Vec<String>) -> Result<Page,
         });
         takes.push(Take { number, taking: taking(&value)?, name });
     }
+    let PageTable { redirects, order: is_order, .. } = table;
     let name = table.name.into_inner();
-    Ok(Page { name, method, redirects: table.redirects, status, contains, takes })
+    Ok(Page { name, is_order, method, redirects, status, contains, takes })
 }
 
 fn taking(value: &Spanned<TakeValue>) -> Result<Taking, Flaw> {
@@ -249,7 +283,7 @@ mod tests {
         assert_eq!((session.reconnect, session.values), (Reconnect::Walk, 2));
         let [form, sign_in] = session.pages.as_slice() else { panic!() };
         assert!(matches!(&form.method, Method::Get(_)) && form.contains.is_none());
-        assert!(matches!(&sign_in.method, Method::Post(_, fields) if fields.len() == 2));
+        assert!(matches!(&sign_in.method, Method::Post(..)));
         assert_eq!((sign_in.redirects, sign_in.status), (1, 200));
         assert!(matches!(&form.takes[0].taking, Taking::Field(name) if name == "token"));
     }
@@ -276,7 +310,11 @@ mod tests {
             ("schema = 2\npage = []".to_owned(), 1, "schema = 1"),
             ("schema = 1\npage = []".to_owned(), 1, "at least one [[page]]"),
             ("schema = 1\n[[page]]\nname = ".to_owned(), 3, "string values must be quoted"),
-            (format!("{good}contain = \"y\"\n"), 6, "unknown field `contain`, expected one of"),
+            (
+                format!("{good}contain = \"y\"\n"),
+                6,
+                "unknown field `contain`; did you mean contains?",
+            ),
             (format!("{good}[[page]]\nname = \"a\"\n"), 7, "another page has this name"),
             (format!("{page}contains = \"x\"\n"), 2, "needs get = "),
             (format!("{good}post = \"/\"\n"), 6, "get or post"),
@@ -301,8 +339,16 @@ mod tests {
             (format!("{good}take.x = {{ fields = \"y\" }}\n"), 6, "a take is a pattern"),
             (format!("{good}take.user = '(x)'\n"), 6, "no name for a value"),
             (format!("{good}take.\"a b\" = '(x)'\n"), 6, "no name for a value"),
-            (format!("{good}reconnect = \"never\"\n"), 6, "unknown field `reconnect`"),
-            ("schema = 1\nreconnect = \"often\"\n".to_owned(), 2, "unknown variant `often`"),
+            (
+                format!("{good}reconnect = \"never\"\n"),
+                6,
+                "unknown field `reconnect`; there are: name, get, post, form",
+            ),
+            (
+                "schema = 1\nreconnect = \"often\"\n".to_owned(),
+                2,
+                "unknown variant `often`; there are: never, walk",
+            ),
         ] {
             let error = error(&text);
             let (place, what) = error.split_once(": ").unwrap();

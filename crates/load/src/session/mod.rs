@@ -18,8 +18,9 @@ mod user;
 use regex::bytes::Regex;
 use serde::Deserialize;
 
-use crate::Job;
 use crate::job::PlanError;
+use crate::{Job, PageOutcome};
+pub use file::{is_built_in, session_text};
 use origin::Origin;
 pub(crate) use reception::{Given, Reception};
 pub(crate) use response::Answer;
@@ -51,6 +52,8 @@ enum Reconnect {
 #[derive(Debug)]
 struct Page {
     name: String,
+    /// Whether the shop stores an order for each of these.
+    is_order: bool,
     method: Method,
     /// How many redirects it makes, exactly.
     redirects: u8,
@@ -64,8 +67,8 @@ struct Page {
 enum Method {
     /// The path.
     Get(Template),
-    /// The path, and the form's fields.
-    Post(Template, Vec<(String, Template)>),
+    /// The path, and the form.
+    Post(Template, Template),
 }
 
 /// A value that later pages need.
@@ -90,8 +93,10 @@ enum Taking {
 pub(crate) struct Site {
     session: Session,
     origin: Origin,
+    /// The fields of each request.
+    fields: String,
     /// `load.page` in bytes.
-    page: u64,
+    page: String,
 }
 
 impl Site {
@@ -99,11 +104,17 @@ impl Site {
     pub(crate) fn of(job: &Job) -> Result<Option<Self>, PlanError> {
         let Some(file) = &job.plan.session else { return Ok(None) };
         let session = Session::read(file).map_err(PlanError)?;
-        Ok(Some(Self { session, origin: Origin::of(&job.url), page: job.plan.page().0 }))
+        let origin = Origin::of(&job.url);
+        let fields = format!(
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n",
+            origin.authority,
+            env!("CARGO_PKG_VERSION")
+        );
+        Ok(Some(Self { session, origin, fields, page: job.plan.page().0.to_string() }))
     }
 
-    /// The names of its pages.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.session.pages.iter().map(|page| page.name.as_str())
+    /// Its pages, of which none has been asked for.
+    pub(crate) fn outcomes(&self) -> Vec<PageOutcome> {
+        self.session.pages.iter().map(|page| PageOutcome::new(&page.name, page.is_order)).collect()
     }
 }

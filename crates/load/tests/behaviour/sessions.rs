@@ -40,6 +40,7 @@ take.token = { field = "token" }
 [[page]]
 name = "buy"
 post = "/buy"
+order = true
 form = { item = "{item}", token = "{token}" }
 redirects = 1
 contains = "Thank you"
@@ -355,6 +356,11 @@ fn three_users_who_walk_twenty_times_ask_for_each_page_sixty_times() {
         assert_eq!(outcome.failures.total(), 0, "{}", summary(&outcome));
         assert!(by_page(&outcome).values().all(|counts| *counts == (60, 0)));
         assert!(outcome.pages.iter().all(|page| page.latency.len() == 60));
+        let orders = |page: &load::PageOutcome| page.is_order.then_some(page.completed_ever);
+        assert_eq!(
+            outcome.pages.iter().map(orders).collect::<Vec<_>>(),
+            [None, None, None, Some(60)]
+        );
         assert_eq!((outcome.walks.completed, outcome.walks.failed), (60, 0));
         assert!(!outcome.interrupted && outcome.in_flight == 0);
         assert_eq!(outcome.bytes.opened, outcome.bytes.body);

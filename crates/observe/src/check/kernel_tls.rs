@@ -2,21 +2,60 @@
 
 use super::{Fix, Item, Measured, Root};
 use crate::Availability;
+use crate::machine;
 
 const NAME: &str = "kernel-tls";
+const LOAD: &str = "modprobe tls";
+
+/// Why the kernel has no TLS layer.
+enum Lacking<'a> {
+    NotLoaded,
+    NotBuilt,
+    Unknown(&'a str),
+}
+
+impl<'a> Lacking<'a> {
+    fn of(root: &Root, why: &'a str) -> Self {
+        match root.kernel_config("TLS").known() {
+            Some(Some(built)) if built == "m" => Self::NotLoaded,
+            Some(None) => Self::NotBuilt,
+            _ => Self::Unknown(why),
+        }
+    }
+
+    fn seen(&self) -> &str {
+        match self {
+            Self::NotLoaded => "the module `tls` is not loaded",
+            Self::NotBuilt => "this kernel is built without CONFIG_TLS",
+            Self::Unknown(why) => why,
+        }
+    }
+}
+
+/// What this machine lacks for TLS in the kernel and what to do, in a clause; `None` where it has it.
+#[must_use]
+pub fn kernel_tls_lacking() -> Option<String> {
+    let Availability::NotAvailable(why) = machine::kernel_tls() else { return None };
+    let lacking = Lacking::of(&Root::machine(), &why);
+    let remedy = match lacking {
+        Lacking::NotLoaded => format!("run {LOAD} as root"),
+        Lacking::NotBuilt => "boot a kernel with CONFIG_TLS".to_owned(),
+        Lacking::Unknown(_) => format!("run {LOAD} as root, or boot a kernel with CONFIG_TLS"),
+    };
+    Some(format!("{}; {remedy}", lacking.seen()))
+}
 
 pub(super) fn item(root: &Root, measured: &Measured) -> Item {
     let Availability::NotAvailable(why) = &measured.kernel_tls else {
         return Item::ok(NAME, "a socket accepts the TLS layer");
     };
-    match root.kernel_config("TLS").known() {
-        Some(Some(built)) if built == "m" => Item::warning(
+    match Lacking::of(root, why) {
+        lacking @ Lacking::NotLoaded => Item::warning(
             NAME,
-            "the module `tls` is not loaded".to_owned(),
+            lacking.seen().to_owned(),
             "servers configured for kernel TLS silently fall back to user TLS",
-            Fix::Command("modprobe tls".to_owned()),
+            Fix::Command(LOAD.to_owned()),
         ),
-        Some(None) => Item::not_available(NAME, "this kernel is built without CONFIG_TLS"),
-        _ => Item::not_available(NAME, why),
+        lacking => Item::not_available(NAME, lacking.seen()),
     }
 }

@@ -110,6 +110,7 @@ impl Bars {
             row.y = height;
             let bars = match of.bars.len() {
                 0 | 1 => ONE,
+                _ if bars.is_stacked => ONE,
                 more => more as f64 * (OF_MORE + 2.0),
             };
             height += LINE + bars + GAP;
@@ -139,9 +140,10 @@ impl Row {
         let is_alone = row.bars.len() == 1;
         let mut values = Vec::new();
         let (mut bars, mut bands) = (Vec::new(), Vec::new());
+        let begins = row.stacked();
         let measured = row.bars.iter().filter(|bar| bar.figure.is_some()).count();
         for (place, bar) in row.bars.iter().enumerate() {
-            let (y, height) = match is_alone {
+            let (y, height) = match is_alone || chart.is_stacked {
                 true => (LINE, ONE),
                 false => (LINE + place as f64 * (OF_MORE + 2.0), OF_MORE),
             };
@@ -153,7 +155,10 @@ impl Row {
             let name = if bar.name.is_empty() { "" } else { ", " };
             let words = joined(&text, &interval);
             let title = format!("{}{name}{}: {words}", row.label, bar.name);
-            bars.extend(Bar::of(bar, (y, height), scale, title));
+            bars.extend(match chart.is_stacked {
+                true => Bar::part(bar, begins[place], (y, height), scale, title),
+                false => Bar::of(bar, (y, height), scale, title),
+            });
             values.push(Value {
                 series: bar.series,
                 // The unit follows only the last of several numbers.
@@ -212,6 +217,29 @@ impl Bar {
             title,
         })
     }
+
+    /// A part of a stack, from where the part before it ends.
+    fn part(
+        bar: &findings::Bar,
+        begin: f64,
+        (y, height): (f64, f64),
+        scale: &Scale,
+        title: String,
+    ) -> Option<Self> {
+        let end = begin + bar.figure.as_ref()?.estimate.median;
+        let (begin, end) = (scale.percent(begin)?, scale.percent(end)?);
+        Some(Self {
+            series: bar.series,
+            is_hatched: false,
+            y,
+            height,
+            x: begin.min(end),
+            width: rounded((end - begin).abs()),
+            whisker: None,
+            dots: Vec::new(),
+            title,
+        })
+    }
 }
 
 impl Band {
@@ -265,6 +293,7 @@ mod tests {
             unit: quantity.unit_for(rows.iter().flatten().copied()),
             room: Vec::new(),
             is_share: quantity == Quantity::Share,
+            is_stacked: false,
             rows: rows.iter().enumerate().map(row).collect(),
             legend: Vec::new(),
             published: None,
@@ -304,6 +333,34 @@ mod tests {
         assert_eq!(third.title, "suite 0, GCM: 8.00 Gb/s [8.00, 8.00]");
         let [band] = &chart.rows[0].bands[..] else { panic!() };
         assert_eq!((band.x, band.width, band.y), (50.0, 25.0, third.y - 2.0));
+    }
+
+    /// A part that is less than nothing lies left of zero, and the others keep their lengths.
+    #[test]
+    fn parts_of_a_stack_lie_end_to_end_and_negative_ones_left_of_zero() {
+        let mut chart = chart(Quantity::PerSecond, &[vec![30.0], vec![]]);
+        chart.is_stacked = true;
+        chart.rows[0].bars.extend([bar(0, &[20.0]), bar(0, &[50.0])]);
+        chart.rows[1].bars = [60.0, 30.0, -25.0].map(|part| bar(0, &[part])).to_vec();
+        let chart = Bars::of(&chart);
+        assert_eq!(labels(&chart), ["-50", "0", "50", "100"]);
+        let third = 100.0 / 3.0;
+        for (row, begins, lengths) in [
+            (&chart.rows[0], [0.0, 30.0, 50.0], [30.0, 20.0, 50.0]),
+            (&chart.rows[1], [0.0, 60.0, -25.0], [60.0, 30.0, 25.0]),
+        ] {
+            for (bar, (begin, length)) in row.bars.iter().zip(begins.into_iter().zip(lengths)) {
+                assert!((bar.x - third - begin / 1.5).abs() < 0.02, "{bar:?}");
+                assert!((bar.width - length / 1.5).abs() < 0.02, "{bar:?}");
+                assert!(bar.whisker.is_none() && bar.dots.is_empty());
+            }
+        }
+        assert_eq!(chart.rows[1].y, LINE + ONE + GAP);
+        assert!(
+            chart.description.ends_with("suite 1: 60.0, 30.0, -25.0/s."),
+            "{}",
+            chart.description
+        );
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Curve {
     limits: Vec<Segment>,
     knees: Vec<Dot>,
     notes: Vec<String>,
+    /// In percent, as the numbers.
+    marks: Vec<Tick>,
 }
 
 /// What a colour means.
@@ -106,10 +108,15 @@ impl Curve {
             .bound
             .as_ref()
             .and_then(|(label, value)| Some(Tick { at: places.y(*value)?, label: label.clone() }));
+        let mark =
+            |(label, x): &(String, f64)| Some(Tick { at: places.x(*x)?, label: label.clone() });
+        let marks = curve.marks.iter().map(|(label, _)| format!("{label}."));
+        let description: Vec<String> = curve.lines.iter().map(in_words).chain(marks).collect();
         Self {
             title: curve.title.clone(),
             subtitle: curve.subtitle.clone(),
-            description: curve.lines.iter().map(in_words).collect::<Vec<_>>().join(" "),
+            description: description.join(" "),
+            marks: curve.marks.iter().filter_map(mark).collect(),
             height: HEIGHT,
             legend: if legend.len() > 1 { legend } else { Vec::new() },
             xs: places.xs(curve),
@@ -302,6 +309,7 @@ mod tests {
             bound: None,
             limits: Vec::new(),
             notes: Vec::new(),
+            marks: Vec::new(),
         }
     }
 
@@ -335,6 +343,15 @@ mod tests {
         assert!(drawn.segments.is_empty());
         // Two labels at one place could not be read.
         assert_eq!(labels(&drawn.xs), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_mark_lies_at_its_number_and_is_told() {
+        let mut curve = curve(vec![dot(64.0, 0.9), dot(1024.0, 1.2)]);
+        curve.marks = vec![("a is ahead from 1024 on".to_owned(), 1024.0)];
+        let drawn = Curve::of(&curve);
+        assert_eq!(drawn.marks[0].at, drawn.dots[1].x);
+        assert!(drawn.description.ends_with("a is ahead from 1024 on."), "{}", drawn.description);
     }
 
     #[test]

@@ -131,6 +131,7 @@ fn answer(
         published: Vec::new(),
         predictions: Vec::new(),
         predicted: None,
+        bill: None,
         curve: None,
     }
 }

@@ -3,14 +3,21 @@
 //! HTTP, sockets and epoll are the same for all of them, so that servers differ in nothing else.
 //! Everything here is generic, so the trait costs nothing at run time.
 
-pub(crate) mod openssl;
+mod kernel;
+mod openssl;
+mod rustls;
 
 use std::io;
+use std::sync::Arc;
 
-use tls::{CertificateKey, KeyExchange, Suite, Version};
+use ::openssl::ssl::SslContext;
+use ::openssl::x509::X509;
+use ::rustls::ServerConfig;
+use tls::{CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
 
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
+use kernel::KernelTls;
 
 /// A TLS library with the settings and the certificate of one server.
 pub(crate) trait Library: Sync {
@@ -36,15 +43,58 @@ pub(crate) trait Session {
     /// Encrypts the beginning of `plaintext`, and says how much of it.
     fn write(&mut self, plaintext: &[u8]) -> io::Result<usize>;
 
-    /// Writes close_notify.
+    /// How what it is given is sent. Where the kernel encrypts, that is written to its wire as over
+    /// plain HTTP, not to the session.
+    fn send_mode(&self) -> SendMode {
+        SendMode::User
+    }
+
+    /// Writes close_notify, where that gathers after what was written.
     fn close(&mut self);
+
+    /// Writes close_notify, where that does not gather: all else is sent.
+    fn close_when_sent(&mut self) {}
 
     /// The client is gone without a close_notify, which is no reason to forget its session.
     fn abandon(&mut self);
 }
 
+/// One of the libraries, with its settings.
+pub(crate) enum AnyLibrary {
+    OpenSsl(SslContext),
+    /// OpenSSL, and the kernel for what is sent.
+    Kernel(KernelTls),
+    Rustls(Arc<ServerConfig>),
+}
+
+impl AnyLibrary {
+    /// Offers exactly what the settings name.
+    pub(crate) fn new(settings: &Settings, identity: &Identity) -> Result<Self, ServerError> {
+        let key = X509::from_pem(&identity.certificate_pem)
+            .and_then(|leaf| leaf.to_der())
+            .ok()
+            .and_then(|der| CertificateKey::of_certificate(&der))
+            .ok_or(ServerError::KeyKind)?;
+        check_key(settings, key)?;
+        check_library(settings, key)?;
+        let versions = versions(settings)?;
+        Ok(match settings.library {
+            Stack::OpenSsl => {
+                let context = openssl::build(settings, &versions, identity, key)?;
+                match settings.send {
+                    SendMode::User => Self::OpenSsl(context),
+                    mode => Self::Kernel(KernelTls::new(context, mode)),
+                }
+            }
+            Stack::RustlsRing | Stack::RustlsAwsLc => {
+                Self::Rustls(rustls::build(settings, &versions, identity)?)
+            }
+        })
+    }
+}
+
 /// The versions to offer, ascending.
-pub(super) fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError> {
+fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError> {
     let of_suites = |version| settings.suites.iter().any(|suite| suite.version() == version);
     let all = [Version::Tls12, Version::Tls13];
     if settings.versions.is_empty() {
@@ -68,7 +118,7 @@ pub(super) fn versions(settings: &Settings) -> Result<Vec<Version>, ServerError>
 }
 
 /// Refuses suites that cannot be negotiated with a certificate of this key.
-pub(super) fn check_key(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
+fn check_key(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
     let rsa = matches!(key, CertificateKey::Rsa(_));
     let lacking = |suite: &&'static Suite| match suite.key_exchange {
         KeyExchange::Tls13 => None,
@@ -79,4 +129,21 @@ pub(super) fn check_key(settings: &Settings, key: CertificateKey) -> Result<(), 
         Some((suite, needs)) => Err(ServerError::SuiteKey { suite, needs, key }),
         None => Ok(()),
     }
+}
+
+/// Refuses what the library does not have.
+fn check_library(settings: &Settings, key: CertificateKey) -> Result<(), ServerError> {
+    let library = settings.library;
+    let suite = settings.suites.iter().find(|suite| !library.has_suite(suite));
+    let group = settings.groups.iter().find(|group| !library.has_group(**group));
+    let lacks = match (suite, group) {
+        (Some(suite), _) => suite.to_string(),
+        (_, Some(group)) => group.to_string(),
+        _ if settings.send.is_kernels() && library != Stack::OpenSsl => {
+            format!("--send {}", settings.send)
+        }
+        _ if !library.has_key(key) => format!("signatures with {key}"),
+        _ => return Ok(()),
+    };
+    Err(ServerError::Lacks { library, lacks })
 }

@@ -9,11 +9,12 @@ use openssl::ssl::{
     SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
-use tls::{CertificateKey, Identity, Suite, Version};
+use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
-use super::{Library, Session, check_key, versions};
+use super::kernel::ENABLE_KTLS;
+use super::{Library, Session};
 use crate::wire::Wire;
-use crate::{RecordSize, ServerError, Settings};
+use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
@@ -77,25 +78,22 @@ fn io_error(error: ssl::Error) -> io::Error {
 }
 
 /// A context that offers exactly what the settings name.
-pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslContext, ServerError> {
+pub(super) fn build(
+    settings: &Settings,
+    versions: &[Version],
+    identity: &Identity,
+    key: CertificateKey,
+) -> Result<SslContext, ServerError> {
     let refused = |what| move |source| ServerError::OpenSsl { what, source };
     let chain = X509::stack_from_pem(&identity.certificate_pem)
         .map_err(refused("the certificate chain"))?;
-    let key = chain
-        .first()
-        .and_then(|leaf| leaf.to_der().ok())
-        .and_then(|der| CertificateKey::of_certificate(&der))
-        .ok_or(ServerError::KeyKind)?;
-    let versions = versions(settings)?;
-    check_key(settings, key)?;
-
     let mut context =
         SslContext::builder(SslMethod::tls_server()).map_err(refused("a server's context"))?;
     if matches!(key, CertificateKey::Rsa(bits) if bits < 2048) {
         // Such keys are below every level that distributions set; they are measured all the same.
         context.set_security_level(0);
     }
-    set_versions(&mut context, &versions).map_err(refused("these versions"))?;
+    set_versions(&mut context, versions).map_err(refused("these versions"))?;
     set_suites(&mut context, &settings.suites).map_err(refused("these suites"))?;
     if !settings.groups.is_empty() {
         let names: Vec<_> = settings.groups.iter().map(|group| group.openssl_name()).collect();
@@ -112,6 +110,7 @@ pub(crate) fn build(settings: &Settings, identity: &Identity) -> Result<SslConte
         | SslOptions::CIPHER_SERVER_PREFERENCE
         | SslOptions::IGNORE_UNEXPECTED_EOF;
     options.set(tls::NO_ENCRYPT_THEN_MAC, !settings.encrypt_then_mac);
+    options.set(ENABLE_KTLS, settings.send.is_kernels());
     context.set_options(options);
     // One recv takes what is there instead of one for each header and one for each body.
     context.set_read_ahead(true);

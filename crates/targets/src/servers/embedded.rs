@@ -6,13 +6,17 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Deserialize;
+use tls::{SendMode, Stack};
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
 use crate::site::{ANNOUNCEMENT, Site};
-use crate::{Settings, TargetError};
+use crate::{Running, SendCounters, Settings, TargetError};
+
+/// The file of what it has sent, in the folder of its logs.
+const COUNTERS: &str = "counters.jsonl";
 
 pub(crate) struct Embedded;
 
@@ -21,7 +25,10 @@ pub(crate) struct Embedded;
 struct Announcement {
     tls: SocketAddr,
     plain: SocketAddr,
-    openssl: String,
+    /// The TLS library by its name in study files.
+    library: Stack,
+    /// The same with its version.
+    version: String,
 }
 
 impl Server for Embedded {
@@ -32,6 +39,14 @@ impl Server for Embedded {
     fn program(&self) -> Option<&dyn Program> {
         Some(self)
     }
+
+    fn sends(&self) -> &'static [SendMode] {
+        SendMode::ALL
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["library", "record-size", "records-per-write"]
+    }
 }
 
 impl Program for Embedded {
@@ -39,7 +54,7 @@ impl Program for Embedded {
         Binary::Toll
     }
 
-    /// Its announcement adds which OpenSSL it runs on.
+    /// Its announcement adds which TLS library it runs on.
     fn version(&self, _binary: &Path, _settings: &Settings) -> Result<String, TargetError> {
         Ok(format!("toll {}", env!("CARGO_PKG_VERSION")))
     }
@@ -54,9 +69,24 @@ impl Program for Embedded {
     }
 
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
-        let Announcement { tls, plain, openssl } = ready::announcement(&site.announcement())?;
+        let Announcement { tls, plain, library, version } =
+            ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
-        Ok(Started { version: format!("{}, {openssl}", site.version), https: tls, http: plain })
+        Ok(Started {
+            version: format!("{}, {version}", site.version),
+            https: tls,
+            http: plain,
+            stack: Some((library, version)),
+        })
+    }
+
+    fn sent(&self, server: &Running) -> Result<Option<SendCounters>, TargetError> {
+        let silent = |why| TargetError::Silent {
+            name: server.name().to_owned(),
+            question: "what it has sent".to_owned(),
+            why,
+        };
+        SendCounters::settled(&server.logs().join(COUNTERS)).map(Some).map_err(silent)
     }
 }
 
@@ -70,6 +100,7 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--cpus", settings.target.cpus.to_string().into());
     add("--root", site.root.into());
+    add("--library", settings.target.library.name().into());
     add("--tls", list(settings.versions.iter().map(|version| version.number())));
     if !settings.suites.is_empty() {
         add("--suites", list(settings.suites.iter().map(|suite| suite.name)));
@@ -82,6 +113,10 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
+    add("--send", settings.target.send.to_string().into());
+    add("--record-size", settings.target.record_size.to_string().into());
+    add("--records-per-write", settings.target.records_per_write.to_string().into());
+    add("--counters", site.logs.join(COUNTERS).into());
     arguments
 }
 
@@ -111,16 +146,22 @@ mod tests {
                 .map(|name| Suite::parse(name).unwrap())
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
-            target: Target { tickets: false, encrypt_then_mac: false, ..settings().target },
+            target: Target {
+                library: Stack::RustlsRing,
+                tickets: false,
+                encrypt_then_mac: false,
+                ..settings().target
+            },
             ..settings()
         };
         assert_eq!(
             command(&settings),
             "serve --json --listen 127.0.0.1:0 --listen-plain 127.0.0.1:0 --cpus 0,2 \
-                 --root /o --tls 1.2,1.3 \
+                 --root /o --library rustls-ring --tls 1.2,1.3 \
                  --suites TLS_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA \
                  --groups x25519,secp256r1 --certificate /f/server.crt --key /f/server.key --tickets off \
-                 --session-cache on --encrypt-then-mac off"
+                 --session-cache on --encrypt-then-mac off --send user --record-size 16KiB \
+                 --records-per-write 16 --counters /l/counters.jsonl"
         );
     }
 

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use rustix::process::Resource;
+use tls::SendMode;
 
 use self::configuration::Configuration;
 use crate::program::{self, Binary};
@@ -24,6 +25,14 @@ impl Server for Nginx {
 
     fn program(&self) -> Option<&dyn Program> {
         Some(self)
+    }
+
+    fn sends(&self) -> &'static [SendMode] {
+        SendMode::ALL
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        &["record-size", "directives"]
     }
 }
 
@@ -64,6 +73,16 @@ impl Program for Nginx {
         Invocation { arguments: arguments(site), has_children: true, ..Invocation::default() }
     }
 
+    /// nginx 1.21.4 was the first to call `SSL_sendfile`, which OpenSSL has from 3.0 on.
+    fn lacks_sendfile(&self, version: &str) -> Option<String> {
+        let (server, library) = version.split_once(", ")?;
+        if numbers(server.strip_prefix("nginx/")?) < [1, 21, 4].into() {
+            return Some(format!("{server} has no SSL_sendfile, which nginx has from 1.21.4 on"));
+        }
+        (numbers(library.strip_prefix("OpenSSL ")?) < [3].into())
+            .then(|| format!("{library} has no SSL_sendfile, which OpenSSL has from 3.0 on"))
+    }
+
     /// The master's line about a worker that did not end in order; it starts another in its place.
     fn incidents(&self) -> Option<fn(&str) -> bool> {
         Some(is_lost_worker)
@@ -90,6 +109,12 @@ fn parse_version(said: &str) -> Option<String> {
     Some(format!("{}, {} {}", server.trim(), words.next()?, words.next()?))
 }
 
+/// The parts of `1.22.1 (Ubuntu)`.
+fn numbers(version: &str) -> Vec<u32> {
+    let version = version.split_whitespace().next().unwrap_or_default();
+    version.split('.').map_while(|part| part.parse().ok()).collect()
+}
+
 fn is_lost_worker(line: &str) -> bool {
     line.contains("worker process") && line.contains("exited") && !line.contains("with code 0")
 }
@@ -106,6 +131,17 @@ mod tests {
                      (running with OpenSSL 3.0.13 30 Jan 2024)\n";
         assert_eq!(parse_version(other).unwrap(), "nginx/1.18.0 (Ubuntu), OpenSSL 3.0.13");
         assert_eq!(parse_version("nginx version: nginx/1.22.1\n"), None);
+    }
+
+    #[test]
+    fn old_versions_have_no_sendfile_with_tls() {
+        let lacks = |version: &str| Nginx.lacks_sendfile(version).unwrap_or_default();
+        assert_eq!(lacks("nginx/1.22.1, OpenSSL 3.0.22"), "");
+        assert_eq!(lacks("nginx/1.21.4 (Ubuntu), OpenSSL 3.0.0"), "");
+        assert!(lacks("nginx/1.18.0 (Ubuntu), OpenSSL 3.0.2").contains("nginx has from 1.21.4 on"));
+        assert!(
+            lacks("nginx/1.22.1, OpenSSL 1.1.1n").starts_with("OpenSSL 1.1.1n has no SSL_send")
+        );
     }
 
     #[test]

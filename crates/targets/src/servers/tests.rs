@@ -139,6 +139,7 @@ http {
         ssl_protocols TLSv1.2 TLSv1.3;
         ssl_ciphers AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0;
         ssl_prefer_server_ciphers on;
+        ssl_buffer_size 16384;
         ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
         ssl_ecdh_curve X25519:P-256;
         ssl_session_tickets off;

@@ -3,7 +3,9 @@
 //!
 //! Heap and collector are fixed, so that they do not follow the machine: 512 MiB, which hold the
 //! sessions and pages of some hundred users, and the parallel collector, Java's for throughput, on one
-//! CPU as on many. What it negotiates is Java's choice among all that Java can: one process takes the
+//! CPU as on many. A thread waits for the code that it has asked Java's compilers for (`-Xbatch`): beside
+//! 200 threads that answer on one CPU, a compiler in the background gets a few percent of that, and is
+//! not done after minutes. What it negotiates is Java's choice among all that Java can: one process takes the
 //! clients of every suite. The database lies beside the objects, in memory where there is room.
 
 mod facts;
@@ -123,7 +125,8 @@ impl Program for Tomcat {
     fn ready(&self, site: &Site<'_>, deadline: Instant) -> Result<Started, Unready> {
         let Announcement { tls, plain, tomcat, java } = ready::announcement(&site.announcement())?;
         ready::attempt(plain, tls, site.smallest, deadline)?;
-        Ok(Started { version: format!("{tomcat}, Java {java}"), https: tls, http: plain })
+        let version = format!("{tomcat}, Java {java}");
+        Ok(Started { version, https: tls, http: plain, stack: None })
     }
 
     /// Java and the new database take some seconds of a CPU, of which a busy machine gives a part.
@@ -153,7 +156,7 @@ impl Program for Tomcat {
 fn arguments(site: &Site<'_>, is_without_aes: bool) -> Vec<OsString> {
     // The flags of AES are read back, which needs diagnostic ones unlocked: whether on or off.
     let mut arguments: Vec<OsString> =
-        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions"]
+        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-Xbatch", "-XX:+UnlockDiagnosticVMOptions"]
             .map(Into::into)
             .to_vec();
     if is_without_aes {
@@ -180,12 +183,9 @@ fn jar() -> Result<PathBuf, TargetError> {
     if let Some(path) = std::env::var_os(TOLL_PETSTORE) {
         return first_file(&[path.into()]);
     }
-    let toll = std::env::current_exe().unwrap_or_default();
-    let of_toll = toll.ancestors().find(|folder| folder.ends_with("target")).map(Path::to_owned);
-    let here = std::env::current_dir().unwrap_or_default().join("target");
-    let folders: Vec<_> =
-        of_toll.into_iter().chain([here]).map(|folder| folder.join(JAR)).collect();
-    first_file(&folders)
+    let jars: Vec<_> =
+        program::build_folders().into_iter().map(|folder| folder.join(JAR)).collect();
+    first_file(&jars)
 }
 
 fn first_file(paths: &[PathBuf]) -> Result<PathBuf, TargetError> {

@@ -9,56 +9,63 @@ use crate::server::{Serve, object, peer, write};
 
 #[test]
 fn curl_gets_the_generated_objects_over_every_version() {
-    let server = Serve::start(&[]);
-    for size in ["0B", "1B", "16KiB", "1MiB", "5MiB"] {
-        let path = format!("/bytes/{size}");
-        let expected = object(size);
-        assert!(server.fetch(&[&server.http(&path)]) == expected, "plain {size}");
-        for version in [&["--tlsv1.3"][..], &["--tls-max", "1.2"]] {
-            let url = server.https(&path);
-            assert!(server.fetch(&[version, &[&url]].concat()) == expected, "{version:?} {size}");
+    for server in Serve::on_each_library(&[]) {
+        for size in ["0B", "1B", "16KiB", "1MiB", "5MiB"] {
+            let path = format!("/bytes/{size}");
+            let expected = object(size);
+            assert!(server.fetch(&[&server.http(&path)]) == expected, "plain {size}");
+            for version in [&["--tlsv1.3"][..], &["--tls-max", "1.2"]] {
+                let url = server.https(&path);
+                assert!(
+                    server.fetch(&[version, &[&url]].concat()) == expected,
+                    "{version:?} {size}"
+                );
+            }
         }
     }
 }
 
 #[test]
 fn curl_keeps_a_connection_for_several_requests() {
-    let server = Serve::start(&[]);
-    for url in [server.https("/bytes/1KiB"), server.http("/bytes/1KiB")] {
-        let format = "%{num_connects}\n";
-        let output = server.fetch(&[
-            "--write-out",
-            format,
-            "-o",
-            "/dev/null",
-            "-o",
-            "/dev/null",
-            &url,
-            &url,
-        ]);
-        assert_eq!(String::from_utf8(output).unwrap(), "1\n0\n");
+    for server in Serve::on_each_library(&[]) {
+        for url in [server.https("/bytes/1KiB"), server.http("/bytes/1KiB")] {
+            let format = "%{num_connects}\n";
+            let output = server.fetch(&[
+                "--write-out",
+                format,
+                "-o",
+                "/dev/null",
+                "-o",
+                "/dev/null",
+                &url,
+                &url,
+            ]);
+            assert_eq!(String::from_utf8(output).unwrap(), "1\n0\n");
+        }
     }
 }
 
 #[test]
 fn head_has_the_length_and_no_content() {
-    let server = Serve::start(&[]);
-    for url in [server.https("/bytes/3MiB"), server.http("/bytes/3MiB")] {
-        let head = String::from_utf8(server.fetch(&["--head", &url])).unwrap();
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n"), "{head}");
-        assert!(head.ends_with("\r\n\r\n"));
+    for server in Serve::on_each_library(&[]) {
+        for url in [server.https("/bytes/3MiB"), server.http("/bytes/3MiB")] {
+            let head = String::from_utf8(server.fetch(&["--head", &url])).unwrap();
+            assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n"), "{head}");
+            assert!(head.ends_with("\r\n\r\n"));
+        }
     }
 }
 
 #[test]
 fn other_methods_and_unknown_paths_get_their_status() {
-    let server = Serve::start(&[]);
-    let url = server.https("/bytes/1KiB");
-    assert_eq!(server.status(&["--data", "x=1", &url]), "405");
-    assert_eq!(server.status(&["--request", "DELETE", &url]), "405");
-    assert_eq!(server.status(&["--request", "GET", "--data", "body", &url]), "200");
-    for path in ["/", "/bytes/", "/bytes/1", "/bytes/2TiB", "/etc/passwd"] {
-        assert_eq!(server.status(&[&server.https(path)]), "404", "{path}");
+    for server in Serve::on_each_library(&[]) {
+        let url = server.https("/bytes/1KiB");
+        assert_eq!(server.status(&["--data", "x=1", &url]), "405");
+        assert_eq!(server.status(&["--request", "DELETE", &url]), "405");
+        assert_eq!(server.status(&["--request", "GET", "--data", "body", &url]), "200");
+        for path in ["/", "/bytes/", "/bytes/1", "/bytes/2TiB", "/etc/passwd"] {
+            assert_eq!(server.status(&[&server.https(path)]), "404", "{path}");
+        }
     }
 }
 
@@ -72,16 +79,21 @@ fn files_are_served_and_nothing_beside_them() {
     write(&root.join("empty"), b"");
     write(&folder.path().join("secret"), b"secret");
     std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
-    let server = Serve::start(&["--root", root.to_str().unwrap()]);
-    for base in [server.https(""), server.http("")] {
-        assert!(server.fetch(&[&format!("{base}/inner/large")]) == large);
-        assert_eq!(server.fetch(&[&format!("{base}/bytes/1KiB")]), b"a file");
-        assert_eq!(server.fetch(&[&format!("{base}/bytes/2KiB")]), object("2KiB"));
-        assert_eq!(server.fetch(&[&format!("{base}/empty")]), b"");
-        for path in
-            ["/../secret", "/inner/../../secret", "/%2e%2e/secret", "/link", "/inner", "/none"]
-        {
-            assert_eq!(server.status(&["--path-as-is", &format!("{base}{path}")]), "404", "{path}");
+    for server in Serve::on_each_library(&["--root", root.to_str().unwrap()]) {
+        for base in [server.https(""), server.http("")] {
+            assert!(server.fetch(&[&format!("{base}/inner/large")]) == large);
+            assert_eq!(server.fetch(&[&format!("{base}/bytes/1KiB")]), b"a file");
+            assert_eq!(server.fetch(&[&format!("{base}/bytes/2KiB")]), object("2KiB"));
+            assert_eq!(server.fetch(&[&format!("{base}/empty")]), b"");
+            for path in
+                ["/../secret", "/inner/../../secret", "/%2e%2e/secret", "/link", "/inner", "/none"]
+            {
+                assert_eq!(
+                    server.status(&["--path-as-is", &format!("{base}{path}")]),
+                    "404",
+                    "{path}"
+                );
+            }
         }
     }
 }
@@ -108,44 +120,47 @@ fn a_file_that_is_cut_short_ends_its_response_and_nothing_else() {
 
 #[test]
 fn wrk_sees_no_error() {
-    let server = Serve::start(&[]);
-    for url in
-        [server.https("/bytes/16KiB"), server.http("/bytes/16KiB"), server.https("/bytes/1MiB")]
-    {
-        let text = run(peer("wrk").args(["-t1", "-c16", "-d1s", &url]));
-        assert!(text.contains("Requests/sec:"), "{text}");
-        assert!(!text.contains("Non-2xx") && !text.contains("Socket errors"), "{text}");
-        assert!(!text.contains(" 0 requests in"), "{text}");
+    for server in Serve::on_each_library(&[]) {
+        for url in
+            [server.https("/bytes/16KiB"), server.http("/bytes/16KiB"), server.https("/bytes/1MiB")]
+        {
+            let text = run(peer("wrk").args(["-t1", "-c16", "-d1s", &url]));
+            assert!(text.contains("Requests/sec:"), "{text}");
+            assert!(!text.contains("Non-2xx") && !text.contains("Socket errors"), "{text}");
+            assert!(!text.contains(" 0 requests in"), "{text}");
+        }
     }
 }
 
 #[test]
 fn ab_keeps_connections_or_not_as_it_asks() {
-    let server = Serve::start(&["--certificate-key", "ecdsa:p256"]);
-    for base in [format!("https://{}", server.tls), format!("http://{}", server.plain)] {
-        for (keep, kept) in [(&["-k"][..], Some("200")), (&[], None)] {
-            let url = format!("{base}/bytes/1KiB");
-            let text = run(peer("ab").args(["-q", "-n", "200", "-c", "4"]).args(keep).arg(url));
-            let field = |name: &str| {
-                let line = text.lines().find_map(|line| line.strip_prefix(name));
-                line.map(|value| value.split_whitespace().next().unwrap().to_owned())
-            };
-            assert_eq!(field("Complete requests:").as_deref(), Some("200"), "{text}");
-            assert_eq!(field("Failed requests:").as_deref(), Some("0"), "{text}");
-            assert_eq!(field("Keep-Alive requests:").as_deref(), kept, "{text}");
+    for server in Serve::on_each_library(&["--certificate-key", "ecdsa:p256"]) {
+        for base in [format!("https://{}", server.tls), format!("http://{}", server.plain)] {
+            for (keep, kept) in [(&["-k"][..], Some("200")), (&[], None)] {
+                let url = format!("{base}/bytes/1KiB");
+                let text = run(peer("ab").args(["-q", "-n", "200", "-c", "4"]).args(keep).arg(url));
+                let field = |name: &str| {
+                    let line = text.lines().find_map(|line| line.strip_prefix(name));
+                    line.map(|value| value.split_whitespace().next().unwrap().to_owned())
+                };
+                assert_eq!(field("Complete requests:").as_deref(), Some("200"), "{text}");
+                assert_eq!(field("Failed requests:").as_deref(), Some("0"), "{text}");
+                assert_eq!(field("Keep-Alive requests:").as_deref(), kept, "{text}");
+            }
         }
     }
 }
 
 #[test]
 fn h2load_agrees_on_http_1() {
-    let server = Serve::start(&[]);
-    let text = run(peer("h2load").args([
-        "--h1",
-        "-n100",
-        "-c4",
-        &format!("https://{}/bytes/64KiB", server.tls),
-    ]));
-    assert!(text.contains("Application protocol: http/1.1"), "{text}");
-    assert!(text.contains("100 succeeded, 0 failed, 0 errored"), "{text}");
+    for server in Serve::on_each_library(&[]) {
+        let text = run(peer("h2load").args([
+            "--h1",
+            "-n100",
+            "-c4",
+            &format!("https://{}/bytes/64KiB", server.tls),
+        ]));
+        assert!(text.contains("Application protocol: http/1.1"), "{text}");
+        assert!(text.contains("100 succeeded, 0 failed, 0 errored"), "{text}");
+    }
 }

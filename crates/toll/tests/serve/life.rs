@@ -39,6 +39,22 @@ fn what_cannot_be_served_is_said_in_one_line() {
             &["--suites", "AES128-SHA", "--tls", "1.2,1.3"],
             "--tls offers TLS 1.3, but --suites has no suite for it",
         ),
+        (
+            &["--library", "rustls-ring", "--suites", "AES128-SHA"],
+            "rustls-ring has no TLS_RSA_WITH_AES_128_CBC_SHA; choose something else, or --library openssl",
+        ),
+        (
+            &["--library", "rustls-aws-lc", "--suites", "ECDHE-RSA-AES128-SHA"],
+            "rustls-aws-lc has no TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+        ),
+        (
+            &["--library", "rustls-ring", "--groups", "X25519MLKEM768"],
+            "rustls-ring has no X25519MLKEM768",
+        ),
+        (
+            &["--library", "rustls-aws-lc", "--certificate-key", "rsa:1024"],
+            "rustls-aws-lc has no signatures with rsa:1024",
+        ),
         (&["--cpus", "1000"], "CPU 1000 is not available"),
         (&["--root", "/nonexistent/folder"], "cannot serve files from /nonexistent/folder"),
         (
@@ -69,6 +85,7 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--tls", "1.1"], "write 1.2 or 1.3"),
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),
+        (&["--library", "rustls"], "write openssl, rustls-ring or rustls-aws-lc"),
         (&["--groups", "secp521r1"], "is no group that toll knows"),
     ] {
         let (code, text) = refusal(options);
@@ -79,8 +96,8 @@ fn options_that_do_not_parse_say_how_to_write_them() {
 
 #[test]
 fn ctrl_c_finishes_the_transfer_in_flight() {
-    for encrypted in [true, false] {
-        let mut server = Serve::start(&[]);
+    let encrypted = Serve::on_each_library(&[]).map(|server| (server, true));
+    for (mut server, encrypted) in encrypted.chain([(Serve::start(&[]), false)]) {
         let idle = server.connect();
         let url =
             if encrypted { server.https("/bytes/64MiB") } else { server.http("/bytes/64MiB") };

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use support::{text, toll};
+use tls::Stack;
 use units::Bytes;
 
 /// What anything here may take; far more than it does.
@@ -27,6 +28,16 @@ impl Deref for Serve {
 impl Serve {
     pub(crate) fn start(options: &[&str]) -> Self {
         Self::start_as(toll(), options)
+    }
+
+    /// Starts the server on each of its TLS libraries, one after another.
+    pub(crate) fn on_each_library(options: &[&str]) -> impl Iterator<Item = Self> {
+        Stack::ALL.into_iter().map(|library| Self::start_on(library, options))
+    }
+
+    pub(crate) fn start_on(library: Stack, options: &[&str]) -> Self {
+        eprintln!("on {library}");
+        Self::start(&[&["--library", library.name()], options].concat())
     }
 
     /// Starts the server through `command`, to which its arguments are added.

@@ -1,5 +1,7 @@
 //! What TLS agrees on is what was asked for, as `openssl s_client` and curl see it.
 
+use tls::{Stack, Suite};
+
 use crate::server::{Serve, object, peer};
 
 #[test]
@@ -34,11 +36,16 @@ fn exactly_the_suite_that_was_asked_for_is_negotiated() {
             "ECDHE-ECDSA-AES128-GCM-SHA256",
         ),
     ] {
-        let server = Serve::start(&["--suites", suite, "--certificate-key", key]);
-        let text = server.s_client(&["-cipher", "ALL:@SECLEVEL=0"]);
-        assert!(text.contains(version), "{suite} {key}: {text}");
-        assert!(text.contains(&format!(", Cipher is {name}\n")), "{suite} {key}: {text}");
-        assert!(text.contains("Verify return code: 0 (ok)"), "{text}");
+        for library in Stack::ALL {
+            if !library.has_suite(Suite::parse(suite).unwrap()) {
+                continue;
+            }
+            let server = Serve::start_on(library, &["--suites", suite, "--certificate-key", key]);
+            let text = server.s_client(&["-cipher", "ALL:@SECLEVEL=0"]);
+            assert!(text.contains(version), "{suite} {key}: {text}");
+            assert!(text.contains(&format!(", Cipher is {name}\n")), "{suite} {key}: {text}");
+            assert!(text.contains("Verify return code: 0 (ok)"), "{text}");
+        }
     }
 }
 
@@ -47,9 +54,10 @@ fn the_group_that_was_asked_for_is_used() {
     for (group, name) in
         [("x25519", "X25519"), ("secp256r1", "ECDH, prime256v1"), ("p-384", "ECDH, secp384r1")]
     {
-        let server = Serve::start(&["--groups", group]);
-        let text = server.s_client(&[]);
-        assert!(text.contains(&format!("Server Temp Key: {name}")), "{group}: {text}");
+        for server in Serve::on_each_library(&["--groups", group]) {
+            let text = server.s_client(&[]);
+            assert!(text.contains(&format!("Server Temp Key: {name}")), "{group}: {text}");
+        }
     }
 }
 
@@ -77,46 +85,49 @@ fn sessions_are_resumed_only_where_that_is_on() {
         (&["--tls", "1.3"], false),
         (&["--tls", "1.3", "--session-cache", "on"], false),
     ] {
-        let server = Serve::start(options);
-        let text = server.s_client(&["-reconnect"]);
-        assert!(text.contains("New, TLSv1."), "{text}");
-        assert_eq!(text.contains("Reused, TLSv1."), resumed, "{options:?}: {text}");
+        for server in Serve::on_each_library(options) {
+            let text = server.s_client(&["-reconnect"]);
+            assert!(text.contains("New, TLSv1."), "{text}");
+            assert_eq!(text.contains("Reused, TLSv1."), resumed, "{options:?}: {text}");
+        }
     }
 }
 
 #[test]
 fn tickets_of_tls_1_3_are_sent_only_where_they_are_on() {
     for setting in ["on", "off"] {
-        let server = Serve::start(&["--tickets", setting]);
-        let output = peer("sh")
-            .args(["-c", &format!(
-                "printf 'GET /bytes/1B HTTP/1.0\\r\\n\\r\\n' | openssl s_client -connect {} -msg -ign_eof",
-                server.tls
-            )])
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(text.contains("200 OK"), "{text}");
-        assert_eq!(text.contains("NewSessionTicket"), setting == "on", "{text}");
+        for server in Serve::on_each_library(&["--tickets", setting]) {
+            let output = peer("sh")
+                .args(["-c", &format!(
+                    "printf 'GET /bytes/1B HTTP/1.0\\r\\n\\r\\n' | openssl s_client -connect {} -msg -ign_eof",
+                    server.tls
+                )])
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains("200 OK"), "{text}");
+            assert_eq!(text.contains("NewSessionTicket"), setting == "on", "{text}");
+        }
     }
 }
 
 #[test]
 fn records_have_the_size_that_was_asked_for() {
-    let server =
-        Serve::start(&["--record-size", "512B", "--records-per-write", "3", "--tls", "1.3"]);
-    assert!(server.fetch(&[&server.https("/bytes/1MiB")]) == object("1MiB"));
-    let output = peer("sh")
-        .args(["-c", &format!(
-            "printf 'GET /bytes/64KiB HTTP/1.0\\r\\n\\r\\n' | openssl s_client -connect {} -msg -ign_eof",
-            server.tls
-        )])
-        .output()
-        .unwrap();
-    // 512 bytes of content, one of content type and a tag of 16 make 529, 0x0211.
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("17 03 03 02 11"), "no record of 529 bytes");
-    assert!(!text.contains("17 03 03 40 11"), "a record of 16 KiB");
+    let options = ["--record-size", "512B", "--records-per-write", "3", "--tls", "1.3"];
+    for server in Serve::on_each_library(&options) {
+        assert!(server.fetch(&[&server.https("/bytes/1MiB")]) == object("1MiB"));
+        let output = peer("sh")
+            .args(["-c", &format!(
+                "printf 'GET /bytes/64KiB HTTP/1.0\\r\\n\\r\\n' | openssl s_client -connect {} -msg -ign_eof",
+                server.tls
+            )])
+            .output()
+            .unwrap();
+        // 512 bytes of content, one of content type and a tag of 16 make 529, 0x0211.
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("17 03 03 02 11"), "no record of 529 bytes");
+        assert!(!text.contains("17 03 03 40 11"), "a record of 16 KiB");
+    }
 }
 
 #[test]
@@ -128,9 +139,10 @@ fn a_given_certificate_is_served() {
         .write(&certificate, &key)
         .unwrap();
     let (certificate, key) = (certificate.to_str().unwrap(), key.to_str().unwrap());
-    let server = Serve::start(&["--certificate", certificate, "--key", key]);
-    assert_eq!(
-        server.fetch(&["--cacert", certificate, &server.https("/bytes/1KiB")]),
-        object("1KiB")
-    );
+    for server in Serve::on_each_library(&["--certificate", certificate, "--key", key]) {
+        assert_eq!(
+            server.fetch(&["--cacert", certificate, &server.https("/bytes/1KiB")]),
+            object("1KiB")
+        );
+    }
 }

@@ -6,8 +6,10 @@
 mod bench;
 mod connections;
 mod cpu;
+mod handshakes;
 mod littles_law;
 mod namespaces;
 mod network;
 mod receipts;
+mod secure;
 mod stub;

@@ -124,12 +124,35 @@ fn a_server_that_keeps_its_connections_open_is_a_mismatch() {
     assert!(with(one, Close::Fin, 99).is_empty());
     assert_eq!(
         with(one, Close::Fin, 100),
-        ["close: asked the server's close after the only request, got connections that it kept \
-             open after 100 of 10,000 responses"]
+        ["close: asked the server's close after the only request, got 100 connections that it \
+             kept open, for 10,000 responses"]
     );
     // Where the client resets, it sees nothing of that; other loads do not ask for it.
     assert!(with(one, Close::Rst, 100).is_empty());
     assert!(with(Operation::Requests, Close::Fin, 100).is_empty());
+}
+
+#[test]
+fn fewer_handshakes_than_connections_are_a_mismatch() {
+    let with = |operation, arrival: &str, completed| {
+        mismatches(|job, outcome| {
+            (job.plan.operation, job.plan.connections) = (operation, 64);
+            job.plan.arrival = arrival.parse().unwrap();
+            (outcome.completed, outcome.negotiated[0].1) = (completed, 64);
+            outcome.objects = vec![completed];
+        })
+    };
+    assert!(with(Operation::Handshakes, "closed", 64).is_empty());
+    assert_eq!(
+        with(Operation::Handshakes, "closed", 63),
+        ["connections: asked 64 at a time, each in its turn, got 63 handshakes in the window, \
+             which is too short for so many"]
+    );
+    assert_eq!(with(Operation::OneRequestPerConnection, "closed", 1).len(), 1);
+    // Nothing at all is an error, and other loads have connections to spare.
+    assert!(with(Operation::Handshakes, "closed", 0).is_empty());
+    assert!(with(Operation::Handshakes, "uniform 10/s", 63).is_empty());
+    assert!(with(Operation::Requests, "closed", 63).is_empty());
 }
 
 #[test]
@@ -182,7 +205,7 @@ fn encrypt_then_mac_must_be_as_asked_both_ways() {
 fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
     let differences = |asked: &str, full, resumed| {
         let mut job = job("https://localhost/bytes/1MiB");
-        job.plan.operation = Operation::OneRequestPerConnection;
+        (job.plan.operation, job.plan.connections) = (Operation::OneRequestPerConnection, 16);
         job.plan.resumption = asked.parse().unwrap();
         let mut outcome = outcome(full + resumed);
         let kind = |resumed| Negotiated { resumed, ..negotiated() };
@@ -209,7 +232,7 @@ fn a_share_of_resumed_handshakes_is_what_was_asked_for_or_a_mismatch() {
 fn kept_connections_that_were_to_resume_and_did_not_are_a_mismatch() {
     let of_4 = |operation, resumed| {
         mismatches(|job, outcome| {
-            job.plan.operation = operation;
+            (job.plan.operation, job.plan.connections) = (operation, 4);
             job.plan.resumption = "100%".parse().unwrap();
             outcome.completed = 4;
             outcome.negotiated = vec![(negotiated(), 4 - resumed)];

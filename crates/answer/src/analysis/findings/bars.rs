@@ -38,6 +38,7 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         unit: *unit,
         room: Vec::new(),
         is_share: answer.metric.row().quantity == Quantity::Share,
+        is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
         legend: Vec::new(),
         published: in_words(&answer.published, "bar"),
@@ -82,6 +83,7 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
         title: "CPU that the server used".to_owned(),
         axis: format!("{} of the server's CPUs", unit.name),
         is_share: true,
+        is_stacked: false,
         ..chart_along(answer, curve, of_busy, unit, &[])
     });
     std::iter::once(first).chain(second).collect()
@@ -125,6 +127,7 @@ fn chart_along(
         unit,
         room: Vec::new(),
         is_share: false,
+        is_stacked: false,
         rows: curve.points.iter().map(row).collect(),
         legend: Vec::new(),
         published: None,
@@ -187,6 +190,7 @@ mod tests {
             published: Vec::new(),
             predictions: Vec::new(),
             predicted: None,
+            bill: None,
             curve: None,
         }
     }
@@ -214,6 +218,7 @@ mod tests {
             along: "target.object".to_owned(),
             points: vec![point("1 MiB objects", 0.9), point("4 MiB objects", 1.0)],
             bounds: Vec::new(),
+            crossovers: Vec::new(),
         }
     }
 

@@ -63,6 +63,7 @@ impl Split {
             unit,
             room: Vec::new(),
             is_share: false,
+            is_stacked: false,
             rows: cells.iter().zip(labels).map(|(cell, label)| self.row(cell, label)).collect(),
             legend: vec![Series::Server, Series::Client],
             published: None,

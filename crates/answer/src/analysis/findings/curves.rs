@@ -50,6 +50,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         lines,
         bound: None,
         limits,
+        marks: Vec::new(),
         notes: allowed.into_iter().chain(marked).chain(published).collect(),
     }
 }

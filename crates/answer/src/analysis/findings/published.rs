@@ -22,7 +22,7 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
         PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
-        PublishedUnit::CyclesPerByte => return None,
+        PublishedUnit::CyclesPerByte | PublishedUnit::Words => return None,
     };
     Some(Band {
         low: published.low * factor,
@@ -33,8 +33,14 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
 
 /// What the outlines of a chart are, in which the baseline is grey `shapes`.
 pub(super) fn in_words(published: &[Published], shapes: &str) -> Option<String> {
-    let all: Vec<String> = published.iter().map(|of| one_in_words(of, shapes)).collect();
+    let drawn = published.iter().filter(|of| of.unit != PublishedUnit::Words);
+    let all: Vec<String> = drawn.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// What was published of a ratio, of a bar that is compared.
+pub(super) fn ratio<'a>(published: &'a [Published], bar: &Bar) -> Option<&'a Published> {
+    beside(published, bar).filter(|of| of.unit == PublishedUnit::Ratio && !bar.is_baseline)
 }
 
 fn one_in_words(published: &Published, shapes: &str) -> String {

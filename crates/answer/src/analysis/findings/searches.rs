@@ -42,6 +42,7 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
             bound: None,
             limits: Vec::new(),
             notes: Vec::new(),
+            marks: Vec::new(),
         }),
         columns: vec![
             Column::numbers(

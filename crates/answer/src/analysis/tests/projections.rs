@@ -5,6 +5,7 @@ use study::testing::server;
 
 use crate::analysis::Analysis;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
+use crate::findings::Chart;
 use study::reference::Reference;
 use study::{Cell, Metric};
 use trial::Limit;
@@ -70,6 +71,64 @@ fn sizes_make_one_answer_that_ends_with_what_was_published() {
     assert_eq!(labels, ["1 MiB objects", "4 MiB objects", "16 MiB objects"]);
     assert_eq!(answer.bars.len(), 6);
     assert_eq!(answer.bars[1].label, "1 MiB objects, AES-128-GCM");
+}
+
+/// Sizes at which the second suite sends so many times what the first does.
+fn ratios(ratios: [f64; 4]) -> Scene {
+    let objects = ["1KiB", "4KiB", "16KiB", "64KiB"];
+    let mut scene = scene(OBJECT, &objects, |object, suite| match suite {
+        CBC => 3e9,
+        _ => 3e9 * ratios[objects.iter().position(|known| *known == object).unwrap()],
+    });
+    let rule = &mut scene.study.answers[0];
+    (rule.along, rule.crossover) = (Some(OBJECT.to_owned()), true);
+    scene
+}
+
+#[test]
+fn a_crossover_is_the_value_from_which_the_whole_interval_is_above_1() {
+    let told = |of: [f64; 4]| {
+        let answer = ratios(of).first();
+        let crossover = answer.curve.unwrap().crossovers.remove(0);
+        let sentence = format!("{}.", crossover.sentence);
+        assert!(answer.sentence.ends_with(&sentence), "{}", answer.sentence);
+        let rest = sentence.strip_prefix("AES-128-GCM ").unwrap().replace("AES-128-CBC-SHA", "it");
+        (rest, crossover.from)
+    };
+    let from = |label: &str| Some(label.to_owned());
+    let once = told([0.8, 0.9, 1.2, 1.3]);
+    assert_eq!(once, ("is ahead of it from 16 KiB objects on.".to_owned(), from("16 KiB objects")));
+    let everywhere = told([1.2; 4]);
+    assert_eq!(everywhere.1, from("1 KiB objects"));
+    assert_eq!(told([0.9; 4]), ("is never ahead of it.".to_owned(), None));
+    // Exactly 1 is not ahead.
+    assert_eq!(told([0.9, 1.0, 1.0, 1.1]).1, from("64 KiB objects"));
+    assert_eq!(
+        told([1.2, 0.9, 1.1, 1.3]).0,
+        "gets ahead of it more than once: from 1 KiB objects and from 16 KiB objects on."
+            .replace("from 1 KiB objects and", "at 1 KiB objects and")
+    );
+    let hill = told([0.9, 1.1, 1.2, 0.9]);
+    assert_eq!(
+        hill,
+        ("is ahead of it only from 4 KiB objects to 16 KiB objects.".to_owned(), None)
+    );
+}
+
+#[test]
+fn a_crossover_is_marked_in_a_chart_of_the_ratios() {
+    let scene = ratios([0.8, 0.9, 1.2, 1.3]);
+    let charts = scene.analysis().findings(&scene.lines).answers.remove(0).charts;
+    let curves = charts.iter().filter_map(|chart| match chart {
+        Chart::Curve(curve) => Some(curve),
+        Chart::Bars(_) | Chart::Stacks(_) => None,
+    });
+    let [curve] = curves.collect::<Vec<_>>()[..] else { panic!("{charts:?}") };
+    let mark = ("AES-128-GCM is ahead from 16 KiB objects on".to_owned(), 16_384.0);
+    assert_eq!(curve.marks, [mark]);
+    let dots: Vec<(f64, f64)> = curve.lines[0].dots.iter().map(|dot| (dot.x, dot.y)).collect();
+    assert_eq!((dots.len(), dots[3]), (4, (65_536.0, 1.3)));
+    assert_eq!(curve.bound.as_ref().unwrap().1, 1.0);
 }
 
 #[test]

@@ -9,9 +9,8 @@ use std::collections::BTreeSet;
 
 use crate::cells::order::interleaved;
 use journal::{Role, TrialLine};
-use study::Forecast;
-use study::Study;
 use study::find::{Find, Next, Seen};
+use study::{Cell, Forecast, Study, preparations};
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +40,8 @@ struct Progress {
     steps: u32,
     /// Rounds that have a valid trial, each with its load.
     done: BTreeSet<(u32, Option<u64>)>,
+    /// Whether this run has made a trial of it.
+    has_begun: bool,
     /// Rounds of which this run has made a trial, valid or not.
     tried: BTreeSet<(u32, Option<u64>)>,
 }
@@ -61,6 +62,7 @@ impl<'a> Agenda<'a> {
         for cell in &mut agenda.cells {
             // Trials of an earlier run that are not valid are made again.
             cell.tried.clear();
+            cell.has_begun = false;
         }
         agenda
     }
@@ -72,6 +74,7 @@ impl<'a> Agenda<'a> {
             return;
         };
         let progress = &mut self.cells[index];
+        progress.has_begun = true;
         let find = self.study.cells[index].find.as_ref();
         let seen = find.and_then(|find| find.seen(trial));
         progress.seen.extend(seen);
@@ -132,7 +135,13 @@ impl<'a> Agenda<'a> {
 
     /// All that is still to be done, at most.
     pub(super) fn ahead(&self) -> Forecast {
-        (0..self.cells.len()).map(|cell| self.ahead_of(cell)).sum()
+        let cells = || 0..self.cells.len();
+        let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Cell> {
+            cells().filter(|cell| is(*cell)).map(|cell| &self.study.cells[cell]).collect()
+        };
+        let (wanted, begun) =
+            (of(&|cell| self.wants(cell)), of(&|cell| self.cells[cell].has_begun));
+        cells().map(|cell| self.ahead_of(cell)).sum::<Forecast>() + preparations(&wanted, &begun)
     }
 
     fn ahead_of(&self, cell: usize) -> Forecast {

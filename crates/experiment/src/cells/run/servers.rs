@@ -149,10 +149,13 @@ fn settings_in_words(target: &Target, offered: Only) -> String {
         target.library_path.folder().map(|folder| format!(", library in {}", folder.display()));
     let java = target.server.uses("crypto");
     format!(
-        "{} certificate, CPU {}{}{}{}{}{}{}{}{}",
+        "{} certificate, CPU {}{}{}{}{}{}{}{}{}{}{}{}",
         target.certificate_key,
         target.cpus,
+        on(target.library != Default::default(), &target.library.to_string()),
         on(java, &format!("crypto {}, AES {}", target.crypto, target.aes)),
+        on(target.send != Default::default(), target.send.words()),
+        on(target.directives != Default::default(), &format!("directives {}", target.directives)),
         on(target.tickets, "tickets"),
         on(target.session_cache, "session cache"),
         on(target.encrypt_then_mac, "encrypt-then-MAC"),

@@ -106,6 +106,7 @@ impl Bench for Stage {
         self.log.push(cell.name.clone());
         self.seeds.insert(seed);
         progress(Moment {
+            prepared: std::time::Duration::ZERO,
             elapsed: std::time::Duration::ZERO,
             window: std::time::Duration::from_secs(1),
             progress: ::load::Progress { completed: 0, failures: 0, body_bytes: 0 },

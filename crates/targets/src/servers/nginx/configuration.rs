@@ -6,10 +6,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tls::Version;
+use tls::{SendMode, Version};
 
 use crate::site::Site;
-use crate::{TargetError, openssl};
+use crate::{Target, TargetError, openssl};
 
 /// Descriptors of a worker at least, where the system allows as many: a connection and a file for
 /// each of 8192 connections, and room.
@@ -62,12 +62,7 @@ events {{
 http {{
     access_log off;
     default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-    tcp_nodelay on;
-    keepalive_timeout 1h;
-    keepalive_requests 1000000000;
-{temporary}
+{sending}{temporary}
     server {{
         listen {http} reuseport backlog={BACKLOG};
         listen {https} ssl reuseport backlog={BACKLOG};
@@ -76,6 +71,7 @@ http {{
 {tls}    }}
 }}
 ",
+            sending = self.sending(),
             temporary = self.temporary()?,
             http = self.site.http,
             https = self.site.https,
@@ -136,6 +132,32 @@ error_log {error_log} notice;
         ))
     }
 
+    /// How connections are kept and responses sent, with the study's own directives.
+    fn sending(&self) -> String {
+        let Target { send, directives, .. } = &self.site.settings.target;
+        // Over plain HTTP, and where TLS is in user space, it is as ever.
+        let sendfile = if *send == SendMode::KtlsWrite { "sendfile off" } else { "sendfile on" };
+        let own = [
+            sendfile,
+            "tcp_nopush on",
+            "tcp_nodelay on",
+            "keepalive_timeout 1h",
+            "keepalive_requests 1000000000",
+        ];
+        let lines = self.not_replaced(own).chain(directives.iter());
+        lines.map(|line| format!("    {line};\n")).collect()
+    }
+
+    /// Those of toll's lines that the study's directives do not replace.
+    fn not_replaced<L: AsRef<str>>(
+        &self,
+        lines: impl IntoIterator<Item = L>,
+    ) -> impl Iterator<Item = L> {
+        let given = &self.site.settings.target.directives;
+        let name = |line: &L| line.as_ref().split(' ').next().map(str::to_owned);
+        lines.into_iter().filter(move |line| !name(line).is_some_and(|name| given.has(&name)))
+    }
+
     fn temporary(&self) -> Result<String, TargetError> {
         ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .into_iter()
@@ -155,7 +177,11 @@ error_log {error_log} notice;
             format!("ssl_protocols {}", protocols(&settings.versions)),
             format!("ssl_ciphers {}", self.ciphers()),
             "ssl_prefer_server_ciphers on".to_owned(),
+            format!("ssl_buffer_size {}", settings.target.record_size.get()),
         ];
+        if settings.target.send.is_kernels() {
+            lines.push("ssl_conf_command Options KTLS".to_owned());
+        }
         if let Some(suites) = openssl::suites(&settings.suites, Version::Tls13) {
             lines.push(format!("ssl_conf_command Ciphersuites {suites}"));
         }
@@ -173,7 +199,7 @@ error_log {error_log} notice;
         if !settings.target.encrypt_then_mac {
             lines.push("ssl_conf_command Options -EncryptThenMac".to_owned());
         }
-        Ok(lines.iter().map(|line| format!("        {line};\n")).collect())
+        Ok(self.not_replaced(lines).map(|line| format!("        {line};\n")).collect())
     }
 
     /// OpenSSL's list for TLS 1.2, with its security level for all versions.
@@ -258,6 +284,31 @@ mod tests {
             );
             assert!(error.contains("ulimit -Hn") && error.lines().count() == 1, "{error}");
         }
+    }
+
+    #[test]
+    fn how_it_sends_is_written_and_directives_replace() {
+        let rendered = |send, directives: &str| {
+            let mut settings = Settings::new("0".parse().unwrap());
+            settings.target.send = send;
+            settings.target.record_size = "4KiB".parse().unwrap();
+            settings.target.directives = directives.parse().unwrap();
+            rendered(&settings, None).unwrap()
+        };
+        let user = rendered(SendMode::User, "none");
+        assert!(user.contains("sendfile on;") && !user.contains("KTLS"), "{user}");
+        assert!(user.contains("ssl_buffer_size 4096;"), "{user}");
+        let write = rendered(SendMode::KtlsWrite, "none");
+        assert!(write.contains("sendfile off;"), "{write}");
+        assert!(write.contains("ssl_conf_command Options KTLS;"), "{write}");
+        let paper = "aio threads; tcp_nodelay off; ssl_session_cache shared:SSL:10m";
+        let replaced = rendered(SendMode::KtlsSendfile, paper);
+        assert!(replaced.contains("sendfile on;") && replaced.contains("KTLS"), "{replaced}");
+        for line in ["    aio threads;", "    tcp_nodelay off;", "    tcp_nopush on;"] {
+            assert!(replaced.lines().any(|one| one == line), "{line}: {replaced}");
+        }
+        assert_eq!(replaced.matches("tcp_nodelay").count(), 1, "{replaced}");
+        assert_eq!(replaced.matches("ssl_session_cache").count(), 1, "{replaced}");
     }
 
     #[test]

@@ -23,6 +23,11 @@ const UNSET: &str = "unset";
 /// It measures its ciphers for some seconds, more without AES instructions.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The time between two looks at the orders.
+const LOOKS_APART: Duration = Duration::from_millis(50);
+/// A shop that still stores orders after so many looks is loaded by someone else.
+const MOST_LOOKS: usize = 100;
+
 /// The answer to `/crypto`.
 #[derive(Deserialize)]
 struct Answer {
@@ -31,7 +36,21 @@ struct Answer {
     disabled: String,
 }
 
+/// The orders in its database, when those of a load that is over have all been stored: what was asked
+/// for on connections that are closed by now may still be worked on.
 pub(super) fn orders(server: &Running) -> Result<u64, TargetError> {
+    let mut stored = count_orders(server)?;
+    for _ in 0..MOST_LOOKS {
+        std::thread::sleep(LOOKS_APART);
+        let before = std::mem::replace(&mut stored, count_orders(server)?);
+        if before == stored {
+            break;
+        }
+    }
+    Ok(stored)
+}
+
+fn count_orders(server: &Running) -> Result<u64, TargetError> {
     let text = ask(server, "/orders")?;
     text.trim().parse().map_err(|_| silent(server, "/orders", format!("it says `{text}`")))
 }

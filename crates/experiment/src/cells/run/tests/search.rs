@@ -158,7 +158,7 @@ impl Desk {
     }
 
     fn analysis(&self) -> Analysis {
-        Analysis::of(&study(), &self.results.entries().unwrap().trials, &[], None)
+        Analysis::of(&study(), &self.results.entries().unwrap(), &[], None)
     }
 }
 

@@ -1,0 +1,229 @@
+//! The bill of a full handshake: what its parts cost by themselves, beside what the server used for all
+//! of it.
+//!
+//! The private-key operation and TLS in memory come from a table of primitives, the whole is the
+//! server's CPU time per handshake. What TLS in memory costs beside the private key is a difference of
+//! medians, and so is what the whole costs beside TLS in memory: the kernel, the sockets and the server.
+//! Parts that exceed the whole leave a negative difference, which stays what it is.
+
+use load::Operation;
+use serde::Serialize;
+use stats::{Estimate, difference_of_medians, ratio_of_medians};
+use study::{AnswerRule, Metric};
+use units::Quantity;
+
+use super::Figure;
+use super::compared::{Compared, Entry};
+use crate::Verdict;
+use crate::label::{label, with};
+use crate::primitive::Row;
+use crate::wording::{percent, quantity};
+
+/// The bills of the cells of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Bill {
+    pub sentences: Vec<String>,
+    /// In the study's order, those with figures.
+    pub cells: Vec<CellBill>,
+    /// What is lacking and why, a sentence each.
+    #[serde(skip)]
+    pub lacking: Vec<String>,
+}
+
+/// The bill of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellBill {
+    /// The value of the compared key in words.
+    pub label: String,
+    /// The same behind a figure.
+    #[serde(skip)]
+    with: String,
+    pub cell: String,
+    /// The library of the parts, and its version.
+    pub library: String,
+    /// Private-key operations per second on one core.
+    pub private_key_per_s: Figure,
+    /// Handshakes per second of one core.
+    pub per_s: Figure,
+    /// The second over the first.
+    pub share: Estimate,
+    /// Where the handshake was measured in memory too.
+    pub parts: Option<Parts>,
+}
+
+/// CPU time of the server per handshake, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parts {
+    pub whole_ns: Figure,
+    pub private_key_ns: Figure,
+    /// The rest of TLS in memory.
+    pub tls_ns: Estimate,
+    /// What is left of the whole: the kernel, the sockets and the server.
+    pub rest_ns: Estimate,
+}
+
+impl Parts {
+    fn of(whole_ns: Figure, private_key_ns: Figure, in_memory: &Figure) -> Option<Self> {
+        let less = |a: &Figure, b: &Figure| difference_of_medians(&a.samples, &b.samples).ok();
+        Some(Self {
+            tls_ns: less(in_memory, &private_key_ns)?,
+            rest_ns: less(&whole_ns, in_memory)?,
+            whole_ns,
+            private_key_ns,
+        })
+    }
+}
+
+impl Bill {
+    /// `None` where the rule asks for none, or nothing of it was measured.
+    pub(super) fn of(compared: &Compared<'_>, rows: &[Row]) -> Option<Self> {
+        let table = compared.rule.nominal.as_ref()?;
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.table == *table).collect();
+        let mut bill = Self::default();
+        for (entry, per_core) in compared.measured() {
+            match CellBill::of(compared.rule, entry, per_core, &rows) {
+                Ok(cell) => bill.cells.push(cell),
+                Err(Some(lacking)) if !bill.lacking.contains(&lacking) => {
+                    bill.lacking.push(lacking)
+                }
+                Err(_) => {}
+            }
+        }
+        let sentences =
+            [nominal(compared, &bill.cells), parts(&bill.cells), exceeding(&bill.cells)];
+        bill.sentences = sentences.into_iter().flatten().collect();
+        Some(bill)
+    }
+}
+
+impl CellBill {
+    fn of(
+        rule: &AnswerRule,
+        entry: &Entry<'_>,
+        per_core: &Figure,
+        rows: &[&Row],
+    ) -> Result<Self, Option<String>> {
+        let cell = entry.trials.cell;
+        let row = |algorithm| rows.iter().find(|row| row.key.algorithm == algorithm).copied();
+        let cost_of = |row: &Row| match &row.cost {
+            Some(cost) => Ok(cost.ns_per_op.clone()),
+            None => {
+                let none = row.no_figure.as_ref();
+                let why = none.map_or("it was not measured", |none| none.why.as_str());
+                let of = row.key.algorithm;
+                Err(Some(format!("The bill lacks {of} with {}: {why}.", row.library_title)))
+            }
+        };
+        let key = cell.private_key_operation().and_then(row).ok_or(None)?;
+        let private_key_ns = cost_of(key)?;
+        // A table has the rows of its first library first.
+        let in_memory = cell.handshake_in_memory().and_then(row);
+        let in_memory = in_memory.filter(|row| row.key.library == key.key.library);
+        let whole = Figure::of_cell(entry.trials, Metric::ServerCpuPerOperation);
+        let parts = match in_memory.zip(whole) {
+            Some((row, whole)) => Parts::of(whole, private_key_ns.clone(), &cost_of(row)?),
+            None => None,
+        };
+        let private_key_per_s = private_key_ns.map(|ns| 1e9 / ns).ok_or(None)?;
+        let share = ratio_of_medians(&per_core.samples, &private_key_per_s.samples);
+        Ok(Self {
+            label: label(&rule.compare, entry.value),
+            with: with(&rule.compare, entry.value),
+            cell: cell.name.clone(),
+            library: key.library_title.clone(),
+            share: share.map_err(|_| None)?,
+            private_key_per_s,
+            per_s: per_core.clone(),
+            parts,
+        })
+    }
+}
+
+impl CellBill {
+    /// Whether the parts exceed the whole, beyond their intervals.
+    #[must_use]
+    pub fn exceeds(&self) -> bool {
+        match &self.parts {
+            Some(Parts { tls_ns, rest_ns, .. }) => {
+                [tls_ns, rest_ns].map(|part| Verdict::of(Some(part), 0.0)).contains(&Verdict::Below)
+            }
+            None => Verdict::of(Some(&self.share), 1.0) == Verdict::Above,
+        }
+    }
+}
+
+/// `The private-key operation alone (OpenSSL 3.0.22) runs 2,790 times/s on a core, full handshakes 2,100
+/// times/s: 75% with RSA-2048; 680 and 610: 90% with RSA-4096 (nginx).`
+fn nominal(compared: &Compared<'_>, cells: &[CellBill]) -> Option<String> {
+    let first = cells.first()?;
+    let handshakes = match compared.operation() {
+        Operation::OneRequestPerConnection => "full handshakes with a request each",
+        _ => "full handshakes",
+    };
+    let item = |(place, cell): (usize, &CellBill)| {
+        let (alone, all) = (quantity(&cell.private_key_per_s, 1.0), quantity(&cell.per_s, 1.0));
+        let (share, with) = (percent(cell.share), &cell.with);
+        match place {
+            0 => format!("{alone} times/s on a core, {handshakes} {all} times/s: {share} {with}"),
+            _ => format!("{alone} and {all}: {share} {with}"),
+        }
+    };
+    let items: Vec<String> = cells.iter().enumerate().map(item).collect();
+    Some(format!(
+        "The private-key operation alone ({}) runs {}{}.",
+        first.library,
+        items.join("; "),
+        compared.context()
+    ))
+}
+
+/// What the parts cost, of those that are within the whole.
+fn parts(cells: &[CellBill]) -> Option<String> {
+    let item = |cell: &CellBill| {
+        let Parts { whole_ns, private_key_ns, tls_ns, rest_ns } = cell.parts.as_ref()?;
+        let unit = Quantity::Nanos.unit_for([whole_ns.estimate.median]);
+        let in_unit = |part: Estimate| quantity(part, unit.factor);
+        Some(format!(
+            "{} {} {}, of which the private key takes {}, the rest of TLS {} and the kernel, sockets \
+             and server {}",
+            cell.with,
+            in_unit(whole_ns.into()),
+            unit.name,
+            in_unit(private_key_ns.into()),
+            in_unit(*tls_ns),
+            in_unit(*rest_ns)
+        ))
+    };
+    let items: Vec<String> = cells.iter().filter(|cell| !cell.exceeds()).filter_map(item).collect();
+    let items = items.join("; ");
+    (!items.is_empty()).then(|| format!("A full handshake takes of the server's CPU: {items}."))
+}
+
+/// Those whose parts exceed the whole.
+fn exceeding(cells: &[CellBill]) -> Option<String> {
+    let item = |cell: &CellBill| match &cell.parts {
+        Some(Parts { whole_ns, private_key_ns, tls_ns, rest_ns }) => {
+            let unit = Quantity::Nanos.unit_for([whole_ns.estimate.median]);
+            let in_unit = |part: Estimate| quantity(part, unit.factor);
+            format!(
+                "{} the private key takes {} {}, the rest of TLS {} and the whole {}, which leaves {} for \
+                 the kernel, sockets and server",
+                cell.with,
+                in_unit(private_key_ns.into()),
+                unit.name,
+                in_unit(*tls_ns),
+                in_unit(whole_ns.into()),
+                in_unit(*rest_ns)
+            )
+        }
+        None => format!("{} a core makes more handshakes than private-key operations", cell.with),
+    };
+    let items: Vec<String> = cells.iter().filter(|cell| cell.exceeds()).map(item).collect();
+    (!items.is_empty()).then(|| {
+        format!(
+            "The parts exceed the whole: {}. They were not measured alike: the library, the core's \
+             frequency or what else used the core differed.",
+            items.join("; ")
+        )
+    })
+}

@@ -1,0 +1,57 @@
+//! From which value of a key on one thing is ahead of another: where the whole interval of the paired
+//! ratio lies above 1.
+
+use crate::wording::list;
+
+use super::{Crossover, Figure};
+
+/// One value of the key that an answer goes along: its words, and the ratio there.
+type Point<'a> = (String, &'a Figure);
+
+impl Crossover {
+    /// Of `name` against `baseline`, at the points where the two were compared; `None` where there are
+    /// none.
+    pub(super) fn of(
+        (label, name): (&str, &str),
+        baseline: &str,
+        points: &[Point<'_>],
+    ) -> Option<Self> {
+        let runs = runs(points);
+        let last = points.len().checked_sub(1)?;
+        let from = match runs[..] {
+            [(first, end)] if end == last => Some(points[first].0.clone()),
+            _ => None,
+        };
+        let at = |place: usize| &points[place].0;
+        let run = |&(first, end): &(usize, usize)| match first == end {
+            _ if end == last => format!("from {} on", at(first)),
+            true => format!("at {}", at(first)),
+            false => format!("from {} to {}", at(first), at(end)),
+        };
+        let sentence = match &runs[..] {
+            [] => format!("{name} is never ahead of {baseline}"),
+            [one] if from.is_some() => format!("{name} is ahead of {baseline} {}", run(one)),
+            [one] => format!("{name} is ahead of {baseline} only {}", run(one)),
+            several => format!(
+                "{name} gets ahead of {baseline} more than once: {}",
+                list(&several.iter().map(run).collect::<Vec<_>>())
+            ),
+        };
+        Some(Self { label: label.to_owned(), from, sentence })
+    }
+}
+
+/// The first and the last of each row of points that lie ahead.
+fn runs(points: &[Point<'_>]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (place, (_, ratio)) in points.iter().enumerate() {
+        if !ratio.is_above(1.0) {
+            continue;
+        }
+        match runs.last_mut() {
+            Some((_, end)) if *end + 1 == place => *end = place,
+            _ => runs.push((place, place)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,43 @@
+//! The bill of a handshake as a stacked bar for each cell.
+
+use stats::Estimate;
+use units::Quantity;
+
+use crate::analysis::{Answer, Bill, Figure, Parts};
+use crate::findings::{Bar, BarRow, Bars, Series};
+
+/// `None` where no cell has its parts.
+pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
+    let cells: Vec<(&str, &Parts)> =
+        bill.cells.iter().filter_map(|cell| Some((&*cell.label, cell.parts.as_ref()?))).collect();
+    let wholes = cells.iter().map(|(_, parts)| parts.whole_ns.estimate.median);
+    let unit = Quantity::Nanos.unit_for(wholes);
+    let row = |(label, parts): &(&str, &Parts)| {
+        let bar = |(series, name, estimate): (Series, &str, Estimate)| Bar {
+            name: name.to_owned(),
+            series,
+            figure: Some(Figure { estimate, samples: Vec::new() }),
+            mark: None,
+            published: None,
+        };
+        let bars = [
+            (Series::PrivateKey, "private key", parts.private_key_ns.estimate),
+            (Series::Tls, "rest of TLS", parts.tls_ns),
+            (Series::Rest, "kernel, sockets and server", parts.rest_ns),
+        ];
+        BarRow { label: (*label).to_owned(), bars: bars.map(bar).to_vec(), lacking: None }
+    };
+    let common = answer.common.values().cloned();
+    (!cells.is_empty()).then(|| Bars {
+        title: "What a full handshake is made of".to_owned(),
+        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        axis: format!("{} of the server's CPU time per full handshake", unit.name),
+        unit,
+        room: Vec::new(),
+        is_share: false,
+        is_stacked: true,
+        rows: cells.iter().map(row).collect(),
+        legend: vec![Series::PrivateKey, Series::Tls, Series::Rest],
+        published: None,
+    })
+}

@@ -1,0 +1,78 @@
+//! The chart of an answer that says where one thing gets ahead of another: paired ratios along the key,
+//! with a mark from which value on the whole interval lies above 1.
+
+use units::Bytes;
+
+use super::published;
+use crate::analysis::{Answer, Bar, Crossover, Curve, Point};
+use crate::findings::{self, Axis, Dot, Line};
+use crate::label::label;
+use crate::wording::{capitalized, times};
+
+/// `None` where no crossover is asked for, or the key's values are no numbers.
+pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
+    if curve.crossovers.is_empty() {
+        return None;
+    }
+    let xs = curve.points.iter().map(|point| x(point, &curve.along));
+    let xs = xs.collect::<Option<Vec<f64>>>()?;
+    let baseline = curve.points.first()?.bars.iter().find(|bar| bar.is_baseline)?.label.clone();
+    let mark = |of: &Crossover| {
+        let from = of.from.as_ref()?;
+        let place = curve.points.iter().position(|point| point.label == *from)?;
+        Some((format!("{} is ahead from {from} on", of.label), xs[place]))
+    };
+    let common = answer.common.iter().map(|(key, value)| label(key, value));
+    let context: Vec<String> = std::iter::once(answer.case.clone()).chain(common).collect();
+    let words = answer.metric.row().words;
+    Some(findings::Curve {
+        title: format!("{} as a ratio to {baseline}", capitalized(words)),
+        subtitle: format!(
+            "{}; medians of paired ratios with their intervals, above 1 is ahead",
+            context.join(", ")
+        ),
+        axis: Axis::Factors,
+        lines: curve.crossovers.iter().map(|of| line(answer, curve, &xs, of)).collect(),
+        bound: Some((baseline, 1.0)),
+        limits: Vec::new(),
+        notes: Vec::new(),
+        marks: curve.crossovers.iter().filter_map(mark).collect(),
+    })
+}
+
+fn line(answer: &Answer, curve: &Curve, xs: &[f64], of: &Crossover) -> Line {
+    let dot = |(point, x): (&Point, &f64)| {
+        let bar = point.bars.iter().find(|bar| bar.label == of.label)?;
+        let ratio = bar.ratio.as_ref()?;
+        let interval = ratio.estimate.interval;
+        Some(Dot {
+            x: *x,
+            x_label: point.label.trim_end_matches(" objects").to_owned(),
+            y: ratio.estimate.median,
+            y_label: times(ratio),
+            range: ratio.has_interval().then_some((interval.low, interval.high)),
+            title: format!("{}, {}: {}", of.label, point.label, times(ratio)),
+            is_doubtful: bar.mark.is_some(),
+            is_large: false,
+            published: published::ratio(&answer.published, bar)
+                .map(|of| (format!("published: {} had {}", of.who, of.says), of.low))
+                .into_iter()
+                .collect(),
+        })
+    };
+    Line {
+        label: of.label.clone(),
+        is_baseline: false,
+        is_joined: true,
+        dots: curve.points.iter().zip(xs).filter_map(dot).collect(),
+    }
+}
+
+/// A point's value of the key as a number: bytes, or a count.
+fn x(point: &Point, along: &str) -> Option<f64> {
+    let value = point.bars.first().and_then(|bar: &Bar| bar.params.get(along))?;
+    match value.parse::<Bytes>() {
+        Ok(bytes) => Some(bytes.0 as f64),
+        Err(_) => value.parse().ok(),
+    }
+}

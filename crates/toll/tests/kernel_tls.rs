@@ -1,0 +1,141 @@
+//! The kernel's TLS, where it is: in a small virtual machine (`scripts/ktls-vm`), since the kernels of
+//! build machines are often without. On machines that cannot run it the test is skipped with a line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use journal::TrialLine;
+use support::{text, toll_path};
+use targets::SendCounters;
+use tls::SendMode;
+
+/// Programs that the machine gets, as far as `PATH` has them.
+const PROGRAMS: [&str; 4] = ["nginx", "curl", "openssl", "strace"];
+
+/// What the script printed, by the names of its parts; `None` where the machine cannot run here.
+fn in_vm() -> Option<BTreeMap<String, String>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = here.join("../../scripts/ktls-vm");
+    let file = |name: &str| here.join("tests/kernel_tls").join(name).display().to_string();
+    let toll = toll_path().display().to_string();
+    let mut vm = Command::new(script);
+    vm.args(["--cpus", "2", "--mem", "1536", "--timeout", "280", "--file", &toll]);
+    vm.args(["--file", &format!("{}:/suites.toml", file("suites.toml"))]);
+    vm.args(["--file", &format!("{}:/in_vm.sh", file("in_vm.sh"))]);
+    let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"].map(PathBuf::from);
+    for program in PROGRAMS {
+        let found = folders.iter().map(|folder| folder.join(program)).find(|path| path.exists());
+        let found = found.unwrap_or_else(|| panic!("{program} is lacking"));
+        vm.args(["--file", &format!("{}:/bin/{program}", found.display())]);
+    }
+    let output = vm.args(["--", "/bin/sh", "/in_vm.sh", &toll]).output().unwrap();
+    let printed = text(&output.stdout);
+    let said = text(&output.stderr);
+    if output.status.code() == Some(125) && printed.is_empty() {
+        assert!(std::env::var_os("TOLL_KTLS_VM").is_none(), "{said}");
+        eprintln!("skipped: {said}");
+        return None;
+    }
+    assert!(output.status.success(), "{printed}\n{said}");
+    let parts = printed.split("== ").filter_map(|part| part.split_once('\n'));
+    Some(parts.map(|(name, text)| (name.to_owned(), text.to_owned())).collect())
+}
+
+/// The last trial of each cell in a journal's text: those before it were not valid.
+fn trials(journal: &str) -> Vec<TrialLine> {
+    let mut last: BTreeMap<String, TrialLine> = BTreeMap::new();
+    for line in journal.lines() {
+        let trial: TrialLine = serde_json::from_str(line).unwrap();
+        last.insert(trial.place.cell.clone(), trial);
+    }
+    last.into_values().collect()
+}
+
+/// That all trials are valid, and sent as was asked, by the kernel's own count.
+fn check(trials: &[TrialLine]) {
+    for TrialLine { place, line } in trials {
+        let (asked, obtained) = (&line.receipt.asked, &line.receipt.obtained);
+        assert!(line.valid, "{}: {:?}", place.cell, line.why_invalid());
+        let send = asked.send.unwrap();
+        let handshakes: u64 = obtained.tls.values().sum();
+        let only = [(send, handshakes)].into();
+        assert_eq!(obtained.send, only, "{}: {obtained:?}", place.cell);
+        let taken = obtained.kernel_tls.as_ref().unwrap().known().unwrap().sent();
+        let expected = if send.is_kernels() { handshakes } else { 0 };
+        assert_eq!(taken, expected, "{}", place.cell);
+        assert!(obtained.bodies_compared > Some(0), "{}: {obtained:?}", place.cell);
+        // The server's own count has the warm-up too.
+        if let Some(calls) = obtained.send_calls {
+            let sent = if send == SendMode::KtlsSendfile { calls.sendfile } else { calls.write };
+            assert!(sent.bytes >= line.bytes.body && sent.calls > 0, "{}: {calls:?}", place.cell);
+            assert_eq!(calls.sendfile.calls > 0, send == SendMode::KtlsSendfile, "{}", place.cell);
+        }
+    }
+}
+
+/// The counters in the lines of a part.
+fn counters(part: &str) -> Vec<SendCounters> {
+    let lines = part.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line.trim()).unwrap()).collect()
+}
+
+#[test]
+fn every_mode_works_where_the_kernel_has_tls() {
+    let Some(parts) = in_vm() else { return };
+    let part = |name: &str| parts.get(name).unwrap_or_else(|| panic!("no {name}: {parts:?}"));
+
+    let study = part("study");
+    assert!(study.contains("exit 0"), "{study}");
+    for words in ["kTLS sendfile", "ahead of user TLS", "Intel's Xeon Gold 6142 had"] {
+        assert!(study.contains(words), "{words}: {study}");
+    }
+    let web = trials(part("study-journal"));
+    assert_eq!(web.len(), 6 + 6 + 3);
+    check(&web);
+    let directives = &web.iter().find(|trial| trial.place.case == "web").unwrap().line.receipt;
+    let directives = directives.asked.directives.as_deref().unwrap_or_default();
+    assert!(directives.starts_with("aio threads; aio_write on"), "{directives}");
+
+    assert!(part("suites").contains("exit 0"), "{}", part("suites"));
+    let suites = trials(part("suites-journal"));
+    assert_eq!(suites.len(), 16 + 4);
+    check(&suites);
+
+    let traced: Vec<&str> = part("strace").lines().collect();
+    assert_eq!(traced[0], "ktls-write exit 0 sendfile 0");
+    let calls = traced[1].strip_prefix("ktls-sendfile exit 0 sendfile ").unwrap();
+    assert!(calls.parse::<u64>().unwrap() > 0);
+
+    for mode in [SendMode::KtlsWrite, SendMode::KtlsSendfile] {
+        let curl = part(&format!("curl-{mode}"));
+        assert!(curl.contains("same\n") && curl.contains("kernel 1\n"), "{curl}");
+        let [before, after] = &counters(curl)[..] else { panic!("{curl}") };
+        let sent = after.since(before);
+        assert_eq!(sent.connections, [(mode, 1)].into(), "{curl}");
+        let (by, head) = match mode {
+            SendMode::KtlsSendfile => (sent.sendfile, 0..=0),
+            _ => (sent.write, 1..=500),
+        };
+        assert!(head.contains(&(by.bytes - 3_000_000)), "{curl}");
+        // After each fault the server goes on.
+        let faults = part(&format!("faults-{mode}"));
+        for fault in ["close mid-body 28 short", "cut short 18 short", "key update "] {
+            assert!(faults.contains(fault), "{fault}: {faults}");
+        }
+        assert!(faults.trim_end().ends_with(" short"), "{faults}");
+        let stopped = part(&format!("stopped-reader-{mode}"));
+        assert!(stopped.contains("stopped reader short"), "{stopped}");
+    }
+
+    // Without the module connections are served by user TLS, and the trial is not valid.
+    let module = part("module");
+    assert!(module.contains("short\n"), "{module}");
+    assert_eq!(counters(module)[0].connections[&SendMode::User], 1, "{module}");
+    let gone = trials(part("module-journal")).remove(0).line;
+    let why = gone.why_invalid().unwrap();
+    assert!(why.starts_with("send: asked kTLS write, got user TLS in "), "{why}");
+    assert!(why.contains("the kernel has no TLS layer"), "{why}");
+    let without = part("without");
+    assert!(without.contains("modprobe tls"), "{without}");
+}

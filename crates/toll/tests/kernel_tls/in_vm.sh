@@ -1,0 +1,104 @@
+# What tests/kernel_tls.rs runs in a virtual machine whose kernel has TLS. It prints what the test looks
+# at, in parts that begin with a line `== NAME`.
+toll=$1
+part() { echo "== $1"; }
+# The counters of a server whose connections are all closed.
+counters() { until grep -q '"settled":1' counters; do sleep 0.1; done; cat counters; }
+serve() {
+    rm -f cert.pem
+    "$toll" serve --listen 127.0.0.1:8443 --certificate-key ecdsa:p256 --write-certificate cert.pem \
+        --root files --counters counters "$@" >/dev/null 2>serve.log &
+    server=$!
+    until [ -s cert.pem ] && curl -sk -o /dev/null https://127.0.0.1:8443/short; do sleep 0.1; done
+}
+end() { kill $server; wait $server; }
+get() { curl -sk "$@"; }
+
+# Runs a study into a folder of its own. On a busy machine a window may be too short for any response;
+# such a trial is measured again.
+run() {
+    folder=$1
+    shift
+    "$toll" run "$@" --quiet --out $folder
+    code=$?
+    for again in 1 2 3; do
+        [ $code = 3 ] || break
+        "$toll" run --continue $folder/* --quiet
+        code=$?
+    done
+    echo "exit $code"
+}
+
+mkdir -p /tmp/work/files && cd /tmp/work
+head -c 3000000 "$toll" >files/long
+echo short >files/short
+
+part study
+run study ktls --scale vm
+part study-journal
+cat study/*/journal.jsonl
+
+part suites
+run suites /suites.toml --only case=suites --only case=decrypted
+part suites-journal
+cat suites/*/journal.jsonl
+
+part strace
+for send in ktls-write ktls-sendfile; do
+    strace -f -qq -e trace=sendfile -e signal=none -o trace \
+        "$toll" run /suites.toml --only case=traced --only send=$send --quiet --out traced-$send >/dev/null
+    echo "$send exit $? sendfile $(grep -c 'sendfile.* = [1-9]' trace)"
+done
+
+for send in ktls-write ktls-sendfile; do
+    part "curl-$send"
+    serve --send $send
+    before=$(awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat)
+    counters
+    get -o got https://127.0.0.1:8443/long
+    cmp got files/long && echo same
+    counters
+    echo "kernel $(($(awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat) - before))"
+
+    part "faults-$send"
+    get https://127.0.0.1:8443/long | head -c 100000 >/dev/null
+    get -o /dev/null --limit-rate 1000 --max-time 1 https://127.0.0.1:8443/long
+    echo "close mid-body $? $(get https://127.0.0.1:8443/short)"
+    cp files/long files/cut
+    get -o /dev/null --limit-rate 500000 https://127.0.0.1:8443/cut &
+    reader=$!
+    sleep 1
+    : >files/cut
+    wait $reader
+    echo "cut short $? $(get https://127.0.0.1:8443/short)"
+    (printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'; sleep 1; echo K; sleep 1
+        printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'; sleep 1) |
+        openssl s_client -quiet -connect 127.0.0.1:8443 -tls1_3 >rekeyed 2>&1
+    echo "key update $(grep -c short rekeyed) $(get https://127.0.0.1:8443/short)"
+    end
+    part "stopped-reader-$send"
+    serve --send $send --timeout 1s
+    (get https://127.0.0.1:8443/long; get https://127.0.0.1:8443/long) | sleep 4 &
+    sleep 3
+    echo "stopped reader $(get https://127.0.0.1:8443/short)"
+    end
+done
+
+part module
+serve --send ktls-write
+# A trial of connections one after another, between two of which the module goes.
+"$toll" run /suites.toml --only case=gone --quiet --out gone &
+trial=$!
+taken() { awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat; }
+before=$(taken)
+until [ $(taken) -gt $((before + 10)) ]; do sleep 0.1; done
+until rmmod tls; do sleep 0.01; done 2>/dev/null
+wait $trial
+echo "exit $?"
+get https://127.0.0.1:8443/short
+counters
+end
+part module-journal
+cat gone/*/journal.jsonl
+part without
+run without /suites.toml --only case=traced 2>&1
