@@ -128,7 +128,7 @@ pub struct Curve {
     pub bound: Option<(String, f64)>,
     /// What the figures of lines cannot cross.
     pub limits: Vec<LineLimit>,
-    /// How to read it, beside its title.
+    /// How to read it, under the plot.
     pub notes: Vec<String>,
     /// Numbers that something begins at, in words.
     pub marks: Vec<(String, f64)>,

@@ -26,7 +26,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     let users = if answer.operation == Operation::Session { "users" } else { "connections" };
     let axes = format!(
-        "{users} from left to right by their logarithm, {} upwards from nothing",
+        "{users} from left to right by their logarithm; upwards from zero {}; bars are intervals",
         axis(answer, &unit)
     );
     let bound = bound(metric);
