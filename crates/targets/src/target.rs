@@ -219,6 +219,15 @@ impl Target {
     /// What its server lacks.
     pub fn check(&self) -> Result<(), WrongValue> {
         let server = self.server;
+        if self.library != Stack::OpenSsl && self.send != SendMode::User {
+            return Err(WrongValue {
+                key: "send",
+                why: format!(
+                    "target.send = {}, which target.library = {} cannot do; write user, or take openssl",
+                    self.send, self.library
+                ),
+            });
+        }
         if !server.sends().contains(&self.send) {
             return Err(WrongValue {
                 key: "send",
@@ -301,6 +310,15 @@ mod tests {
                 assert_eq!(refusal(send).is_some(), is_refused, "{server}");
             }
         }
+    }
+
+    #[test]
+    fn rustls_does_not_send_with_the_kernels_tls() {
+        let library = Stack::RustlsRing;
+        let target = Target { library, send: SendMode::KtlsWrite, ..Target::default() };
+        let why = target.check().unwrap_err().why;
+        assert!(why.contains("target.library = rustls-ring cannot do"), "{why}");
+        assert!(Target { send: SendMode::User, ..target }.check().is_ok());
     }
 
     #[test]
