@@ -7,7 +7,7 @@ use cpus::CpuList;
 use load::{Job, Percent, Plan, Url};
 use peers::Peer;
 use targets::Target;
-use tls::{CertificateKey, KeyExchange, Mac, Stack, Version};
+use tls::{CertificateKey, KeyExchange, Mac, Version};
 
 use super::draft::Draft;
 use super::error::Flaw;
@@ -145,9 +145,6 @@ fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), 
         }
         (_, Some(group)) if !library.has_group(group) => {
             lacks(&draft.load, "group", format!("load.group = {group}"))
-        }
-        _ if target.send.is_kernels() && library != Stack::OpenSsl => {
-            lacks(&draft.target, "send", format!("target.send = {}", target.send))
         }
         _ if !library.has_key(key) => {
             lacks(&draft.target, "certificate-key", format!("target.certificate-key = {key}"))

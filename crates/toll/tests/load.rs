@@ -536,7 +536,7 @@ fn what_handshakes_send_is_counted_to_the_byte() {
     let server = Serve::alone(&["--library", "rustls-aws-lc", "--certificate-key", "rsa:2048"]);
     let traffic = |group: &str| {
         let mut command = server.load("bytes/1B");
-        command.args(["--operation", "handshakes", "-c", "2", "-d", "500ms", "--tls", "1.3"]);
+        command.args(["--operation", "handshakes", "-c", "2", "-d", "2s", "--tls", "1.3"]);
         line(command.args(["--group", group])).traffic.unwrap()
     };
     let (alone, hybrid) = (traffic("x25519"), traffic("X25519MLKEM768"));
