@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use journal::TrialLine;
-use support::{text, toll_path};
+use support::{Desk, text, toll, toll_path};
 use targets::SendCounters;
 use tls::SendMode;
 
@@ -144,4 +144,48 @@ fn servers_send_by_the_kernel_and_go_on_after_faults() {
     assert!(why.contains("the kernel has no TLS layer"), "{why}");
     let without = part("without");
     assert!(without.contains("modprobe tls"), "{without}");
+}
+
+/// A study of one mode beside user TLS, with these lines under `[target]`.
+fn desk(target: &str) -> Desk {
+    Desk::new(&format!(
+        "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\ncertificate-key = \"ecdsa:p256\"\n{target}\n\
+         [load]\nconnections = 2\nwarmup = \"50ms\"\nduration = \"300ms\"\n[[case]]\nname = \"c\"\n\
+         sweep.\"target.send\" = [\"user\", \"ktls-write\"]\n[[answer]]\ncase = \"c\"\n\
+         metric = \"rate\"\ncompare = \"target.send\"\nbaseline = \"user\"\n"
+    ))
+}
+
+#[test]
+fn a_mode_that_the_kernel_lacks_is_skipped_and_named() {
+    let Some(lacking) = observe::check::kernel_tls_lacking() else {
+        eprintln!("skipped: this kernel has TLS");
+        return;
+    };
+    let output = desk("server = \"embedded\"").run(&["--quiet"]).output().unwrap();
+    let printed = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = format!(
+        "Not measured with kTLS write: it was left out: embedded cannot send by kTLS write: {lacking}"
+    );
+    assert!(printed.contains(&named), "{printed}");
+    let output = desk("server = \"embedded\"\nif-missing = \"fail\"").run(&["--quiet"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(&lacking), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_send_so_ends_with_one_line() {
+    let refused = |output: Output, why: &str| {
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.lines().count() == 1 && said.contains(why), "{said}");
+    };
+    let run = |target: &str| desk(target).run(&["--quiet"]).output().unwrap();
+    refused(run("server = \"apache\""), "toll knows no way to have apache send");
+    let directive = "server = \"nginx\"\ndirectives = \"no_such_thing on\"";
+    refused(run(directive), "unknown directive \"no_such_thing\"");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--send", "ktls-write"];
+    let cbc = toll().args(serve).args(["--suites", "AES128-SHA"]).output().unwrap();
+    refused(cbc, "the kernel's TLS does not have TLS_RSA_WITH_AES_128_CBC_SHA");
 }
