@@ -28,9 +28,7 @@ fn row(library: &str, size_bytes: u64, cost: Option<f64>) -> Row {
     };
     let cost = cost.map(|cycles| Cost {
         cycles: figure(&[cycles, cycles * 1.01, cycles * 0.99]),
-        ns_per_op: figure(
-            &[cycles, cycles * 1.01, cycles * 0.99].map(|each| each * size_bytes as f64 / 2.5),
-        ),
+        ns_per_op: figure(&[cycles * size_bytes as f64 / 2.5]),
         rounds: vec![0, 1, 2],
         low: cycles * 0.9,
         high: cycles * 1.1,

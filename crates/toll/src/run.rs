@@ -88,7 +88,7 @@ Examples:
 
 A run leaves a folder such as results/2026-11-21T20-51-34Z-quick/ with report.html, cells.csv,
 journal.jsonl (a line a trial, on disk when the trial ends), latency/ (HdrHistogram logs),
-study.toml (the study as you wrote it), cells.json (all that it left open filled in), machine.json, targets.json, logs/ of the
+study.toml (the study as you wrote it; session-1.toml is a copy of its session file), cells.json (all that it left open filled in), machine.json, targets.json, logs/ of the
 servers, and targets/ with their configurations and certificates; their private keys are removed with
 them. toll report DIR makes the report again.";
 

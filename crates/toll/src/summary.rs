@@ -132,16 +132,22 @@ fn figure(line: &Line) -> String {
 fn window(line: &Line) -> String {
     let operations = &line.operations;
     format!(
-        "{}{}: {} operations completed{}",
+        "{}{}: {} {}s completed{}",
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
+        one(line),
         // Other programs do not report what was in progress.
         match line.receipt.obtained.client {
             None => format!(", {} in progress at its end", thousands(operations.in_flight)),
             Some(_) => String::new(),
         }
     )
+}
+
+/// What is counted.
+fn one(line: &Line) -> &'static str {
+    if line.walks.is_some() { "page" } else { "operation" }
 }
 
 /// A header and the percentiles of what was timed.
@@ -223,7 +229,7 @@ fn arrivals_in_words(arrivals: Arrivals) -> String {
 fn cost(line: &Line, cpu_ns: u64) -> String {
     let mut text = line
         .per_operation(cpu_ns)
-        .map_or_else(String::new, |ns| format!("{:.1} µs per operation", ns / 1e3));
+        .map_or_else(String::new, |ns| format!("{:.1} µs per {}", ns / 1e3, one(line)));
     if let Some(seconds) = line.per_gigabyte(cpu_ns) {
         text += &format!(", {seconds:.3} CPU-seconds per GB");
     }
@@ -255,7 +261,8 @@ fn asked(line: &Line) -> String {
     add("walks ", asked.walks.map(|walks| walks.to_string()));
     add("", asked.url.clone());
     add("", asked.objects.clone());
-    add("", asked.connections.map(|count| format!("{count} connections")));
+    let noun = if asked.session.is_some() { "users" } else { "connections" };
+    add("", asked.connections.map(|count| format!("{count} {noun}")));
     add("CPU ", asked.client_cpus.clone());
     add("", asked.tls.as_deref().map(version));
     add("", asked.suite.clone());
@@ -384,7 +391,11 @@ mod tests {
                  "p50_ns": 1_500_000, "p99_ns": 9_000_000},
                 {"name": "buy", "completed": 0, "errors": {}},
             ]);
+            v["receipt"]["asked"]["session"] = "petstore".into();
         }));
+        assert!(text.contains("600ms: 600 pages completed, 64 in progress"), "{text}");
+        assert!(text.contains("990.0 µs per page"), "{text}");
+        assert!(text.contains(", session petstore, 64 users, "), "{text}");
         let table = "\
 pages                  completed        p50        p99   errors
               sign-in      1,003      1.5ms        9ms   1 redirect, 2 status

@@ -63,9 +63,9 @@ impl<'a> Along<'a> {
             common: self.common.clone(),
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
+            bill: None,
             predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
-            bill: None,
             curve: Some(curve),
         })
     }

@@ -74,9 +74,9 @@ fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>)
 impl Answer {
     fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
-        let predictions = Prediction::all(compared, None);
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
+        let predictions = Prediction::all(compared, None);
         Self {
             sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
             purity: purity(compared.entries.iter()),
@@ -89,9 +89,9 @@ impl Answer {
             common: compared.common.clone(),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
+            bill,
             predicted: prediction::sentence(&predictions, compared),
             predictions,
-            bill,
             curve: None,
         }
     }

@@ -16,8 +16,8 @@ use super::Figure;
 use super::compared::{Compared, Entry};
 use crate::Verdict;
 use crate::label::{label, with};
-use crate::primitive::Row;
-use crate::wording::{percent, quantity};
+use crate::primitive::{Cost, Row};
+use crate::wording::{list, percent, quantity};
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -25,7 +25,7 @@ pub struct Bill {
     pub sentences: Vec<String>,
     /// In the study's order, those with figures.
     pub cells: Vec<CellBill>,
-    /// What is lacking and why, a sentence each.
+    /// What is lacking or doubtful and why, a sentence each.
     #[serde(skip)]
     pub lacking: Vec<String>,
 }
@@ -88,6 +88,21 @@ impl Bill {
                 }
                 Err(_) => {}
             }
+        }
+        let is_asked_for = |row: &Row| {
+            compared.entries.iter().map(|entry| entry.trials.cell).any(|cell| {
+                let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
+                parts.contains(&Some(row.key.algorithm))
+            })
+        };
+        let is_disturbed = |row: &Row| row.cost.as_ref().is_some_and(Cost::is_disturbed);
+        let disturbed = rows.iter().filter(|row| is_asked_for(row) && is_disturbed(row));
+        let disturbed: Vec<String> = disturbed.map(|row| row.key.algorithm.to_string()).collect();
+        if !disturbed.is_empty() {
+            bill.lacking.push(format!(
+                "Something else used the core while {} was measured alone: the figure is too high.",
+                list(&disturbed)
+            ));
         }
         let sentences =
             [nominal(compared, &bill.cells), parts(&bill.cells), exceeding(&bill.cells)];

@@ -70,22 +70,19 @@ impl Analysis {
             Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
             None => vec![Chart::Bars(bars::side_by_side(answer, &self.answers))],
         };
-        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
-        let crossover = crossover.map(Chart::Curve);
         let bill = answer.bill.iter().flat_map(|bill| &bill.sentences);
         let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
+        let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
+        let crossover = crossover.map(Chart::Curve);
+        let details = bill.chain(&answer.purity);
         findings::Answer {
             question: None,
-            sentences: std::iter::once(&answer.sentence)
-                .chain(bill)
-                .chain(&answer.purity)
-                .cloned()
-                .collect(),
+            sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),
             remarks: predicted
                 .chain(remedy)
                 .chain(answer.caveats.iter().map(Remark::caveat))
                 .collect(),
-            charts: charts.into_iter().chain(crossover).chain(stacks.map(Chart::Bars)).collect(),
+            charts: charts.into_iter().chain(stacks.map(Chart::Bars)).chain(crossover).collect(),
         }
     }
 

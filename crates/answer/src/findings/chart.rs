@@ -64,18 +64,18 @@ pub enum Series {
     Client,
     /// What the others are compared with.
     Baseline,
-    /// Programs that are neither.
-    Others,
-    /// The kernel's interrupts.
-    Interrupts,
-    /// The hypervisor.
-    Stolen,
     /// Of a handshake, what the server's private key does.
     PrivateKey,
     /// What else TLS does.
     Tls,
     /// What else there is to do.
     Rest,
+    /// Programs that are neither.
+    Others,
+    /// The kernel's interrupts.
+    Interrupts,
+    /// The hypervisor.
+    Stolen,
 }
 
 /// Bars of parts that follow each other, as shares of a whole.
@@ -128,7 +128,7 @@ pub struct Curve {
     pub bound: Option<(String, f64)>,
     /// What the figures of lines cannot cross.
     pub limits: Vec<LineLimit>,
-    /// How to read it, beside its title.
+    /// How to read it, under the plot.
     pub notes: Vec<String>,
     /// Numbers that something begins at, in words.
     pub marks: Vec<(String, f64)>,

@@ -33,10 +33,17 @@ impl Cookies {
         }
     }
 
-    /// The value of the Cookie field, if there are any.
-    pub(super) fn field(&self) -> Option<String> {
-        let pairs: Vec<_> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        (!pairs.is_empty()).then(|| pairs.join("; "))
+    /// Appends the Cookie field, if there are any.
+    pub(super) fn write_to(&self, out: &mut String) {
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            out.push_str(if index == 0 { "Cookie: " } else { "; " });
+            out.push_str(name);
+            out.push('=');
+            out.push_str(value);
+        }
+        if !self.0.is_empty() {
+            out.push_str("\r\n");
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -63,9 +70,10 @@ mod tests {
     use super::*;
 
     fn after(fields: &[&str]) -> Option<String> {
-        let mut cookies = Cookies::default();
+        let (mut cookies, mut out) = (Cookies::default(), String::new());
         fields.iter().for_each(|field| cookies.set(field.as_bytes()));
-        cookies.field()
+        cookies.write_to(&mut out);
+        Some(out.strip_prefix("Cookie: ")?.strip_suffix("\r\n").unwrap().to_owned())
     }
 
     #[test]

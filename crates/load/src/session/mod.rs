@@ -67,8 +67,8 @@ struct Page {
 enum Method {
     /// The path.
     Get(Template),
-    /// The path, and the form's fields.
-    Post(Template, Vec<(String, Template)>),
+    /// The path, and the form.
+    Post(Template, Template),
 }
 
 /// A value that later pages need.
@@ -93,8 +93,10 @@ enum Taking {
 pub(crate) struct Site {
     session: Session,
     origin: Origin,
+    /// The fields of each request.
+    fields: String,
     /// `load.page` in bytes.
-    page: u64,
+    page: String,
 }
 
 impl Site {
@@ -102,7 +104,13 @@ impl Site {
     pub(crate) fn of(job: &Job) -> Result<Option<Self>, PlanError> {
         let Some(file) = &job.plan.session else { return Ok(None) };
         let session = Session::read(file).map_err(PlanError)?;
-        Ok(Some(Self { session, origin: Origin::of(&job.url), page: job.plan.page().0 }))
+        let origin = Origin::of(&job.url);
+        let fields = format!(
+            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n",
+            origin.authority,
+            env!("CARGO_PKG_VERSION")
+        );
+        Ok(Some(Self { session, origin, fields, page: job.plan.page().0.to_string() }))
     }
 
     /// Its pages, of which none has been asked for.

@@ -17,8 +17,8 @@ enum Piece {
 
 /// What the placeholders stand for.
 pub(super) struct Values<'a> {
-    pub(super) user: usize,
-    pub(super) page: u64,
+    pub(super) user: &'a str,
+    pub(super) page: &'a str,
     pub(super) taken: &'a [String],
 }
 
@@ -64,18 +64,36 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The text with each value written by `write`.
-    pub(super) fn fill(&self, values: &Values<'_>, write: fn(&str, &mut String)) -> String {
-        let mut text = String::new();
+    /// The body of a form with these fields, whose values are to be written form-encoded.
+    pub(super) fn form(fields: Vec<(String, Self)>) -> Self {
+        let mut pieces = Vec::new();
+        for (name, value) in fields {
+            let mut text = if pieces.is_empty() { String::new() } else { "&".to_owned() };
+            form_encoded(&name, &mut text);
+            text.push('=');
+            pieces.push(Piece::Text(text));
+            pieces.extend(value.0.into_iter().map(|piece| match piece {
+                Piece::Text(plain) => {
+                    let mut text = String::new();
+                    form_encoded(&plain, &mut text);
+                    Piece::Text(text)
+                }
+                other => other,
+            }));
+        }
+        Self(pieces)
+    }
+
+    /// Appends the text with each value written by `write`.
+    pub(super) fn fill(&self, values: &Values<'_>, write: fn(&str, &mut String), out: &mut String) {
         for piece in &self.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
-                Piece::User => text.push_str(&values.user.to_string()),
-                Piece::Page => text.push_str(&values.page.to_string()),
-                Piece::Taken(number) => write(&values.taken[*number], &mut text),
+                Piece::Text(plain) => out.push_str(plain),
+                Piece::User => out.push_str(values.user),
+                Piece::Page => out.push_str(values.page),
+                Piece::Taken(number) => write(&values.taken[*number], out),
             }
         }
-        text
     }
 
     /// The text that is the same for all users and walks; `None` where there are placeholders.
@@ -134,8 +152,22 @@ mod tests {
     fn filled(text: &str, write: fn(&str, &mut String)) -> String {
         let number_of = |name: &str| ["token", "item"].iter().position(|known| *known == name);
         let taken = ["a/b c".to_owned(), "é&=".to_owned()];
-        let values = Values { user: 7, page: 16_384, taken: &taken };
-        Template::parse(text, number_of).unwrap().fill(&values, write)
+        let values = Values { user: "7", page: "16384", taken: &taken };
+        let mut out = String::new();
+        Template::parse(text, number_of).unwrap().fill(&values, write, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_form_is_encoded_whole() {
+        let template = |text: &str| Template::parse(text, |_| Some(0)).unwrap();
+        let fields = [("a b", "x&y {token}"), ("user", "{user}")];
+        let form =
+            Template::form(fields.map(|(name, text)| (name.to_owned(), template(text))).into());
+        let values = Values { user: "7", page: "", taken: &["é=".to_owned()] };
+        let mut out = "before ".to_owned();
+        form.fill(&values, form_encoded, &mut out);
+        assert_eq!(out, "before a+b=x%26y+%C3%A9%3D&user=7");
     }
 
     #[test]

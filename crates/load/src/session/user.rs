@@ -1,5 +1,6 @@
 //! One user: where it is in its walk, and what it has taken along the way.
 
+use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
 use memchr::memmem;
@@ -14,11 +15,17 @@ use crate::failure::{ErrorKind, Failure};
 pub(crate) struct User<'a> {
     site: &'a Site,
     /// From 1.
-    number: usize,
+    number: String,
     /// The page under way, or the next one.
     page: usize,
     /// The path of the last request.
     path: String,
+    /// The form of the last request.
+    form: String,
+    /// The last request.
+    request: String,
+    /// What the last page was to contain.
+    text: String,
     /// How many redirects of the page under way were followed.
     redirected: u8,
     /// The values taken so far, by their numbers.
@@ -41,9 +48,12 @@ impl<'a> User<'a> {
     pub(crate) fn new(site: &'a Site, number: usize, walks: Option<NonZeroU32>) -> Self {
         Self {
             site,
-            number,
+            number: number.to_string(),
             page: 0,
             path: String::new(),
+            form: String::new(),
+            request: String::new(),
+            text: String::new(),
             redirected: 0,
             taken: vec![String::new(); site.session.values],
             cookies: Cookies::default(),
@@ -67,44 +77,37 @@ impl<'a> User<'a> {
     }
 
     /// The request for the page under way, or for where its last redirect leads.
-    pub(crate) fn request(&mut self) -> String {
-        let values = Values { user: self.number, page: self.site.page, taken: &self.taken };
-        let mut form = None;
-        if self.redirected == 0 {
-            match &self.site.session.pages[self.page].method {
-                Method::Get(path) => self.path = path.fill(&values, percent_encoded),
-                Method::Post(path, fields) => {
-                    let mut body = String::new();
-                    for (name, value) in fields {
-                        body.push_str(if body.is_empty() { "" } else { "&" });
-                        form_encoded(name, &mut body);
-                        body.push('=');
-                        form_encoded(&value.fill(&values, as_is), &mut body);
-                    }
-                    self.path = path.fill(&values, percent_encoded);
-                    form = Some(body);
+    pub(crate) fn request(&mut self) -> &str {
+        let Self { site, number, page, path, form, request, redirected, taken, cookies, .. } = self;
+        let values = Values { user: number, page: &site.page, taken };
+        let mut is_post = false;
+        form.clear();
+        if *redirected == 0 {
+            path.clear();
+            match &site.session.pages[*page].method {
+                Method::Get(template) => template.fill(&values, percent_encoded, path),
+                Method::Post(template, fields) => {
+                    template.fill(&values, percent_encoded, path);
+                    fields.fill(&values, form_encoded, form);
+                    is_post = true;
                 }
             }
         }
-        let method = if form.is_some() { "POST" } else { "GET" };
-        let mut request = format!(
-            "{method} {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n",
-            self.path,
-            self.site.origin.authority,
-            env!("CARGO_PKG_VERSION"),
-        );
-        if let Some(cookies) = self.cookies.field() {
-            request += &format!("Cookie: {cookies}\r\n");
+        request.clear();
+        for part in [if is_post { "POST " } else { "GET " }, path, &site.fields] {
+            request.push_str(part);
         }
-        match form {
-            None => request += "\r\n",
-            Some(body) => {
-                request += &format!(
-                    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-            }
+        cookies.write_to(request);
+        if is_post {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                request,
+                "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n",
+                form.len()
+            );
         }
+        request.push_str("\r\n");
+        request.push_str(form);
         request
     }
 
@@ -171,11 +174,13 @@ impl<'a> User<'a> {
             let seen = format!("{redirected} redirects, not {redirects}");
             return failure(ErrorKind::Redirect, seen);
         }
-        let values = Values { user: self.number, page: self.site.page, taken: &self.taken };
         if let Some(contains) = &page.contains {
-            let text = contains.fill(&values, as_is);
-            if memmem::find(&answer.body, text.as_bytes()).is_none() {
-                return failure(ErrorKind::Content, format!("it does not contain `{text}`"));
+            let values = Values { user: &self.number, page: &self.site.page, taken: &self.taken };
+            self.text.clear();
+            contains.fill(&values, as_is, &mut self.text);
+            if memmem::find(&answer.body, self.text.as_bytes()).is_none() {
+                let seen = format!("it does not contain `{}`", self.text);
+                return failure(ErrorKind::Content, seen);
             }
         }
         for take in &page.takes {

@@ -129,9 +129,9 @@ fn answer(
             .map(|(i, cell)| bar((i, cell)))
             .collect(),
         published: Vec::new(),
+        bill: None,
         predictions: Vec::new(),
         predicted: None,
-        bill: None,
         curve: None,
     }
 }

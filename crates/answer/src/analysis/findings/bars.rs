@@ -188,9 +188,9 @@ mod tests {
             common: BTreeMap::from([("target.server".to_owned(), "nginx".to_owned())]),
             bars,
             published: Vec::new(),
+            bill: None,
             predictions: Vec::new(),
             predicted: None,
-            bill: None,
             curve: None,
         }
     }

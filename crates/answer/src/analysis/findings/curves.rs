@@ -26,7 +26,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     let users = if answer.operation == Operation::Session { "users" } else { "connections" };
     let axes = format!(
-        "{users} from left to right by their logarithm, {} upwards from nothing",
+        "{users} from left to right by their logarithm; upwards from zero {}; bars are intervals",
         axis(answer, &unit)
     );
     let bound = bound(metric);
@@ -36,6 +36,8 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     };
     let limits: Vec<LineLimit> = curve.bounds.iter().filter_map(limit).collect();
     let allowed = (!limits.is_empty()).then(|| allowed(answer, curve));
+    let is_marked = lines.iter().flat_map(|line| &line.dots).any(|dot| dot.is_doubtful);
+    let marked = is_marked.then(|| "Hollow: marked in the table of cells.".to_owned());
     let published = in_words(&answer.published, "line");
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
@@ -49,7 +51,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
         bound: None,
         limits,
         marks: Vec::new(),
-        notes: allowed.into_iter().chain(published).collect(),
+        notes: allowed.into_iter().chain(marked).chain(published).collect(),
     }
 }
 

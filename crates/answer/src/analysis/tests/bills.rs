@@ -170,3 +170,16 @@ fn a_bill_says_what_it_lacks() {
         ["The bill lacks ECDSA P-256 sign with OpenSSL 3.0.22: not available: it is slow."]
     );
 }
+
+#[test]
+fn a_part_that_was_disturbed_is_told() {
+    let mut scene = bill(&[(SIGN[0], 500.0), (SIGN[1], 20.0)]);
+    let Outcome::Measured(measured) = &mut scene.primitives[0].row.outcome else { panic!() };
+    measured.quality = Quality::Disturbed;
+    assert_eq!(
+        scene.first().caveats,
+        [
+            "Something else used the core while RSA-2048 sign was measured alone: the figure is too high."
+        ]
+    );
+}

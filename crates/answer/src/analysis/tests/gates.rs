@@ -69,6 +69,13 @@ fn every_metric_can_be_gated() {
             let evidence = &mut line.verdict.evidence;
             (evidence.server_busy, evidence.client_busy) = (Some(1.0), Some(0.5));
             line.latency_ns.mean = Some(1_500);
+            line.traffic = Some(trial::Traffic {
+                connections: 64,
+                bytes_sent: 500.0,
+                bytes_received: 1_500.0,
+                packets_sent: 4.0,
+                packets_received: 4.0,
+            });
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
         }
         assert!(judged(&scene).0, "{metric}");

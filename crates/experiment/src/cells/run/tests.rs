@@ -13,6 +13,7 @@ use crate::testing::folder_in_memory;
 use study::testing::{cell, server};
 use study::{AnswerRule, Only};
 use trial::testing::example;
+use units::Nanos;
 
 /// Two cells of each server, three trials of each cell.
 fn study() -> Study {
@@ -191,6 +192,32 @@ fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
     assert_eq!(desk.events[2..], ["finished 1"; 12]);
     let targets = desk.results.targets().unwrap();
     assert_eq!(targets[1].cells, ["bulk-0003", "bulk-0004"]);
+}
+
+#[test]
+fn what_is_left_has_the_warm_ups_of_servers_that_no_trial_was_made_of() {
+    let mut desk = Desk::new();
+    desk.run(&mut Stage::default()).unwrap();
+    let trials = desk.results.entries().unwrap().trials;
+    let first = trials.iter().find(|trial| trial.place.cell == "bulk-0001").unwrap();
+    let (plain, mut java) = (study(), study());
+    for cell in &mut java.cells[..2] {
+        cell.target.server = server("tomcat");
+        cell.target.warmup = Some(targets::WarmUp::For(Nanos(20_000_000_000)));
+    }
+    let preparations =
+        |java: &Agenda<'_>, plain: &Agenda<'_>| java.ahead().time.0 - plain.ahead().time.0;
+    let once = 20_000_000_000 + targets::CRYPTO_TAKES.0;
+    let (mut agenda, mut other) = (Agenda::new(&java, &[]), Agenda::new(&plain, &[]));
+    assert_eq!(preparations(&agenda, &other), once);
+    assert_eq!(agenda.ahead(), java.forecast());
+    agenda.note(first);
+    other.note(first);
+    assert_eq!(preparations(&agenda, &other), 0);
+    // A run that is continued starts its servers again, where they are wanted.
+    let (begun, over) = (std::slice::from_ref(first), &trials[..]);
+    let left = |trials| preparations(&Agenda::new(&java, trials), &Agenda::new(&plain, trials));
+    assert_eq!((left(begun), left(over)), (once, 0));
 }
 
 #[test]

@@ -97,11 +97,9 @@ pub(super) fn signature(
 /// RSA decryption with the padding that is the usual one: PKCS #1 version 1.5.
 pub(super) fn rsa_decryption(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
     let context = key_context(api, &private_key(api, keys(material.own.as_ref())?)?)?;
+    let init = need!(api, EVP_PKEY_decrypt_init)?;
     // SAFETY: the context is of this library.
-    available(
-        unsafe { need!(api, EVP_PKEY_decrypt_init)?(context.ptr()) },
-        "EVP_PKEY_decrypt_init",
-    )?;
+    available(unsafe { init(context.ptr()) }, "EVP_PKEY_decrypt_init")?;
     let decrypt = need!(api, EVP_PKEY_decrypt)?;
     Ok(Routine::Apart(Box::new(move |input, output| {
         let mut bytes = output.len();
