@@ -7,6 +7,9 @@
 //! Where the kernel does not take the keys (it has no TLS layer, or not this suite), OpenSSL encrypts
 //! into memory, which is moved to the wire: the connection is served all the same, and counted as one
 //! of user space.
+//!
+//! OpenSSL 3.0 changes its own keys at a KeyUpdate, not the kernel's: a client that asks for new keys
+//! (RFC 8446, section 4.6.3) gets no further response on that connection.
 
 use std::io;
 

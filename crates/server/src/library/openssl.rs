@@ -102,7 +102,11 @@ pub(super) fn build(
     set_identity(&mut context, &chain, &identity.key_pem)
         .map_err(refused("the certificate and its key"))?;
     set_resumption(&mut context, settings).map_err(refused("these settings of resumption"))?;
-    set_record_size(&mut context, settings.record_size).map_err(refused("this record size"))?;
+    // OpenSSL keeps its keys from the kernel unless it may write records of the largest size; how large
+    // they are follows from what is sent then.
+    if !settings.send.is_kernels() {
+        set_record_size(&mut context, settings.record_size).map_err(refused("this record size"))?;
+    }
 
     // An end of the stream without close_notify is no attack here: requests frame themselves.
     let mut options = SslOptions::NO_COMPRESSION
