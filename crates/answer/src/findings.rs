@@ -5,8 +5,9 @@ mod table;
 
 use serde::Serialize;
 
-use crate::analysis::{Mark, Repeated};
-use crate::gate::GateOutcome;
+use crate::analysis::warnings::Repeated;
+use crate::gate::outcome::GateOutcome;
+use crate::mark::Mark;
 
 pub use chart::{
     Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series, Stack, StackRow,

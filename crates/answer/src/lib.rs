@@ -7,13 +7,14 @@
 
 pub mod analysis;
 pub mod compare;
-pub mod comparison;
+pub mod figure;
 pub mod findings;
 pub mod gate;
 mod label;
+mod mark;
 pub mod primitive;
 pub mod wording;
 
-pub use analysis::Mark;
-pub use comparison::Verdict;
+pub use figure::Verdict;
 pub use label::{label, spoken, trials};
+pub use mark::Mark;

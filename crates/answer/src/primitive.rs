@@ -4,6 +4,8 @@ mod answer;
 mod costs;
 mod findings;
 mod gates;
+mod row;
 
 pub use answer::{Answer, Curve, Point, Ratio, Series};
-pub use costs::{Beside, Cost, Costs, Discarded, LowerBound, Row};
+pub use costs::{Costs, Discarded};
+pub use row::{Beside, Cost, LowerBound, Row};

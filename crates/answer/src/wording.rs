@@ -4,7 +4,7 @@
 use stats::Estimate;
 use units::{Bytes, Unit, decimal, places};
 
-use crate::analysis::Figure;
+use crate::figure::Figure;
 
 /// `1,640 [1,590, 1,690]`, in units of `unit`.
 pub(crate) fn quantity(figure: impl Into<Estimate>, unit: f64) -> String {

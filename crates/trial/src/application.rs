@@ -1,20 +1,11 @@
 //! What a web application under test says of itself around a load, in the receipt.
 
-use serde::{Deserialize, Serialize};
 use targets::{Aes, Crypto, CryptoFacts};
 use units::thousands;
 
 use crate::Line;
 use crate::mismatch::Mismatch;
-
-/// Orders in a shop's database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Orders {
-    /// Before the load.
-    pub before: u64,
-    /// After it.
-    pub after: u64,
-}
+use crate::obtained::Orders;
 
 /// What an application that toll started said of itself. A server that is none says nothing.
 #[derive(Debug, Clone, PartialEq)]

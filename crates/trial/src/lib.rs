@@ -33,7 +33,7 @@ mod verdict;
 mod warning;
 mod workers;
 
-pub use application::{Application, Orders};
+pub use application::Application;
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
@@ -42,7 +42,7 @@ pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;
 pub use moment::Moment;
-pub use obtained::{Obtained, SendCalls};
+pub use obtained::{Obtained, Orders, SendCalls};
 pub use operations::{Arrivals, Operations, UnderWayNs};
 pub use reading::{
     CoreHz, LinkUsage, NetReading, ProcessesChanged, Reading, Readings, TaskReading, Usage,

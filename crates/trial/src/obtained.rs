@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 use targets::Calls;
 use tls::SendMode;
 
-use crate::application::Orders;
-
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -116,6 +114,15 @@ pub struct SendCalls {
     pub write: Calls,
     /// Of bytes of files.
     pub sendfile: Calls,
+}
+
+/// Orders in a shop's database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orders {
+    /// Before the load.
+    pub before: u64,
+    /// After it.
+    pub after: u64,
 }
 
 impl Obtained {

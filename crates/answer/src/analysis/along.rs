@@ -6,11 +6,16 @@ use crate::label::{label, label_in_sentence, spoken};
 use study::Metric;
 use study::metric::Kind;
 
+use super::answer::Answer;
+use super::bar::{Bar, Curve, Point};
+use super::bounds::Bounds;
 use super::caveats::caveats;
 use super::compared::{Compared, Entry};
+use super::crossover::Crossover;
+use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
-use super::{Answer, Bar, Bounds, Crossover, Curve, Figure, Point, Prediction, prediction};
+use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, quantity, times};
 
 /// The same comparison at the values of one key.
@@ -74,15 +79,12 @@ impl<'a> Along<'a> {
         let point = |compared: &Compared<'_>| Point {
             label: self.label(compared),
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
-            busy: compared
-                .shown()
-                .map(|entry| Figure::of_cell(entry.trials, Metric::ServerBusy))
-                .collect(),
+            busy: compared.shown().map(|entry| entry.trials.figure(Metric::ServerBusy)).collect(),
         };
         Curve {
             along: self.key.to_owned(),
             points: self.points.iter().map(point).collect(),
-            bounds: Bounds::all(self),
+            bounds: Bounds::all(self.key, &self.points),
             crossovers: self.crossovers(),
         }
     }
@@ -109,8 +111,7 @@ impl<'a> Along<'a> {
     }
 
     pub(super) fn label(&self, compared: &Compared<'_>) -> String {
-        let value = compared.common.get(self.key);
-        value.map_or_else(String::new, |value| compared.label(self.key, value))
+        compared.label_at(self.key)
     }
 
     /// `The server (on CPU 0) sends 2.6x [2.5, 2.7] (1 MiB objects) to 2.9x [2.8, 3.0] (16 MiB objects)

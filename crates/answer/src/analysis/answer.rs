@@ -1,78 +1,60 @@
-//! The answers of a run.
+//! One answer.
 
-use observe::Machine;
+use std::collections::BTreeMap;
 
-use crate::primitive::Row;
-use crate::wording::joined;
-use journal::TargetRecord;
-use study::AnswerRule;
-use study::metric::Kind;
+use load::Operation;
+use serde::Serialize;
+use study::{Metric, Published};
 
-use super::along::Along;
+use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
-use super::compared::{Compared, Entry};
+use super::compared::Compared;
 use super::hit_rate::saved;
-use super::library::advice;
+use super::prediction::{self, Prediction};
 use super::purity::purity;
-use super::remedy::{remedies, remedy};
 use super::sentence::sentence;
-use super::trials::CellTrials;
-use super::{Answer, Bar, Mark, Prediction, prediction};
+use crate::primitive::Row;
+use crate::wording::joined;
 
-/// The answers of all rules. What to change is said once: where one answer has said it, the next
-/// does not.
-pub(super) fn answers(
-    rules: &[AnswerRule],
-    trials: &[CellTrials<'_>],
-    costs: &[Row],
-    targets: &[TargetRecord],
-    machine: Option<&Machine>,
-) -> Vec<Answer> {
-    let mut answers = Vec::new();
-    let mut told = Vec::new();
-    for rule in rules {
-        let compared = Compared::all(rule, trials);
-        match &rule.along {
-            Some(along) => {
-                for along in Along::all(along, compared) {
-                    let points = along.points();
-                    let libraries = points
-                        .iter()
-                        .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
-                    let places = points.iter().map(|point| (along.label(point), point));
-                    let remedies =
-                        not_yet_given(remedies(places).into_iter().chain(libraries), &mut told);
-                    answers
-                        .extend(along.answer().map(|answer| Answer { remedy: remedies, ..answer }));
-                }
-            }
-            None => {
-                for compared in compared {
-                    let library = machine.and_then(|machine| advice(&compared, targets, machine));
-                    let remedy =
-                        not_yet_given(remedy(&compared).into_iter().chain(library), &mut told);
-                    answers.push(Answer { remedy, ..Answer::of(&compared, costs) });
-                }
-            }
-        }
-    }
-    answers
+/// One answer: a sentence, and the figures that it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The answer in one or two sentences, with intervals and units.
+    pub sentence: String,
+    /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
+    pub purity: Option<String>,
+    /// What to change, where the figures say so.
+    pub remedy: Option<String>,
+    /// Why the answer is weaker than it looks: marks of its cells, trials that are lacking.
+    pub caveats: Vec<String>,
+    pub case: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// The swept key whose values are compared.
+    pub compare: String,
+    /// What one operation of the compared cells is.
+    #[serde(skip)]
+    pub operation: Operation,
+    /// What the compared cells have in common, by swept key: `target.server` = `nginx`.
+    pub common: BTreeMap<String, String>,
+    /// A bar for each value of `compare`, in the study's order; those without valid trials too. A tax
+    /// has none for its baseline, which is not taxed.
+    pub bars: Vec<Bar>,
+    pub published: Vec<Published>,
+    /// What the cost of the cipher predicts of the bars, where the servers report it.
+    pub predictions: Vec<Prediction>,
+    /// The predictions in words, beside what was measured.
+    pub predicted: Option<String>,
+    /// What its handshakes are made of, where the study asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
+    /// The bars along another swept key, where the study asks for that.
+    pub curve: Option<Curve>,
 }
 
-/// What has not been said yet.
-fn not_yet_given(remedies: impl Iterator<Item = String>, told: &mut Vec<String>) -> Option<String> {
-    let mut new: Vec<String> = Vec::new();
-    for remedy in remedies {
-        if !told.contains(&remedy) {
-            told.push(remedy.clone());
-            new.push(remedy);
-        }
-    }
-    (!new.is_empty()).then(|| new.join(" "))
-}
 impl Answer {
-    fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, costs: &[Row]) -> Self {
         let rule = compared.rule;
         let bill = Bill::of(compared, costs);
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
@@ -93,31 +75,6 @@ impl Answer {
             predicted: prediction::sentence(&predictions, compared),
             predictions,
             curve: None,
-        }
-    }
-}
-
-impl Bar {
-    pub(super) fn of(compared: &Compared<'_>, entry: &Entry<'_>) -> Self {
-        // A tax is as weak as the weaker of the two that it is taken from.
-        let baseline = compared
-            .baseline()
-            .filter(|_| compared.kind() == Kind::Tax)
-            .and_then(|baseline| baseline.trials.mark());
-        Self {
-            label: compared.label(&compared.rule.compare, entry.value),
-            cell: entry.trials.cell.name.clone(),
-            params: entry.trials.cell.params.clone(),
-            is_baseline: entry.is_baseline,
-            figure: entry.figure.clone(),
-            ratio: entry.ratio.clone(),
-            mark: match entry.figure {
-                Some(_) => entry.trials.mark().into_iter().chain(baseline).min(),
-                None => {
-                    entry.trials.mark().or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured))
-                }
-            },
-            infeasible: entry.trials.infeasible(),
         }
     }
 }

@@ -12,9 +12,9 @@ use stats::{Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
 use units::Quantity;
 
-use super::Figure;
 use super::compared::{Compared, Entry};
-use crate::Verdict;
+use crate::figure::Figure;
+use crate::figure::Verdict;
 use crate::label::{label, with};
 use crate::primitive::{Cost, Row};
 use crate::wording::{list, percent, quantity};
@@ -134,7 +134,7 @@ impl CellBill {
         // A table has the rows of its first library first.
         let in_memory = cell.handshake_in_memory().and_then(row);
         let in_memory = in_memory.filter(|row| row.key.library == key.key.library);
-        let whole = Figure::of_cell(entry.trials, Metric::ServerCpuPerOperation);
+        let whole = entry.trials.figure(Metric::ServerCpuPerOperation);
         let parts = match in_memory.zip(whole) {
             Some((row, whole)) => Parts::of(whole, private_key_ns.clone(), &cost_of(row)?),
             None => None,

@@ -9,12 +9,11 @@
 use serde::Serialize;
 use study::Metric;
 
-use super::along::Along;
-use super::compared::Entry;
-use super::{Curve, Figure, Point};
+use super::compared::{Compared, Entry};
+use crate::figure::Figure;
 
 /// The key whose values are the users.
-const USERS: &str = "load.connections";
+pub(super) const USERS: &str = "load.connections";
 
 /// The bounds of one value of the compared key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,12 +32,12 @@ pub struct Bounds {
 
 impl Bounds {
     /// One for each value of the compared key of closed loops whose server has CPUs of its own.
-    pub(super) fn all(along: &Along<'_>) -> Vec<Self> {
-        let Some(first) = along.points().first().filter(|_| along.key == USERS) else {
+    pub(super) fn all(key: &str, points: &[Compared<'_>]) -> Vec<Self> {
+        let Some(first) = points.first().filter(|_| key == USERS) else {
             return Vec::new();
         };
         let of = |value: &str| {
-            let entries = along.points().iter().flat_map(|point| {
+            let entries = points.iter().flat_map(|point| {
                 let entries = point.entries.iter().filter(|entry| entry.value == value);
                 entries.map(move |entry| (point, entry))
             });
@@ -47,7 +46,7 @@ impl Bounds {
             Some(Self {
                 label: point.label(&point.rule.compare, value),
                 demand_ns,
-                demand_at: along.label(point),
+                demand_at: point.label_at(key),
                 think_ns: think(entry)?,
                 cores: entry.trials.cell.target.pinned_to()?.len(),
             })
@@ -76,7 +75,7 @@ impl Bounds {
 }
 
 fn demand(entry: &Entry<'_>) -> Option<f64> {
-    let figure = Figure::of_cell(entry.trials, Metric::ServerCpuPerOperation)?;
+    let figure = entry.trials.figure(Metric::ServerCpuPerOperation)?;
     Some(figure.estimate.median)
 }
 
@@ -85,22 +84,6 @@ fn think(entry: &Entry<'_>) -> Option<f64> {
     let laws = entry.trials.valid().filter_map(|line| line.littles_law);
     let thinks = laws.map(|law| law.think_ns.unwrap_or_default() as f64);
     Some(Figure::of(thinks.collect())?.estimate.median)
-}
-
-impl Curve {
-    /// Whether its points are numbers of connections.
-    #[must_use]
-    pub fn is_of_users(&self) -> bool {
-        self.along == USERS
-    }
-}
-
-impl Point {
-    /// How many connections they are, along these.
-    #[must_use]
-    pub fn users(&self) -> Option<f64> {
-        self.bars.first()?.params.get(USERS)?.parse().ok()
-    }
 }
 
 #[cfg(test)]

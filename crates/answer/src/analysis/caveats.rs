@@ -9,7 +9,8 @@ use trial::Limit;
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
 use super::trials::IS_A_MAXIMUM;
-use super::{Figure, TrialCounts};
+use super::trials::TrialCounts;
+use crate::figure::Figure;
 use crate::wording::{capitalized, list, plain_percent};
 
 /// The fewest trials whose interval covers the median as often as intervals are asked to.

@@ -9,9 +9,9 @@ use crate::label::{label, label_in_sentence, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
-use super::Figure;
 use super::trials::CellTrials;
-use crate::comparison::paired;
+use crate::figure::Figure;
+use crate::figure::paired;
 use crate::wording::{grouped, list};
 
 /// The key whose values receive in different ways, which is what an answer about it compares.
@@ -75,11 +75,11 @@ impl<'a> Compared<'a> {
             let baseline = baseline.filter(|_| !is_baseline);
             let ratio = baseline.and_then(|other| match rule.compare == CLIENT {
                 true => paired(trials.samples(rule.metric), other.samples(rule.metric)),
-                false => Figure::ratio(trials, other, rule.metric),
+                false => trials.ratio(other, rule.metric),
             });
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
-                _ => Figure::of_cell(trials, rule.metric),
+                _ => trials.figure(rule.metric),
             };
             Entry { trials, value, is_baseline, figure, ratio }
         };
@@ -134,6 +134,11 @@ impl<'a> Compared<'a> {
     /// Whether the metric counts bits of bodies.
     pub(super) fn is_of_bodies(&self) -> bool {
         self.rule.metric.row().is_of_bodies
+    }
+
+    /// The value that all of it has of a key, in words; empty where it has none.
+    pub(super) fn label_at(&self, key: &str) -> String {
+        self.common.get(key).map_or_else(String::new, |value| self.label(key, value))
     }
 
     /// A value of a swept key in the words of what the cells do: `16 connections`, `16 users`.

@@ -7,9 +7,9 @@ use load::Operation;
 
 use study::metric::Kind;
 
-use super::Figure;
 use super::compared::{Compared, Entry};
-use crate::Verdict;
+use crate::figure::Figure;
+use crate::figure::Verdict;
 use crate::wording::{list, percent, times};
 
 /// From here on a factor is easier to grasp than percents.

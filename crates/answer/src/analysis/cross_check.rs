@@ -15,11 +15,11 @@ use study::Metric;
 use trial::Limit;
 use trial::WarningKind;
 
-use super::Figure;
 use super::compared::CLIENT;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
-use crate::comparison::paired;
+use crate::figure::Figure;
+use crate::figure::paired;
 use crate::wording::{capitalized, times};
 
 /// Rates that differ by less count as equal.

@@ -1,9 +1,22 @@
 //! From which value of a key on one thing is ahead of another: where the whole interval of the paired
 //! ratio lies above 1.
 
+use serde::Serialize;
+
+use crate::figure::Figure;
 use crate::wording::list;
 
-use super::{Crossover, Figure};
+/// Where one compared value is ahead of the baseline: where the whole interval of the paired ratio lies
+/// above 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Crossover {
+    /// The compared value in words: `kTLS sendfile`.
+    pub label: String,
+    /// The point from which on it is ahead, for good, in words; `None` where there is none.
+    pub from: Option<String>,
+    /// `kTLS sendfile is ahead of user TLS from 64 KiB objects on`.
+    pub sentence: String,
+}
 
 /// One value of the key that an answer goes along: its words, and the ratio there.
 type Point<'a> = (String, &'a Figure);

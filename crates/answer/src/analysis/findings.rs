@@ -11,13 +11,13 @@ mod overview;
 mod predictions;
 mod published;
 mod searches;
+mod words;
 
 use journal::TrialLine;
-use load::Operation;
 use study::Metric;
-use units::Unit;
 
-use super::{Agreement, Analysis, Answer, CellSummary, Invalid, SearchEnd};
+use self::words::{is_searched, title};
+use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
 use crate::findings::{self, Chart, Findings, Item, Listing, Remark, Section};
 use crate::label::trials;
 
@@ -141,39 +141,6 @@ impl From<&Invalid> for Item {
         let label = format!("{}, number {}", trial.cell, trial.order);
         Self { label, text: trial.why.clone(), is_warning: false }
     }
-}
-
-/// What one operation of these cells is; requests where they differ.
-fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
-    let mut operations = cells.into_iter().map(|cell| cell.operation);
-    let first = operations.next().unwrap_or(Operation::Requests);
-    if operations.all(|other| other == first) { first } else { Operation::Requests }
-}
-
-/// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.
-fn found(cell: &CellSummary) -> String {
-    match cell.search.as_ref().map(|search| &search.end) {
-        Some(SearchEnd::Found { load }) => load.clone(),
-        Some(SearchEnd::Unfinished) => "not found yet".to_owned(),
-        Some(end @ SearchEnd::Infeasible { .. }) => end.infeasible().unwrap_or_default(),
-        None => String::new(),
-    }
-}
-
-fn title(cell: &CellSummary) -> String {
-    format!("{}: {}", cell.case, cell.label)
-}
-
-fn is_searched(cell: &CellSummary) -> bool {
-    cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
-}
-
-/// The unit that these cells show a metric in: the same as that of the metric it is compared with.
-fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
-    let both = [metric, metric.row().beside];
-    let figures =
-        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
-    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
 }
 
 /// How sure the intervals of a run are, by the number of trials, in parts of a sentence.

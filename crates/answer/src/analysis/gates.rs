@@ -6,7 +6,8 @@ use study::metric::Kind;
 use super::compared::Compared;
 use super::summary::of_cell;
 use super::trials::CellTrials;
-use crate::gate::{Gate, GateOutcome};
+use crate::gate::expression::Gate;
+use crate::gate::outcome::GateOutcome;
 
 /// One for each gate of each rule, about all cells that the rule compares with a baseline.
 pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<GateOutcome> {

@@ -11,9 +11,9 @@ use tls::{Cipher, Suite};
 use trial::Line;
 use units::decimal;
 
-use super::Figure;
 use super::compared::{Compared, Entry};
 use super::trials::CellTrials;
+use crate::figure::Figure;
 use crate::wording::{list, times};
 
 /// A gain smaller than this needs no explanation.

@@ -13,10 +13,10 @@ use stats::{LEAST_COUNTS, Scaling, ScalingError};
 
 use trial::Limit;
 
-use super::Figure;
 use super::compared::Compared;
 use super::sentence::unit;
 use super::trials::CellTrials;
+use crate::figure::Figure;
 use crate::wording::{grouped, list, quantity};
 
 /// The key whose values are numbers of cores.

@@ -7,7 +7,8 @@ use study::metric::Kind;
 use tls::{CertificateKey, Cipher, Mac, Suite};
 
 use super::compared::{Compared, Entry};
-use super::{Figure, Mark};
+use crate::figure::Figure;
+use crate::mark::Mark;
 use crate::wording::{list, times};
 
 /// What to change, and what that gains.
@@ -119,7 +120,7 @@ fn best<'a, 'b>(
     is_meant: impl Fn(&Entry<'_>) -> bool,
 ) -> Option<&'b Entry<'a>> {
     let median = |entry: &Entry<'_>| {
-        let figure = Figure::of_cell(entry.trials, compared.rule.metric);
+        let figure = entry.trials.figure(compared.rule.metric);
         figure.map(|figure| figure.estimate.median)
     };
     let meant = compared.entries.iter().filter(|entry| is_meant(entry));
@@ -133,6 +134,6 @@ fn gain(compared: &Compared<'_>, one: &Entry<'_>, other: &Entry<'_>) -> Option<F
         !matches!(entry.trials.mark(), Some(Mark::ClientBound | Mark::NotServerBound))
     };
     let is_of_servers = compared.is_per_cpu() || (is_maximum(one) && is_maximum(other));
-    let ratio = Figure::ratio(one.trials, other.trials, compared.rule.metric)?;
+    let ratio = one.trials.ratio(other.trials, compared.rule.metric)?;
     (is_of_servers && ratio.is_above(1.0) && ratio.is_sure()).then_some(ratio)
 }

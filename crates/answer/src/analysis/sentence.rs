@@ -8,10 +8,10 @@ use study::metric::Kind;
 use trial::Limit;
 use units::Quantity;
 
-use super::Figure;
 use super::compared::{Compared, Entry};
 use super::comparison::comparison;
 use super::limits::{in_words, of_trials};
+use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, percent, quantity};
 
 /// The whole answer, with its full stop.

@@ -1,10 +1,48 @@
 //! What the trials of one cell say together.
 
-use crate::label::{label, spoken};
-use study::Cell;
+use std::collections::BTreeMap;
 
+use crate::label::{label, spoken};
+use load::Operation;
+use serde::Serialize;
+use study::Cell;
+use trial::Limit;
+
+use super::cpu_use::CpuUse;
+use super::figures::Figures;
+use super::search::Search;
 use super::trials::CellTrials;
-use super::{CellSummary, CpuUse, Figure, Figures};
+use super::trials::TrialCounts;
+use crate::mark::Mark;
+
+/// What the trials of one cell say together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The cell's name.
+    pub cell: String,
+    /// The case's name.
+    pub case: String,
+    /// What distinguishes it from the other cells of its case, in words: `nginx, AES-128-GCM`.
+    pub label: String,
+    /// The swept keys with their values.
+    pub params: BTreeMap<String, String>,
+    /// What one operation of its load is.
+    #[serde(skip)]
+    pub operation: Operation,
+    /// How many trials it should have, has, and has that are valid.
+    pub trials: TrialCounts,
+    /// Its figures, each metric a field with its unit in the name.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// What limited the valid trials, and how many of them.
+    pub limits: BTreeMap<Limit, usize>,
+    /// What is to be marked.
+    pub mark: Option<Mark>,
+    /// How its load was found, where the study searches for it.
+    pub search: Option<Search>,
+    /// What used each CPU of the machine, where the server's are known.
+    pub cpus: Vec<CpuUse>,
+}
 
 impl CellSummary {
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
@@ -15,7 +53,7 @@ impl CellSummary {
             params: trials.cell.params.clone(),
             operation: trials.cell.load.operation,
             trials: trials.counts(),
-            figures: Figures::of(|metric| Figure::of_cell(trials, metric)),
+            figures: Figures::of(|metric| trials.figure(metric)),
             limits: trials.limits(),
             mark: trials.mark(),
             search: trials.search.clone(),

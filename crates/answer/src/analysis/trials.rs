@@ -3,15 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Role, TargetRecord, TrialLine};
+use serde::Serialize;
 use study::{Cell, Metric, Study};
 use trial::Limit;
 use trial::Line;
 
-use super::{Figure, Mark, Search, TrialCounts};
+use super::search::Search;
+use crate::figure::{Figure, paired};
+use crate::mark::Mark;
 
 /// A median whose interval is wider than this part of it says little: on a quiet machine it is some
 /// hundredths.
 const MOST_SPREAD: f64 = 0.25;
+
+/// How many trials there are, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// How many a whole run has, without those of skipped targets.
+    pub planned: usize,
+    /// In the journal.
+    pub done: usize,
+    /// Of those, valid ones.
+    pub valid: usize,
+}
 
 #[derive(Debug)]
 pub(super) struct CellTrials<'a> {
@@ -129,10 +143,22 @@ impl CellTrials<'_> {
 
     /// Whether the trials' rates differ so much that something other than the cell decided them.
     fn is_spread(&self) -> bool {
-        let rate = Figure::of_cell(self, Metric::Rate);
+        let rate = self.figure(Metric::Rate);
         rate.is_some_and(|Figure { estimate, .. }| {
             estimate.interval.high - estimate.interval.low > MOST_SPREAD * estimate.median
         })
+    }
+
+    /// A metric of the valid trials that have it.
+    pub(super) fn figure(&self, metric: Metric) -> Option<Figure> {
+        Figure::of(self.samples(metric).into_iter().map(|(_, sample)| sample).collect())
+    }
+
+    /// A metric over that of another cell, from the rounds in which both have it; `None` also where the
+    /// client received the two in different ways.
+    pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
+        let is_alike = self.is_received_as(other);
+        paired(self.samples(metric), other.samples(metric)).filter(|_| is_alike)
     }
 
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that

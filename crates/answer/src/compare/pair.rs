@@ -6,8 +6,10 @@ use serde::Serialize;
 use stats::Estimate;
 
 use super::{Only, Side};
-use crate::Verdict;
-use crate::analysis::{CellSummary, Figure, Mark};
+use crate::analysis::CellSummary;
+use crate::figure::Figure;
+use crate::figure::Verdict;
+use crate::mark::Mark;
 use study::Cell;
 use study::Metric;
 

@@ -142,5 +142,5 @@ fn marks_of_both_runs_are_kept() {
     let mut b = bulk(&[8e9, 4e9, 2e9]);
     b.trial(0, 3).verdict.limit = Limit::ClientCpu;
     let pair = &compared(&a, &b).metrics[0].cells[0];
-    assert_eq!((pair.mark_a, pair.mark_b), (None, Some(crate::analysis::Mark::ClientBound)));
+    assert_eq!((pair.mark_a, pair.mark_b), (None, Some(crate::Mark::ClientBound)));
 }

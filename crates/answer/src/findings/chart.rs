@@ -1,6 +1,7 @@
 //! Charts by what they show. Where everything lies is the report's.
 
-use crate::analysis::{Figure, Mark};
+use crate::figure::Figure;
+use crate::mark::Mark;
 use units::Unit;
 
 #[derive(Debug, Clone, PartialEq)]

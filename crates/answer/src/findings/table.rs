@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::Mark;
+use crate::mark::Mark;
 
 /// A table. A column in which all is empty is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,18 +4,17 @@
 //! is faster. It comes with the range of the rounds. Costs are medians over rounds of the medians
 //! of samples; their quartiles are in the table.
 
+mod group;
 mod words;
 
+use primitives::RowKey;
 use primitives::instructions::Bounded;
-use primitives::{Cache, Hardware, RowKey};
 use serde::Serialize;
-use units::Bytes;
 
-use super::costs::{Cost, LowerBound, Row};
-use crate::analysis::Figure;
-use crate::comparison::paired;
-use study::primitive::Table;
-use study::primitive::{Dimension, Rule};
+use self::group::{Group, groups, ratio};
+use super::row::{LowerBound, Row};
+use crate::figure::Figure;
+use study::primitive::{Rule, Table};
 
 /// What a table answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -90,14 +89,6 @@ pub struct Point {
     pub published: Vec<(String, f64)>,
 }
 
-/// The rows that differ in what is compared and in their sizes only.
-pub(super) struct Group<'a> {
-    rule: &'a Rule,
-    table: &'a Table,
-    /// By the value that is compared, the baseline first.
-    values: Vec<Vec<&'a Row>>,
-}
-
 pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]) -> Answer {
     let groups = groups(rule, table, rows);
     let is_alone = groups.len() == 1;
@@ -120,73 +111,7 @@ pub(super) fn of(rule: &Rule, table: &Table, rows: &[Row], bounds: &[LowerBound]
     }
 }
 
-fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
-    let is_same = |a: &RowKey, b: &RowKey| {
-        let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
-        others.all(|dimension| dimension.of(a) == dimension.of(b))
-    };
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for row in rows.iter().filter(|row| row.table == table.name) {
-        let known =
-            groups.iter_mut().find(|group| group.first().is_some_and(|key| is_same(key, &row.key)));
-        let group = match known {
-            Some(group) => group,
-            None => {
-                groups.push(Group { rule, table, values: Vec::new() });
-                let last = groups.len() - 1;
-                &mut groups[last]
-            }
-        };
-        group.add(row);
-    }
-    for group in &mut groups {
-        group
-            .values
-            .sort_by_key(|rows| !rows.first().is_some_and(|row| group.rule.is_baseline(&row.key)));
-    }
-    groups
-}
-
-impl<'a> Group<'a> {
-    fn first(&self) -> Option<&'a RowKey> {
-        self.values.first()?.first().map(|row| &row.key)
-    }
-
-    fn add(&mut self, row: &'a Row) {
-        let value = self.rule.compare.of(&row.key);
-        let is_of = |rows: &&mut Vec<&Row>| {
-            rows.first().is_some_and(|first| self.rule.compare.of(&first.key) == value)
-        };
-        match self.values.iter_mut().find(is_of) {
-            Some(rows) => rows.push(row),
-            None => self.values.push(vec![row]),
-        }
-    }
-
-    /// The rows at a size, in the order of the values; those that have figures.
-    fn at(&self, size: Option<Bytes>) -> Vec<(&'a Row, &'a Cost)> {
-        let size = size.map(|size| size.0);
-        let of_value = |rows: &Vec<&'a Row>| {
-            let row = rows.iter().find(|row| row.key.size_bytes == size)?;
-            Some((*row, row.cost.as_ref()?))
-        };
-        self.values.iter().filter_map(of_value).collect()
-    }
-
-    /// The sizes that sentences are about; none where the unit is an operation.
-    fn sizes(&self) -> Vec<Option<Bytes>> {
-        let is_of_bytes = self.values.iter().flatten().any(|row| row.key.size_bytes.is_some());
-        match is_of_bytes {
-            true => self.rule.at.iter().copied().map(Some).collect(),
-            false => vec![None],
-        }
-    }
-
-    fn all_sizes(&self) -> Vec<Option<Bytes>> {
-        let rows = self.values.first().map_or(&[][..], Vec::as_slice);
-        rows.iter().map(|row| row.key.size_bytes.map(Bytes)).collect()
-    }
-
+impl Group<'_> {
     fn ratios(&self) -> Vec<Ratio> {
         let mut ratios = Vec::new();
         for size in self.all_sizes() {
@@ -231,32 +156,6 @@ impl<'a> Group<'a> {
         let bound = bound.map(|of| (of.of, of.cycles_per_byte.estimate.median));
         Some(Curve { title: words::subject(self), series, bound })
     }
-
-    /// Names of values of other lists than the compared one, where the table has several of them.
-    fn qualifiers(&self) -> Vec<&'static str> {
-        let Some(key) = self.first() else { return Vec::new() };
-        let has_several = |dimension: Dimension| {
-            dimension != self.rule.compare && dimension.values(self.table).len() > 1
-        };
-        let hardware = match key.hardware {
-            Hardware::All => "all instructions",
-            Hardware::Avx2 => "AVX2 at most",
-            Hardware::Sse => "SSE 4.2 at most",
-            Hardware::None => "no instructions for cryptography",
-        };
-        let cache = match key.cache {
-            Cache::Warm => "data in the cache",
-            Cache::Cold => "data in memory",
-        };
-        let mut all = Vec::new();
-        all.extend(has_several(Dimension::Hardware).then_some(hardware));
-        all.extend((has_several(Dimension::Cache) || self.is_always_cold()).then_some(cache));
-        all
-    }
-
-    fn is_always_cold(&self) -> bool {
-        self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold]
-    }
 }
 
 fn point(row: &Row) -> Option<Point> {
@@ -270,9 +169,4 @@ fn point(row: &Row) -> Option<Point> {
         is_disturbed: cost.is_disturbed(),
         published: published.map(|of| (of.label.clone(), of.cycles_per_byte)).collect(),
     })
-}
-
-/// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
-fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
-    paired(baseline.samples(), cost.samples())
 }

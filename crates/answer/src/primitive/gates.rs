@@ -4,7 +4,8 @@ use study::Study;
 use units::Bytes;
 
 use super::{Answer, Row};
-use crate::gate::{Gate, GateOutcome};
+use crate::gate::expression::Gate;
+use crate::gate::outcome::GateOutcome;
 
 /// One for each gate of each answer, about the sizes that its sentences are about. What a library does
 /// not support is not judged.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck, Mark};
+use answer::Mark;
+use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck};
 use load::Operation;
 use study::Metric;
 

@@ -9,8 +9,9 @@ mod machine;
 
 use std::collections::BTreeMap;
 
+use answer::Mark;
 use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Mark, Repeated, TrialCounts,
+    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
 };
 use answer::findings::Findings;
 use answer::primitive::Costs;

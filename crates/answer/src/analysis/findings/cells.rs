@@ -1,6 +1,6 @@
 //! The table of all cells with all their figures.
 
-use super::{found, unit};
+use super::words::{found, unit};
 use crate::analysis::CellSummary;
 use crate::findings::{Cell, Column, Table};
 use crate::wording::interval;
@@ -9,7 +9,7 @@ use study::metric::{Kind, words_of};
 use units::Unit;
 
 pub(super) fn table(cells: &[CellSummary]) -> Table {
-    let operation = super::operation(cells);
+    let operation = super::words::operation(cells);
     let text =
         |name: &str, of: &dyn Fn(&CellSummary) -> String| Column::words(name, cells.iter().map(of));
     let label = |cell: &CellSummary| Cell {

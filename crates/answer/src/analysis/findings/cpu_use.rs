@@ -2,7 +2,7 @@
 
 use units::percent;
 
-use super::title;
+use super::words::title;
 use crate::analysis::{Answer, Bar, CellSummary, CpuUse};
 use crate::findings::{Chart, Column, Section, Series, Stack, StackRow, Stacks, Table};
 use crate::label::label;

@@ -1,6 +1,6 @@
 //! The cells of each case with the figures that matter most, for a terminal.
 
-use super::{found, unit};
+use super::words::{found, unit};
 use crate::analysis::{CellSummary, Figure};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;

@@ -1,6 +1,6 @@
 //! The path of each search: which loads were tried, and what they showed.
 
-use super::{found, is_searched, title};
+use super::words::{found, is_searched, title};
 use crate::analysis::{CellSummary, Search, SearchStep};
 use crate::findings::{Axis, Cell, Column, Curve, Dot, Line, Table};
 use units::Unit;

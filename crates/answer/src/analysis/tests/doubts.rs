@@ -1,7 +1,8 @@
 //! What is not valid, not there, or not the server's doing.
 
+use crate::Mark;
+use crate::analysis::TrialCounts;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
-use crate::analysis::{Mark, TrialCounts};
 use journal::{Role, TrialLine};
 use study::Metric;
 use study::testing::server;

@@ -3,8 +3,9 @@
 use journal::TrialLine;
 use proptest::prelude::*;
 
+use crate::Mark;
 use crate::analysis::scene::{CBC, GCM, RSA, Scene};
-use crate::analysis::{Analysis, Mark, TrialCounts};
+use crate::analysis::{Analysis, TrialCounts};
 use study::Metric;
 use trial::Limit;
 

@@ -3,9 +3,9 @@
 use primitives::{Cache, Hardware};
 use units::{Bytes, Hertz};
 
-use super::super::costs::{Cost, Row};
-use super::{Group, ratio};
-use crate::analysis::Figure;
+use super::super::row::{Cost, Row};
+use super::group::{Group, ratio};
+use crate::figure::Figure;
 use crate::wording::{capitalized, grouped, list, size as size_in_words, times};
 use study::primitive::Table;
 use study::primitive::{Dimension, Rule};

@@ -8,7 +8,8 @@ use targets::Target;
 use load::Latencies;
 
 use super::*;
-use answer::analysis::{Analysis, Mark, SearchEnd};
+use answer::Mark;
+use answer::analysis::{Analysis, SearchEnd};
 use study::Metric;
 use study::find::{Ceiling, Find, Over};
 use study::testing::{cell, server};

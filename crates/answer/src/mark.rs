@@ -1,6 +1,26 @@
 //! Marks in words: what keeps a figure from being the server's maximum.
 
-use super::Mark;
+use serde::Serialize;
+
+/// Why a figure is not to be read as the server's maximum. The order is that of weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// No load keeps within the limit that the study sets.
+    Infeasible,
+    /// No trial is valid, or none was done. Of a bar also: valid trials lack what the figure takes.
+    NotMeasured,
+    /// In some trials the client was the limit.
+    ClientBound,
+    /// In some trials something else than the server's CPU was the limit.
+    NotServerBound,
+    /// The trials' rates differ widely: something else than the cell decided them.
+    Spread,
+    /// Some trials are not valid; the figure is of the others.
+    SomeInvalid,
+    /// There are fewer trials than the study asks for.
+    Incomplete,
+}
 
 impl Mark {
     /// All marks, in the order of their weight.

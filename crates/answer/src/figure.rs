@@ -1,44 +1,62 @@
-//! Figures of one cell, and of two cells whose trials stood next to each other.
+//! A figure with its interval, and one figure over another: the one comparison of answers, primitives,
+//! runs, gates and cross-checks.
 
 use std::collections::BTreeMap;
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use stats::{Estimate, LEVEL};
-use study::Metric;
 
-use super::Figure;
-use super::trials::CellTrials;
-use crate::Verdict;
-use crate::comparison::paired;
+/// A median with its interval and what it was taken from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Median and interval.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// The samples in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
 
-/// The figures of a cell, by metric; those that were not measured are not there.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Figures(BTreeMap<Metric, Figure>);
+/// Where the interval of a figure lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Above the value that it is held against, which is 1 for a ratio.
+    Above,
+    /// Below it.
+    Below,
+    /// Around it, or there is no interval: no difference is shown.
+    #[serde(rename = "not-told-apart")]
+    NoSignificantDifference,
+    /// There is no figure.
+    NotCompared,
+}
 
-impl Figures {
-    /// What `figure` gives of each metric that a cell has by itself.
-    pub fn of(figure: impl Fn(Metric) -> Option<Figure>) -> Self {
-        let figures = Metric::of_cells().filter_map(|metric| Some((metric, figure(metric)?)));
-        Self(figures.collect())
-    }
-
-    /// That of a metric; `None` where it was not measured.
+impl Verdict {
+    /// Of a figure that is held against a value. One sample has no interval and shows no difference.
     #[must_use]
-    pub fn get(&self, metric: Metric) -> Option<&Figure> {
-        self.0.get(&metric)
+    pub fn of(figure: Option<&Estimate>, value: f64) -> Self {
+        match figure {
+            None => Self::NotCompared,
+            Some(Estimate { n: 0 | 1, .. }) => Self::NoSignificantDifference,
+            Some(figure) if figure.interval.low > value => Self::Above,
+            Some(figure) if figure.interval.high < value => Self::Below,
+            Some(_) => Self::NoSignificantDifference,
+        }
     }
 }
 
-/// Every metric is a field, `null` where it was not measured.
-impl Serialize for Figures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for metric in Metric::of_cells() {
-            map.serialize_entry(metric.row().json, &self.get(metric))?;
-        }
-        map.end()
-    }
+/// Figures by round over those of the same rounds of another; `None` where no round has both, or one of
+/// the others is 0.
+pub(crate) fn paired(
+    ours: impl IntoIterator<Item = (u32, f64)>,
+    theirs: impl IntoIterator<Item = (u32, f64)>,
+) -> Option<Figure> {
+    let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
+    let (ours, theirs): (Vec<f64>, Vec<f64>) =
+        ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip();
+    let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
+    let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
+    Some(Figure { estimate, samples })
 }
 
 impl From<&Figure> for Estimate {
@@ -55,22 +73,6 @@ impl Figure {
         Some(Self { estimate, samples })
     }
 
-    /// A metric of the valid trials of a cell that have it.
-    pub(super) fn of_cell(trials: &CellTrials<'_>, metric: Metric) -> Option<Self> {
-        Self::of(trials.samples(metric).into_iter().map(|(_, sample)| sample).collect())
-    }
-
-    /// A metric of one cell over that of another, from the rounds in which both have it; `None` also
-    /// where the client received the two in different ways.
-    pub(super) fn ratio(
-        ours: &CellTrials<'_>,
-        theirs: &CellTrials<'_>,
-        metric: Metric,
-    ) -> Option<Self> {
-        let is_alike = ours.is_received_as(theirs);
-        paired(ours.samples(metric), theirs.samples(metric)).filter(|_| is_alike)
-    }
-
     /// The same of each sample changed. The estimate is computed again: a falling change swaps the
     /// ends of the interval.
     pub(crate) fn map(&self, change: impl Fn(f64) -> f64) -> Option<Self> {
@@ -84,17 +86,17 @@ impl Figure {
     }
 
     /// Whether the interval lies above `value`.
-    pub(super) fn is_above(&self, value: f64) -> bool {
+    pub(crate) fn is_above(&self, value: f64) -> bool {
         Verdict::of(Some(&self.estimate), value) == Verdict::Above
     }
 
     /// Whether the interval lies below `value`.
-    pub(super) fn is_below(&self, value: f64) -> bool {
+    pub(crate) fn is_below(&self, value: f64) -> bool {
         Verdict::of(Some(&self.estimate), value) == Verdict::Below
     }
 
     /// Whether the interval covers the median as often as intervals are asked to.
-    pub(super) fn is_sure(&self) -> bool {
+    pub(crate) fn is_sure(&self) -> bool {
         self.estimate.interval.coverage >= LEVEL
     }
 }

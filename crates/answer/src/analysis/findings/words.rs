@@ -1,0 +1,40 @@
+//! Words and units of cells, which their tables and charts share.
+
+use load::Operation;
+use study::Metric;
+use units::Unit;
+
+use crate::analysis::{CellSummary, SearchEnd};
+
+/// What one operation of these cells is; requests where they differ.
+pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
+    let mut operations = cells.into_iter().map(|cell| cell.operation);
+    let first = operations.next().unwrap_or(Operation::Requests);
+    if operations.all(|other| other == first) { first } else { Operation::Requests }
+}
+
+/// The load that was found, or why there is none: `64`, `infeasible (best 3.2s)`.
+pub(super) fn found(cell: &CellSummary) -> String {
+    match cell.search.as_ref().map(|search| &search.end) {
+        Some(SearchEnd::Found { load }) => load.clone(),
+        Some(SearchEnd::Unfinished) => "not found yet".to_owned(),
+        Some(end @ SearchEnd::Infeasible { .. }) => end.infeasible().unwrap_or_default(),
+        None => String::new(),
+    }
+}
+
+pub(super) fn title(cell: &CellSummary) -> String {
+    format!("{}: {}", cell.case, cell.label)
+}
+
+pub(super) fn is_searched(cell: &CellSummary) -> bool {
+    cell.search.as_ref().is_some_and(|search| !search.path.is_empty())
+}
+
+/// The unit that these cells show a metric in: the same as that of the metric it is compared with.
+pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellSummary>) -> Unit {
+    let both = [metric, metric.row().beside];
+    let figures =
+        cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
+    metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
+}

@@ -1,0 +1,115 @@
+//! Rows that an answer compares.
+
+use primitives::{Cache, Hardware, RowKey};
+use study::primitive::{Dimension, Rule, Table};
+use units::Bytes;
+
+use super::super::row::{Cost, Row};
+use crate::figure::{Figure, paired};
+
+/// The rows that differ in what is compared and in their sizes only.
+pub(super) struct Group<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) table: &'a Table,
+    /// By the value that is compared, the baseline first.
+    pub(super) values: Vec<Vec<&'a Row>>,
+}
+
+pub(super) fn groups<'a>(rule: &'a Rule, table: &'a Table, rows: &'a [Row]) -> Vec<Group<'a>> {
+    let is_same = |a: &RowKey, b: &RowKey| {
+        let mut others = Dimension::ALL.into_iter().filter(|dimension| *dimension != rule.compare);
+        others.all(|dimension| dimension.of(a) == dimension.of(b))
+    };
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for row in rows.iter().filter(|row| row.table == table.name) {
+        let known =
+            groups.iter_mut().find(|group| group.first().is_some_and(|key| is_same(key, &row.key)));
+        let group = match known {
+            Some(group) => group,
+            None => {
+                groups.push(Group { rule, table, values: Vec::new() });
+                let last = groups.len() - 1;
+                &mut groups[last]
+            }
+        };
+        group.add(row);
+    }
+    for group in &mut groups {
+        group
+            .values
+            .sort_by_key(|rows| !rows.first().is_some_and(|row| group.rule.is_baseline(&row.key)));
+    }
+    groups
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn first(&self) -> Option<&'a RowKey> {
+        self.values.first()?.first().map(|row| &row.key)
+    }
+
+    pub(super) fn add(&mut self, row: &'a Row) {
+        let value = self.rule.compare.of(&row.key);
+        let is_of = |rows: &&mut Vec<&Row>| {
+            rows.first().is_some_and(|first| self.rule.compare.of(&first.key) == value)
+        };
+        match self.values.iter_mut().find(is_of) {
+            Some(rows) => rows.push(row),
+            None => self.values.push(vec![row]),
+        }
+    }
+
+    /// The rows at a size, in the order of the values; those that have figures.
+    pub(super) fn at(&self, size: Option<Bytes>) -> Vec<(&'a Row, &'a Cost)> {
+        let size = size.map(|size| size.0);
+        let of_value = |rows: &Vec<&'a Row>| {
+            let row = rows.iter().find(|row| row.key.size_bytes == size)?;
+            Some((*row, row.cost.as_ref()?))
+        };
+        self.values.iter().filter_map(of_value).collect()
+    }
+
+    /// The sizes that sentences are about; none where the unit is an operation.
+    pub(super) fn sizes(&self) -> Vec<Option<Bytes>> {
+        let is_of_bytes = self.values.iter().flatten().any(|row| row.key.size_bytes.is_some());
+        match is_of_bytes {
+            true => self.rule.at.iter().copied().map(Some).collect(),
+            false => vec![None],
+        }
+    }
+
+    pub(super) fn all_sizes(&self) -> Vec<Option<Bytes>> {
+        let rows = self.values.first().map_or(&[][..], Vec::as_slice);
+        rows.iter().map(|row| row.key.size_bytes.map(Bytes)).collect()
+    }
+
+    /// Names of values of other lists than the compared one, where the table has several of them.
+    pub(super) fn qualifiers(&self) -> Vec<&'static str> {
+        let Some(key) = self.first() else { return Vec::new() };
+        let has_several = |dimension: Dimension| {
+            dimension != self.rule.compare && dimension.values(self.table).len() > 1
+        };
+        let hardware = match key.hardware {
+            Hardware::All => "all instructions",
+            Hardware::Avx2 => "AVX2 at most",
+            Hardware::Sse => "SSE 4.2 at most",
+            Hardware::None => "no instructions for cryptography",
+        };
+        let cache = match key.cache {
+            Cache::Warm => "data in the cache",
+            Cache::Cold => "data in memory",
+        };
+        let mut all = Vec::new();
+        all.extend(has_several(Dimension::Hardware).then_some(hardware));
+        all.extend((has_several(Dimension::Cache) || self.is_always_cold()).then_some(cache));
+        all
+    }
+
+    pub(super) fn is_always_cold(&self) -> bool {
+        self.rule.compare != Dimension::Cache && self.table.caches == [Cache::Cold]
+    }
+}
+
+/// How many times as fast `cost` is as the baseline, from the rounds in which both have figures.
+pub(super) fn ratio(baseline: &Cost, cost: &Cost) -> Option<Figure> {
+    paired(baseline.samples(), cost.samples())
+}

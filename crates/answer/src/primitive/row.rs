@@ -1,0 +1,201 @@
+//! What the rounds say of one row of a table.
+
+use primitives::instructions::Bounded;
+use primitives::row::{Measured, NoFigure, Reason};
+use primitives::sampler::Quality;
+use primitives::{Algorithm, Hardware, RowKey};
+use serde::Serialize;
+
+use crate::figure::Figure;
+use journal::primitive::RowLine;
+use study::reference::Reference;
+
+/// One row of a table over all rounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The table's name.
+    pub table: String,
+    #[serde(flatten)]
+    pub key: RowKey,
+    /// The library and its version.
+    pub library_title: String,
+    /// What it costs; `None` where there is no figure.
+    pub cost: Option<Cost>,
+    /// Why there is none.
+    #[serde(flatten)]
+    pub no_figure: Option<NoFigure>,
+    pub published: Vec<Beside>,
+    /// What the bound is of, where there is one.
+    pub bound: Option<Bounded>,
+    /// How many times the bound it costs, where there is a bound.
+    pub times_the_bound: Option<f64>,
+}
+
+/// What a row costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// Core cycles per byte, or per operation where that is the unit: a sample is the median of a round.
+    pub cycles: Figure,
+    /// Time of a run on one CPU, in nanoseconds: a sample is that of a round.
+    pub ns_per_op: Figure,
+    /// The rounds of the samples.
+    pub rounds: Vec<u32>,
+    /// A quarter of the samples of a round lies below: the median of the rounds'.
+    pub low: f64,
+    /// A quarter lies above.
+    pub high: f64,
+    /// The core's frequency.
+    pub core_hz: f64,
+    /// Runs a second, of all threads.
+    pub ops_per_s: f64,
+    /// Bytes a second, of all threads.
+    pub bytes_per_s: Option<f64>,
+    /// Messages in a run.
+    pub messages_per_op: u64,
+    /// Samples of all rounds.
+    pub taken: u64,
+    /// Those beside which something else used the core, or its frequency changed. They are in the figure
+    /// only where too few others were there.
+    pub dropped: u64,
+    /// Rounds in which too few samples were quiet.
+    pub disturbed_rounds: usize,
+    /// Whether it is not known if the core was shared.
+    pub contention_unknown: bool,
+    /// The library that confirmed the results.
+    pub confirmed_by: String,
+}
+
+/// A published cost beside a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Beside {
+    /// The processor.
+    pub label: String,
+    /// Core cycles per byte.
+    pub cycles_per_byte: f64,
+}
+
+/// What no program can go below.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LowerBound {
+    pub of: Bounded,
+    /// Core cycles per byte; a sample is that of a round.
+    pub cycles_per_byte: Figure,
+    /// How it comes about.
+    pub arithmetic: String,
+}
+
+impl Row {
+    pub(super) fn of(
+        table: &str,
+        key: &RowKey,
+        lines: &[&RowLine],
+        bounds: &[LowerBound],
+        reference: Option<&Reference>,
+    ) -> Self {
+        // Of a round that was measured again, the last counts.
+        let mut of_rounds: Vec<&RowLine> = Vec::new();
+        for line in lines.iter().filter(|line| is_of(line, table, key)) {
+            of_rounds.retain(|other| other.round != line.round);
+            of_rounds.push(line);
+        }
+        of_rounds.sort_by_key(|line| line.round);
+        let no_figure = of_rounds.iter().find_map(|line| line.row.outcome.no_figure()).cloned();
+        // A result that was wrong once makes all of the row doubtful.
+        let cost = if no_figure.is_none() { Cost::of(&of_rounds) } else { None };
+        let bound = cost
+            .as_ref()
+            .and_then(|cost| bounds.iter().find(|bound| bound.of.is_of(key, cost.messages_per_op)));
+        let times_the_bound = cost.as_ref().zip(bound).map(|(cost, bound)| {
+            cost.cycles.estimate.median / bound.cycles_per_byte.estimate.median
+        });
+        let published = match (&cost, reference) {
+            (Some(cost), Some(reference)) => published(key, cost, reference),
+            _ => Vec::new(),
+        };
+        let title = of_rounds.last().map_or(&key.library, |line| &line.row.library_title);
+        Self {
+            library_title: title.clone(),
+            table: table.to_owned(),
+            cost,
+            no_figure,
+            published,
+            bound: bound.map(|bound| bound.of),
+            times_the_bound,
+            key: key.clone(),
+        }
+    }
+
+    /// Whether it has no figure because its result is wrong, and not because the library does not do it.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.no_figure.as_ref().is_some_and(|none| none.reason == Reason::Refused)
+    }
+}
+
+impl Cost {
+    /// Whether too few samples of some round were quiet, so that the figure is too high.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        self.disturbed_rounds > 0
+    }
+
+    fn of(lines: &[&RowLine]) -> Option<Self> {
+        let figures: Vec<(u32, &Measured)> = lines
+            .iter()
+            .filter_map(|line| Some((line.round, line.row.outcome.measured()?)))
+            .collect();
+        let (_, last) = figures.last()?;
+        let median = |of: &dyn Fn(&Measured) -> f64| {
+            let values: Vec<f64> = figures.iter().map(|(_, figure)| of(figure)).collect();
+            stats::median(&values).ok()
+        };
+        let sum = |of: fn(&Measured) -> u64| figures.iter().map(|(_, figure)| of(figure)).sum();
+        let with = |quality| figures.iter().filter(|(_, figure)| figure.quality == quality).count();
+        Some(Self {
+            cycles: Figure::of(figures.iter().map(|(_, f)| f.cycles().median).collect())?,
+            ns_per_op: Figure::of(figures.iter().map(|(_, f)| f.ns_per_op()).collect())?,
+            rounds: figures.iter().map(|(round, _)| *round).collect(),
+            low: median(&|figure| figure.cycles().low)?,
+            high: median(&|figure| figure.cycles().high)?,
+            core_hz: median(&|figure| figure.core_hz)?,
+            ops_per_s: median(&|figure| figure.ops_per_s)?,
+            bytes_per_s: match last.bytes_per_s {
+                Some(_) => median(&|figure| figure.bytes_per_s.unwrap_or(f64::NAN)),
+                None => None,
+            },
+            messages_per_op: last.messages_per_op,
+            taken: sum(Measured::taken),
+            dropped: sum(Measured::dropped),
+            disturbed_rounds: with(Quality::Disturbed),
+            contention_unknown: with(Quality::Unknown) > 0,
+            confirmed_by: last.confirmed_by.clone(),
+        })
+    }
+}
+
+impl Cost {
+    /// The rounds with their cycles.
+    pub(super) fn samples(&self) -> impl Iterator<Item = (u32, f64)> {
+        self.rounds.iter().copied().zip(self.cycles.samples.iter().copied())
+    }
+}
+
+fn published(key: &RowKey, cost: &Cost, reference: &Reference) -> Vec<Beside> {
+    let is_beside = |beside: &study::reference::Beside| {
+        let algorithm: Option<Algorithm> = beside.algorithm.parse().ok();
+        let size = beside.size.parse::<units::Bytes>().ok().map(|size| size.0);
+        algorithm == Some(key.algorithm)
+            && size == key.size_bytes
+            && beside.many_messages == (cost.messages_per_op > 1)
+            && beside.cache.as_ref().is_none_or(|cache| *cache == key.cache.to_string())
+            && key.hardware == Hardware::All
+    };
+    let costs = reference.costs().filter(|(beside, _)| is_beside(beside));
+    costs
+        .map(|(beside, cycles_per_byte)| Beside { label: beside.label.clone(), cycles_per_byte })
+        .collect()
+}
+
+pub(super) fn is_of(line: &RowLine, table: &str, key: &RowKey) -> bool {
+    line.table == table && line.row.key == *key
+}
