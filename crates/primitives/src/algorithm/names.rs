@@ -115,6 +115,19 @@ impl Algorithm {
         NAMES.iter().map(|(algorithm, _)| *algorithm)
     }
 
+    /// All but the full handshakes of other keys than RSA-2048 and P-256 and of other groups than X25519,
+    /// which are nearly half of all.
+    pub fn usual() -> impl Iterator<Item = Self> {
+        let is_usual = |algorithm: &Self| match algorithm {
+            A::Handshake(Full(key, group), _) => {
+                let keys = [CertificateKey::Rsa(2048), CertificateKey::EcdsaP256];
+                keys.contains(key) && *group == Group::X25519
+            }
+            _ => true,
+        };
+        Self::all().filter(is_usual)
+    }
+
     /// Its name, as in `AES-128-GCM` or `RSA-2048 sign`.
     #[must_use]
     pub fn name(self) -> &'static str {
