@@ -52,7 +52,7 @@ fn a_server_of_a_known_time_keeps_the_law() {
     ] {
         const USERS: u64 = 32;
         let users = USERS.to_string();
-        let line = keeping(load(&stub, "2s", options).args(["--json", "-c", &users]));
+        let line = keeping(load(&stub, "3s", options).args(["--json", "-c", &users]));
         let law = law(&line);
         assert!(line.valid && line.operations.completed >= 2_000, "{options:?}: {line:?}");
         assert_eq!((law.users, law.judged, law.cause), (USERS, true, None), "{law:?}");
