@@ -61,6 +61,18 @@ fn a_get_costs_the_same_with_each_key_and_a_larger_key_costs_its_decryption() {
     assert!((larger(handshake) / larger(decryption) - 1.0).abs() < 0.1, "{parts:?}");
 }
 
+#[test]
+fn a_handshake_of_openssl_costs_the_server_the_same_instructions() {
+    for bits in [2048, 4096] {
+        let key = Key::new(&["-newkey", &format!("rsa:{bits}")]);
+        let mut server = Counted::start(&key, &static_rsa());
+        let toll = server.each(Operation::Handshakes, KeyExchangeMode::Fixed);
+        let openssl = server.each_of_s_client();
+        eprintln!("RSA-{bits}: {toll:.0} instructions with toll, {openssl:.0} with s_client");
+        assert!((openssl / toll - 1.0).abs() < TOLERANCE, "RSA-{bits}: {toll} and {openssl}");
+    }
+}
+
 /// Not a test: decrypts as often as the environment asks, in callgrind.
 #[test]
 #[ignore = "started by the test above, in callgrind"]
@@ -145,7 +157,9 @@ impl Counted {
         callgrind.arg(toll_path());
         let (certificate, private) = (key.path("certificate.pem"), key.path("key.pem"));
         let cpu = first_cpu().to_string();
-        let options = ["--certificate", &certificate, "--key", &private, "--cpus", &cpu];
+        let mut options = vec!["--certificate", &certificate, "--key", &private, "--cpus", &cpu];
+        // What toll does not offer, other clients do.
+        options.extend(["--tickets", "off", "--session-cache", "off", "--encrypt-then-mac", "off"]);
         let server = Serve::start_as(callgrind, &options);
         let plan = Plan {
             connections: 1,
@@ -166,6 +180,16 @@ impl Counted {
     fn each(&mut self, operation: Operation, mode: KeyExchangeMode) -> f64 {
         let plan = Plan { operation, key_exchange: Some(mode), ..self.plan.clone() };
         connect(self.server.tls, plan, COUNTED);
+        self.dump() / COUNTED as f64
+    }
+
+    /// The instructions of each connection of `openssl s_client`, an OpenSSL client that makes as many
+    /// as it is started for; s_time does not.
+    fn each_of_s_client(&mut self) -> f64 {
+        for _ in 0..COUNTED {
+            let said = self.server.s_client(&["-tls1_2", "-cipher", "AES128-SHA"]);
+            assert!(said.contains("New, SSLv3, Cipher is AES128-SHA"), "{said}");
+        }
         self.dump() / COUNTED as f64
     }
 
