@@ -37,9 +37,9 @@ lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about ten
-# minutes, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client ROUNDS=2
-# SECONDS=1 for a first look.
+# Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about a
+# quarter of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client
+# ROUNDS=2 SECONDS=1 for a first look.
 bench-client: build
 	./scripts/needs test
 	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml

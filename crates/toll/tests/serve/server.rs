@@ -116,6 +116,7 @@ pub(crate) fn peer(program: &str) -> Command {
     let package = match program {
         "ab" => "apache2-utils",
         "h2load" => "nghttp2-client",
+        "vgdb" => "valgrind",
         other => other,
     };
     let found = std::env::var_os("PATH").is_some_and(|path| {
