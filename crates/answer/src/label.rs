@@ -8,7 +8,7 @@
 use crate::wording::size;
 use cpus::CpuList;
 use load::{Mix, Operation};
-use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Suite};
+use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Stack, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -80,7 +80,15 @@ fn words(key: &str, value: &str) -> Option<String> {
         "encrypt-then-mac" if value == "true" => "encrypt-then-MAC".to_owned(),
         "encrypt-then-mac" if value == "false" => "MAC-then-encrypt".to_owned(),
         "library-path" if value == "system" => "the system's TLS library".to_owned(),
+        "library-path" if value == "built" => "the OpenSSL of make openssl".to_owned(),
         "library-path" => format!("the TLS library in {value}"),
+        "library" => match value.parse::<Stack>().ok()? {
+            Stack::OpenSsl => "OpenSSL".to_owned(),
+            Stack::RustlsRing => "rustls on ring".to_owned(),
+            Stack::RustlsAwsLc => "rustls on AWS-LC".to_owned(),
+        },
+        "resumption" if value == "0%" => "no resumption".to_owned(),
+        "resumption" => format!("{value} resumed"),
         "environment" if value == "none" => "an environment without additions".to_owned(),
         "environment" => value.to_owned(),
         "tickets" if value == "true" => "session tickets".to_owned(),
@@ -244,6 +252,9 @@ mod tests {
             ("target.directives", "tcp_nodelay off", "directives tcp_nodelay off"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
+            ("target.library-path", "built", "the OpenSSL of make openssl"),
+            ("target.library", "rustls-aws-lc", "rustls on AWS-LC"),
+            ("load.resumption", "25%", "25% resumed"),
             ("target.environment", "none", "an environment without additions"),
             ("target.environment", "A=1", "A=1"),
             ("target.session-cache", "true", "session cache"),

@@ -74,7 +74,10 @@ impl Analysis {
         let stacks = answer.bill.iter().filter_map(|bill| bill::chart(answer, bill));
         let crossover = answer.curve.as_ref().and_then(|curve| crossovers::chart(answer, curve));
         let crossover = crossover.map(Chart::Curve);
-        let details = bill.chain(&answer.purity);
+        // Said once: several answers are of the same trials.
+        let mut before = self.answers.iter().take_while(|other| !std::ptr::eq(*other, answer));
+        let is_said = before.any(|other| other.purity == answer.purity);
+        let details = bill.chain(answer.purity.iter().filter(|_| !is_said));
         findings::Answer {
             question: None,
             sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),

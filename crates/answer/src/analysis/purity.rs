@@ -76,10 +76,16 @@ fn most(lines: &[&Line], of: fn(&Evidence) -> Option<f64>) -> Option<f64> {
 fn full(lines: &[&Line]) -> Option<Part> {
     let full = sum(lines, |line| line.receipt.obtained.full.unwrap_or_default());
     let resumed = sum(lines, |line| line.receipt.obtained.resumed.unwrap_or_default());
-    let seen =
-        format!("{:.2} full handshakes per connection", full as f64 / (full + resumed) as f64);
+    let share = |count: u64| count as f64 / (full + resumed) as f64;
+    let seen = format!("{:.2} full handshakes per connection", share(full));
+    let is_asked = |line: &&Line| line.receipt.asked.resumption_percent > Some(0);
     match resumed {
         0 => Part::fine(seen),
+        _ if lines.iter().all(is_asked) => Part::fine(format!(
+            "{:.2} full and {:.2} resumed handshakes per connection, as asked",
+            share(full),
+            share(resumed)
+        )),
         _ => Part::off(
             format!("{seen} and {} resumed", thousands(resumed)),
             "a resumed handshake costs the server less, so the figure is not one of full \

@@ -49,6 +49,31 @@ fn handshakes_are_proven_by_receipts_and_evidence() {
 }
 
 #[test]
+fn resumption_that_was_asked_for_is_as_it_should_be() {
+    let mut scene = pure();
+    for trial in &mut scene.lines {
+        let receipt = &mut trial.line.receipt;
+        receipt.asked.resumption_percent = Some(50);
+        receipt.obtained.resumed = receipt.obtained.full;
+    }
+    let said = scene.first().purity.unwrap();
+    let expected = "These were handshakes: 0.50 full and 0.50 resumed handshakes per connection, as \
+                    asked, no request on any";
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
+fn two_answers_of_the_same_trials_are_proven_once() {
+    let mut scene = pure();
+    scene.study.answers.push(scene.study.answers[0].clone());
+    let analysis = scene.analysis();
+    assert_eq!(analysis.answers[0].purity, analysis.answers[1].purity);
+    let findings = analysis.findings(&scene.lines);
+    let counts: Vec<usize> = findings.answers.iter().map(|of| of.sentences.len()).collect();
+    assert_eq!(counts, [2, 1]);
+}
+
+#[test]
 fn what_is_not_as_it_should_be_is_named_with_what_it_means() {
     type Change = fn(&mut Line);
     let changes: [(Change, &str); 6] = [
