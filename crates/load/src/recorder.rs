@@ -12,7 +12,7 @@ use crate::user_time::UserTime;
 use crate::window::Window;
 use crate::{Arrival, Failures};
 
-/// One connection in so many is asked what it sent and received, for a system call.
+/// One connection in this many is asked what it sent and received, which takes a system call.
 const TRAFFIC_SAMPLE: u64 = 64;
 
 /// When the parts of one operation happened, in ns since the load's start.

@@ -162,7 +162,7 @@ pub enum RsaBits {
 }
 
 impl RsaBits {
-    /// Of a modulus of so many bits; `None` where no algorithm has it.
+    /// Of a modulus of `bits`; `None` where no algorithm has it.
     #[must_use]
     pub fn of(bits: u32) -> Option<Self> {
         let all = [Self::Rsa1024, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];

@@ -79,7 +79,7 @@ pub(crate) struct Line {
 // SAFETY: the memory is shared by nobody in this process, and is never unmapped.
 unsafe impl Send for Line {}
 
-/// Makes the file, with a line for each of so many threads.
+/// Makes the file, with a line for each thread.
 pub(crate) fn file(path: &Path, threads: usize) -> io::Result<Vec<Line>> {
     let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
     let length = threads * LINE;

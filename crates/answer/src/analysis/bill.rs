@@ -35,7 +35,7 @@ pub struct Bill {
 pub struct CellBill {
     /// The value of the compared key in words.
     pub label: String,
-    /// The same behind a figure.
+    /// The same after a figure.
     #[serde(skip)]
     with: String,
     pub cell: String,

@@ -54,14 +54,14 @@ impl Bounds {
         first.entries.iter().filter_map(|entry| of(entry.value)).collect()
     }
 
-    /// The most operations per second of so many users.
+    /// The most operations per second of this number of users.
     #[must_use]
     pub fn most_per_second(&self, users: f64) -> f64 {
         let of_users = users / (self.demand_ns + self.think_ns);
         1e9 * of_users.min(self.cores as f64 / self.demand_ns)
     }
 
-    /// The least response time of so many users, in nanoseconds.
+    /// The least response time of this number of users, in nanoseconds.
     #[must_use]
     pub fn least_response(&self, users: f64) -> f64 {
         self.demand_ns.max(users * self.demand_ns / self.cores as f64 - self.think_ns)

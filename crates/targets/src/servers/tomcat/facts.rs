@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The time between two looks at the orders.
 const LOOKS_APART: Duration = Duration::from_millis(50);
-/// A shop that still stores orders after so many looks is loaded by someone else.
+/// A shop that still stores orders after this many looks is loaded by someone else.
 const MOST_LOOKS: usize = 100;
 
 /// The answer to `/crypto`.
