@@ -13,6 +13,8 @@ serve() {
 }
 end() { kill $server; wait $server; }
 get() { curl -sk "$@"; }
+# A file of more than the buffers of both sockets hold.
+large() { for i in 1 2 3 4 5 6 7 8 9 10; do cat files/long; done >files/$1; }
 
 # Runs a study into a folder of its own. On a busy machine a window may be too short for any response;
 # such a trial is measured again.
@@ -46,6 +48,7 @@ if [ "$2" = studies ]; then
     exit
 fi
 
+large large
 part strace
 for send in ktls-write ktls-sendfile; do
     strace -f -qq -e trace=sendfile -e signal=none -o trace \
@@ -67,8 +70,7 @@ for send in ktls-write ktls-sendfile; do
     get https://127.0.0.1:8443/long | head -c 100000 >/dev/null
     get -o /dev/null --limit-rate 1000 --max-time 1 https://127.0.0.1:8443/long
     echo "close mid-body $? $(get https://127.0.0.1:8443/short)"
-    # More than the buffers of both sockets hold.
-    for i in 1 2 3 4 5 6 7 8 9 10; do cat files/long; done >files/cut
+    large cut
     get -o /dev/null --limit-rate 500000 https://127.0.0.1:8443/cut &
     reader=$!
     sleep 1
@@ -82,7 +84,7 @@ for send in ktls-write ktls-sendfile; do
     end
     part "stopped-reader-$send"
     serve --send $send --timeout 1s
-    (get https://127.0.0.1:8443/long; get https://127.0.0.1:8443/long) | sleep 4 &
+    get https://127.0.0.1:8443/large | sleep 4 &
     sleep 3
     echo "stopped reader $(get https://127.0.0.1:8443/short)"
     end
