@@ -35,6 +35,7 @@ mod port;
 mod process;
 mod program;
 mod ready;
+mod repin;
 mod running;
 mod secret;
 mod send_counters;
