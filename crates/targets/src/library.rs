@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use procfs::process::Process;
+use tls::Group;
 
 use crate::{LibraryPath, TargetError};
 
@@ -14,6 +15,8 @@ use crate::{LibraryPath, TargetError};
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
 /// What stands before the number in the version that a library carries.
 const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
+/// The first OpenSSL that has X25519MLKEM768.
+const FIRST_WITH_ML_KEM: (u32, u32) = (3, 5);
 
 /// A library that a process has mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,16 @@ impl Library {
     #[must_use]
     pub fn is_from(&self, folder: &Path) -> bool {
         OPENSSL.iter().any(|name| self.is(name) && is_of(&self.path, folder, name))
+    }
+
+    /// Whether it is an OpenSSL without this group. No, where its version is not known.
+    #[must_use]
+    pub fn lacks(&self, group: Group) -> bool {
+        let number = || {
+            let mut parts = self.version.as_deref()?.strip_prefix("OpenSSL ")?.split('.');
+            Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+        };
+        group == Group::X25519MlKem768 && number().is_some_and(|number| number < FIRST_WITH_ML_KEM)
     }
 
     fn is(&self, name: &str) -> bool {
@@ -184,6 +197,19 @@ mod tests {
         assert_eq!(version_in(content, "OpenSSL ").as_deref(), Some("OpenSSL 3.0.22"));
         assert_eq!(version_in(b"OpenSSL ", "OpenSSL "), None);
         assert_eq!(version_in(b"", "OpenSSL "), None);
+    }
+
+    #[test]
+    fn an_older_openssl_lacks_the_post_quantum_group() {
+        let lacks = |version: Option<&str>, group| {
+            let version = version.map(str::to_owned);
+            Library { path: "/lib/libcrypto.so.3".into(), version }.lacks(group)
+        };
+        assert!(lacks(Some("OpenSSL 3.4.9"), Group::X25519MlKem768));
+        assert!(!lacks(Some("OpenSSL 3.4.9"), Group::X25519));
+        for version in [Some("OpenSSL 3.5.0"), Some("OpenSSL 4.0.3"), Some("AWS-LC 1.2"), None] {
+            assert!(!lacks(version, Group::X25519MlKem768), "{version:?}");
+        }
     }
 
     #[test]

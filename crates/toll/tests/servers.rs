@@ -230,6 +230,24 @@ fn a_group_that_the_server_does_not_take_gives_no_figure() {
 }
 
 #[test]
+fn a_group_that_the_servers_library_lacks_is_left_out_and_named() {
+    let version = tls::openssl_version();
+    if !["3.0.", "3.1.", "3.2.", "3.3.", "3.4."].iter().any(|old| version.contains(old)) {
+        println!("skipped: {version} has X25519MLKEM768");
+        return;
+    }
+    let ran = run(
+        "server = \"embedded\"",
+        "load.operation = \"handshakes\"\nload.tls = \"1.3\"\n\
+         sweep.\"load.group\" = [\"x25519\", \"X25519MLKEM768\"]",
+    );
+    assert_eq!(ran.valid(1)[0].receipt.asked.group.as_deref(), Some("x25519"));
+    let targets = fs::read_to_string(ran.desk.results().join("targets.json")).unwrap();
+    let why = "which lacks X25519MLKEM768; run it on a newer OpenSSL";
+    assert!(targets.contains(why) && targets.contains("(OpenSSL 3."), "{targets}");
+}
+
+#[test]
 fn an_openssl_that_is_not_built_is_skipped_with_a_line() {
     // Beside no folder `target`.
     let folder = tempfile::tempdir().unwrap();
