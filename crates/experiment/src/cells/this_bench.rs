@@ -310,11 +310,9 @@ impl ThisTarget {
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
         match &self.life {
             Life::Started(running) => Some(RunsOn {
-                library_path: cell.target.library_path.clone(),
-                environment: cell.target.environment.clone(),
-                directives: cell.target.directives.clone(),
+                target: cell.target.clone(),
                 libraries: running.libraries().to_vec(),
-                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
+                stack: running.stack().cloned(),
             }),
             Life::Elsewhere(_) => None,
         }
