@@ -26,7 +26,7 @@ target/petstore/petstore.jar: apps/petstore/pom.xml $(shell find apps/petstore/s
 	mvn --batch-mode --quiet --file apps/petstore package
 	touch $@
 
-# Builds a newer OpenSSL, for library-path = "built". The source is that of the crate openssl-src.
+# Builds a newer OpenSSL, for library = "openssl-built". The source is that of the crate openssl-src.
 openssl: target/openssl/lib/libssl.so.3
 
 target/openssl/lib/libssl.so.3: scripts/openssl

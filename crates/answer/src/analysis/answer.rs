@@ -10,12 +10,11 @@ use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
-use super::hit_rate::saved;
+use super::hit_rate::{latencies, saved};
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
 use crate::primitive::Row;
-use crate::wording::joined;
 
 /// One answer: a sentence, and the figures that it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +59,11 @@ impl Answer {
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
         Self {
-            sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
+            sentence: [Some(sentence(compared)), saved(compared), latencies(compared)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" "),
             purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),
