@@ -11,6 +11,7 @@ pub(crate) mod outcome;
 mod tests;
 
 use crate::analysis::Analysis;
+use crate::analysis::offered::fell_behind;
 use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
@@ -73,9 +74,13 @@ impl Gate {
         let both = study.cells.iter().zip(&analysis.cells);
         let cells = both
             .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))
-            .map(|(_, summary)| {
+            .map(|(cell, summary)| {
                 let figure = summary.figures.get(metric).map(|figure| figure.estimate);
-                self.gated(&summary.cell, &summary.label, figure, summary.mark)
+                let (figure, mark) = match fell_behind(metric, cell, &summary.limits) {
+                    true => (None, Some(Mark::Behind)),
+                    false => (figure, summary.mark),
+                };
+                self.gated(&summary.cell, &summary.label, figure, mark)
             });
         Ok(self.outcome(cells.collect()))
     }

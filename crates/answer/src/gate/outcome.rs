@@ -108,7 +108,11 @@ impl Gate {
     }
 
     fn in_words(&self, cell: &GatedCell) -> String {
-        let Some(figure) = &cell.figure else { return "not measured".to_owned() };
+        let Some(figure) = &cell.figure else {
+            let behind = cell.mark == Some(Mark::Behind);
+            let why = if behind { "the server fell behind" } else { "not measured" };
+            return why.to_owned();
+        };
         let client = match cell.mark {
             Some(Mark::ClientBound) => ", the client was the limit",
             _ => "",
