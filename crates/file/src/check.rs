@@ -48,7 +48,11 @@ pub(super) fn check(
         return Err(draft.load.flaw("resumption", what));
     }
     plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
-    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))
+    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
+    match job(target, plan).period() {
+        Ok(_) => Ok(()),
+        Err(why) => Err(draft.load.flaw("arrival", format!("load.arrival: {why}"))),
+    }
 }
 
 /// Refuses what another client than toll's cannot do.

@@ -45,7 +45,16 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.resumption", &["\"0%\"", "\"70%\""]),
     ("load.receive", &["\"walk\"", "\"decrypt\""]),
     ("load.verify", &["\"1/64\"", "\"1/1\""]),
-    ("load.arrival", &["\"closed\"", "\"closed, think 5ms\"", "\"uniform 0.5/s\"", "\"paced 4s\""]),
+    (
+        "load.arrival",
+        &[
+            "\"closed\"",
+            "\"closed, think 5ms\"",
+            "\"uniform 0.5/s\"",
+            "\"paced 4s\"",
+            "\"paced 2Gb/s\"",
+        ],
+    ),
     ("load.ramp", &["\"0s\"", "\"1500ms\""]),
     ("load.warmup", &["\"0s\"", "\"1.5s\"", "\"1234567ns\""]),
     ("load.duration", &["\"600ms\"", "\"2min\"", "\"7us\""]),
