@@ -13,6 +13,5 @@ pub struct TargetRecord {
     pub version: Option<String>,
     /// Why it was left out, where it was.
     pub skipped: Option<String>,
-    /// The names of its cells.
     pub cells: Vec<String>,
 }

@@ -32,9 +32,6 @@ const SHARED: f64 = 0.85;
 
 /// Additions a cycle that four chains reach on `cpu` now; the median of samples over less than a
 /// millisecond.
-///
-/// # Errors
-/// The processor has no such chains, or the CPU cannot be used or gives no time.
 pub fn throughput(cpu: usize) -> Result<f64, ObserveError> {
     chains::check_supported()?;
     let samples = on_cpu::run(cpu, || (0..SAMPLES).map(|_| sample()).collect::<Vec<_>>())?;
@@ -54,7 +51,6 @@ pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
     }
 }
 
-/// How two CPUs get along.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SiblingRatio {
     pub first: usize,
@@ -66,16 +62,12 @@ pub struct SiblingRatio {
 
 impl SiblingRatio {
     /// Whether the two are hyperthreads of one core.
-    #[must_use]
     pub fn share_a_core(&self) -> bool {
         self.ratio < SHARED
     }
 }
 
 /// Measures each pair of `cpus`, about 15 ms each on a quiet machine; none for a list of one.
-///
-/// # Errors
-/// The processor has no such chains, or a CPU cannot be used or gives no time.
 pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
     chains::check_supported()?;
     let cpus = cpus.as_slice();

@@ -24,9 +24,6 @@ pub struct CoreReading {
 
 impl CoreReading {
     /// Reads the core that the calling thread runs on; pin it first.
-    ///
-    /// # Errors
-    /// There are no chains of additions for this processor.
     pub fn take() -> Result<Self, ObserveError> {
         chains::check_supported()?;
         let start = Instant::now();
@@ -44,7 +41,6 @@ impl CoreReading {
 
     /// Whether nothing else used the core's adders; `None` where the number of adders is not known
     /// (it is on x86-64).
-    #[must_use]
     pub fn is_quiet(&self) -> Option<bool> {
         cfg!(target_arch = "x86_64").then_some(self.additions_per_cycle >= contention::QUIET)
     }

@@ -13,9 +13,6 @@ pub struct OpenDescriptors {
 
 /// The descriptors of the process `pid` now. Costs some tens of microseconds, and on kernels before
 /// 6.2 as much again for each hundred that are open.
-///
-/// # Errors
-/// The process has ended, or is another user's.
 pub fn open_descriptors(pid: u32) -> Result<OpenDescriptors, ObserveError> {
     let limits = read(format!("/proc/{pid}/limits"))?;
     let limit = limit(&limits).ok_or_else(|| ObserveError::Malformed {

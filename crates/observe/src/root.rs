@@ -11,19 +11,16 @@ use crate::Fact;
 pub struct Root(PathBuf);
 
 impl Root {
-    #[must_use]
     pub fn machine() -> Self {
         Self(PathBuf::from("/"))
     }
 
     /// The tree in this folder.
-    #[must_use]
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
     /// Where a file of the kernel lies.
-    #[must_use]
     pub fn path(&self, file: &str) -> PathBuf {
         self.0.join(file.trim_start_matches('/'))
     }

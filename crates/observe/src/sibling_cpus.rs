@@ -9,7 +9,6 @@ use crate::error::read;
 
 /// The CPUs outside of `cpus` that share a core with one of them; none where the kernel does not
 /// tell.
-#[must_use]
 pub fn sibling_cpus(cpus: &CpuList) -> Vec<usize> {
     let mut siblings: Vec<usize> = Vec::new();
     for cpu in cpus.as_slice() {

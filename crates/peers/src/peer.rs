@@ -6,7 +6,6 @@ use load::{Job, Operation};
 use crate::report::Report;
 use crate::{ab, h2load, s_time, wrk};
 
-/// A program that makes load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Peer {
@@ -22,13 +21,11 @@ pub enum Peer {
 
 impl Peer {
     /// The program that makes a load, where toll does not.
-    #[must_use]
     pub fn of(client: load::Client) -> Option<Self> {
         Self::value_variants().iter().find(|peer| load::Client::from(**peer) == client).copied()
     }
 
     /// The most CPUs that it can make use of.
-    #[must_use]
     pub fn most_cpus(self) -> usize {
         match self {
             Self::Wrk | Self::H2load => usize::MAX,
@@ -45,7 +42,6 @@ impl Peer {
         }
     }
 
-    /// The Debian package that has it.
     pub(crate) fn package(self) -> &'static str {
         match self {
             Self::Wrk => "wrk",
@@ -90,9 +86,6 @@ impl Peer {
     }
 
     /// Parses its output after its end.
-    ///
-    /// # Errors
-    /// What is missing in its report, or where its form is unknown.
     pub(crate) fn read(self, text: &str, job: &Job) -> Result<Report, String> {
         match self {
             Self::Wrk => wrk::read(text, job),

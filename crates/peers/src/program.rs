@@ -19,9 +19,6 @@ const POLL: Duration = Duration::from_millis(2);
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// The program in the folders of `PATH`.
-///
-/// # Errors
-/// It is not installed.
 pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

@@ -14,21 +14,14 @@ use crate::routine::Routine;
 /// A result that is not what it should be: no figure can be given.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Wrong {
-    /// Another library says otherwise.
     #[error("its result is not that of {second}")]
-    Differs {
-        /// The other library.
-        second: String,
-    },
-    /// A verifier accepts what is no signature.
+    Differs { second: String },
     #[error("it accepts a damaged signature")]
     AcceptsAnything,
     #[error("{0}")]
     Failed(#[from] crate::Failed),
-    /// No other library does the algorithm.
     #[error("there is no second library here to check its result")]
     NoSecond,
-    /// The keys of the check cannot be made.
     #[error("{0}")]
     NoKeys(#[from] crate::material::NoKeys),
 }
@@ -78,9 +71,6 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks what `library` made of `material`, and says who confirms it.
-    ///
-    /// # Errors
-    /// It is wrong, or nobody can say.
     pub fn check(
         &self,
         library: &dyn Library,

@@ -22,9 +22,6 @@ use crate::stack::{Identity, Wanted};
 use crate::work::{Refused, Work};
 
 /// Sets up what takes a connection.
-///
-/// # Errors
-/// The library does not do it, or wrongly.
 pub(crate) fn set_up(
     library: &dyn Library,
     algorithm: Algorithm,

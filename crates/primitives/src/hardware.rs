@@ -66,7 +66,6 @@ impl Hardware {
 
     /// The level that this process was started with: of a level that its environment names without
     /// the mask that belongs to it, nothing is left.
-    #[must_use]
     pub fn of_this_process() -> Self {
         let level = std::env::var(VARIABLE).ok().and_then(|level| level.parse::<Self>().ok());
         let is_whole = |level: &Self| {
@@ -79,7 +78,6 @@ impl Hardware {
     }
 
     /// The features that are masked: bits of the first and the second word of `OPENSSL_ia32cap`.
-    #[must_use]
     pub fn masked(self) -> [u64; 2] {
         use bits::{AVX, AVX2_AND_BMI, AVX512, CRYPTO, SHA_AND_WIDE, SSE};
         match self {
@@ -91,7 +89,6 @@ impl Hardware {
     }
 
     /// What a process at this level finds in its environment; nothing for all features.
-    #[must_use]
     pub fn environment(self) -> Vec<(&'static str, String)> {
         if self == Self::All {
             return Vec::new();
@@ -102,7 +99,6 @@ impl Hardware {
     }
 
     /// Whether one of toll's own kernels may run.
-    #[must_use]
     pub fn allows(self, backend: Backend) -> bool {
         match backend {
             Backend::Portable => true,
@@ -112,9 +108,6 @@ impl Hardware {
     }
 
     /// Whether a library can be told of this level; if not, why.
-    ///
-    /// # Errors
-    /// The reason, one line.
     pub fn reaches(self, library: &dyn crate::Library) -> Result<(), crate::Unavailable> {
         let why = match library.origin() {
             _ if self == Self::All => return Ok(()),

@@ -26,7 +26,6 @@ const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
 /// What is signed: as long as a digest, so that hashing it costs next to nothing.
 const SIGNED: [u8; 32] = [0x5a; 32];
 
-/// Inputs of an algorithm.
 pub struct Material {
     /// The key of a cipher; shorter keys are its beginning.
     pub(crate) key: [u8; 32],
@@ -37,7 +36,6 @@ pub struct Material {
     pub(crate) associated: Vec<u8>,
     /// What the routine's input is: a message, the peer's share, a signature or a ciphertext.
     pub(crate) input: Vec<u8>,
-    /// What is signed or verified.
     pub(crate) signed: &'static [u8],
     /// The own key pair, where the algorithm has one.
     pub(crate) own: Option<KeyPair>,
@@ -73,7 +71,6 @@ pub(crate) struct KemKeys {
     pub ciphertext: Vec<u8>,
 }
 
-/// No key could be made.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the keys for a measurement cannot be made: {0}")]
 pub struct NoKeys(String);
@@ -86,9 +83,6 @@ impl From<ErrorStack> for NoKeys {
 
 impl Material {
     /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
-    ///
-    /// # Errors
-    /// A key cannot be made.
     pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, NoKeys> {
         let mut material = Self {
             key: std::array::from_fn(|i| i as u8),

@@ -56,7 +56,6 @@ impl Meeting {
         Some(false)
     }
 
-    /// Whether a member has left.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }

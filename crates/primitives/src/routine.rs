@@ -17,16 +17,10 @@ pub enum Routine {
     InPlace {
         /// Bytes of the buffer before the message.
         front: usize,
-        /// Overwrites the buffer.
         seal: Seal,
     },
     /// Many messages at once; the digests come one behind the other.
-    Many {
-        /// How many messages.
-        lanes: usize,
-        /// Hashes them.
-        hash: HashMany,
-    },
+    Many { lanes: usize, hash: HashMany },
 }
 
 /// Why a library does not do an algorithm; one line.
@@ -35,7 +29,6 @@ pub enum Routine {
 pub struct Unavailable(pub String);
 
 impl Unavailable {
-    /// With that reason.
     pub fn because(why: impl std::fmt::Display) -> Self {
         Self(why.to_string())
     }
@@ -53,12 +46,10 @@ impl From<Failed> for Unavailable {
 pub struct Failed(pub String);
 
 impl Failed {
-    /// That function failed.
     pub fn of(function: &str) -> Self {
         Self(format!("{function} failed"))
     }
 
-    /// For that reason, one line.
     pub fn because(why: impl std::fmt::Display) -> Self {
         Self(why.to_string())
     }

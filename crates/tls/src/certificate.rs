@@ -23,17 +23,13 @@ use crate::NameError;
 pub enum CertificateKey {
     /// RSA with this many bits of modulus.
     Rsa(u32),
-    /// ECDSA on NIST P-256.
     EcdsaP256,
-    /// ECDSA on NIST P-384.
     EcdsaP384,
-    /// Ed25519, RFC 8032.
     Ed25519,
 }
 
 impl CertificateKey {
     /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
-    #[must_use]
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         let key = X509::from_der(der).ok()?.public_key().ok()?;
         match key.id() {
@@ -48,10 +44,6 @@ impl CertificateKey {
         }
     }
 
-    /// A fresh key.
-    ///
-    /// # Errors
-    /// OpenSSL's.
     pub fn generate(self) -> Result<PKey<Private>, ErrorStack> {
         let ec = |curve| -> Result<PKey<Private>, ErrorStack> {
             let mut group = EcGroup::from_curve_name(curve)?;
@@ -103,33 +95,17 @@ impl FromStr for CertificateKey {
 /// Why an identity could not be made, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// The file could not be read or written.
     #[error("{path}: {source}")]
-    File {
-        /// Which file.
-        path: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The file does not hold what is expected.
+    File { path: String, source: io::Error },
     #[error("{path} does not hold a {expected} in PEM form; {fix}")]
     NotPem {
-        /// Which file.
         path: String,
         /// "certificate" or "private key".
         expected: &'static str,
-        /// What to do.
         fix: &'static str,
     },
-    /// Key and certificate do not belong together.
     #[error("the key in {key} does not belong to the certificate in {certificate}")]
-    Unmatched {
-        /// The certificate's file.
-        certificate: String,
-        /// The key's file.
-        key: String,
-    },
-    /// OpenSSL's error.
+    Unmatched { certificate: String, key: String },
     #[error("OpenSSL: {0}")]
     OpenSsl(#[from] ErrorStack),
 }
@@ -139,7 +115,6 @@ pub enum IdentityError {
 pub struct Identity {
     /// The certificate, leaf first where it is a chain.
     pub certificate_pem: Vec<u8>,
-    /// The private key.
     pub key_pem: Vec<u8>,
 }
 
@@ -147,9 +122,6 @@ impl Identity {
     /// A fresh key with a self-signed certificate for `localhost`, `127.0.0.1` and `::1`, valid
     /// from yesterday for ten years. It is an end-entity certificate, so that a client with it as
     /// its only trust anchor accepts it.
-    ///
-    /// # Errors
-    /// OpenSSL's error, for example where its security level forbids the key.
     pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
         let private = key.generate()?;
         let mut name = X509NameBuilder::new()?;
@@ -188,9 +160,6 @@ impl Identity {
     }
 
     /// Reads a certificate (chain) and its key from PEM files.
-    ///
-    /// # Errors
-    /// A file that cannot be read, is no PEM, or a key of another certificate; each named.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
         let certificate_pem = read(certificate)?;
         let key_pem = read(key)?;
@@ -215,9 +184,6 @@ impl Identity {
     }
 
     /// Writes both to files; the key's file is created with mode 0600.
-    ///
-    /// # Errors
-    /// The system's error, for example where a file exists already.
     pub fn write(&self, certificate: &Path, key: &Path) -> Result<(), IdentityError> {
         write_new(certificate, &self.certificate_pem, 0o644)?;
         write_new(key, &self.key_pem, 0o600)

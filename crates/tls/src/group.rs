@@ -12,9 +12,7 @@ use crate::{NameError, did_you_mean};
 pub enum Group {
     /// Curve25519, RFC 7748.
     X25519,
-    /// NIST P-256.
     Secp256r1,
-    /// NIST P-384.
     Secp384r1,
     /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
     /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
@@ -22,12 +20,9 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups that toll knows.
     pub const ALL: [Self; 4] =
         [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::X25519MlKem768];
 
-    /// The IANA name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::X25519 => "x25519",
@@ -37,8 +32,6 @@ impl Group {
         }
     }
 
-    /// The IANA code point.
-    #[must_use]
     pub fn code_point(self) -> u16 {
         match self {
             Self::X25519 => 29,
@@ -49,13 +42,11 @@ impl Group {
     }
 
     /// Whether TLS 1.2 has no such group.
-    #[must_use]
     pub fn is_of_tls13_only(self) -> bool {
         self == Self::X25519MlKem768
     }
 
     /// OpenSSL's name, as in a list of groups.
-    #[must_use]
     pub fn openssl_name(self) -> &'static str {
         match self {
             Self::X25519 => "X25519",

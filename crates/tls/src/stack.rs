@@ -20,11 +20,8 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::OpenSsl, Self::RustlsRing, Self::RustlsAwsLc];
 
-    /// Its name in study files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenSsl => "openssl",
@@ -34,20 +31,17 @@ impl Stack {
     }
 
     /// Whether it has the suite. rustls has neither CBC nor static RSA.
-    #[must_use]
     pub fn has_suite(self, suite: &Suite) -> bool {
         self == Self::OpenSsl || suite.mac == Mac::Aead && suite.key_exchange != KeyExchange::Rsa
     }
 
     /// Whether it has the group. OpenSSL may be one that has it or one that does not.
-    #[must_use]
     pub fn has_group(self, group: Group) -> bool {
         self != Self::RustlsRing || group != Group::X25519MlKem768
     }
 
     /// Whether it takes a certificate with this key. ring and AWS-LC sign with no RSA key below
     /// 2048 bits.
-    #[must_use]
     pub fn has_key(self, key: CertificateKey) -> bool {
         self == Self::OpenSsl || !matches!(key, CertificateKey::Rsa(bits) if bits < 2048)
     }

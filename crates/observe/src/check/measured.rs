@@ -10,9 +10,7 @@ use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The CPUs that this process may use.
     pub cpus: CpuList,
-    /// Its limits of open files.
     pub descriptors: Fact<Descriptors>,
     /// How each two of the CPUs get along.
     pub siblings: Fact<Vec<SiblingRatio>>,
@@ -38,7 +36,6 @@ pub struct Measured {
 pub enum Stage {
     /// Which CPUs share a core: 15 ms per pair, more where other work uses them.
     Siblings,
-    /// Which programs are there.
     Programs,
     /// What the machine does by itself, for a second.
     Background,

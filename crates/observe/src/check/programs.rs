@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 use super::{Item, Measured};
 use crate::Fact;
 
-/// A program with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The item's name.
     pub item: &'static str,
     /// What it says of its version, one line; why it cannot say it.
     pub version: Fact<String>,

@@ -47,7 +47,6 @@ pub struct MeasuredSiblings {
     pub share_a_core: bool,
 }
 
-/// The frequency of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuFrequency {
     pub cpu: usize,

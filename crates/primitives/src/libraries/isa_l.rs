@@ -163,7 +163,6 @@ type NewSubmit = unsafe extern "C" fn(
 ) -> c_int;
 type NewFlush = unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int;
 
-/// How the manager is called.
 #[derive(Clone, Copy)]
 enum Calls {
     /// What is done comes back.
@@ -172,7 +171,6 @@ enum Calls {
     Written(NewSubmit, NewFlush),
 }
 
-/// A job manager.
 struct Manager {
     room: Box<ManagerRoom>,
     calls: Calls,

@@ -19,15 +19,9 @@ pub trait Library: Send + Sync {
     }
 
     /// Sets up an algorithm.
-    ///
-    /// # Errors
-    /// The library does not do it, and why.
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
 
     /// Its TLS, where it speaks it.
-    ///
-    /// # Errors
-    /// It does not, and why.
     fn stack(&self) -> Result<&dyn Stack, Unavailable> {
         Err(Unavailable::because("it does not speak TLS"))
     }

@@ -160,7 +160,6 @@ fn server(
     Ok(Config::Server(Arc::new(config)))
 }
 
-/// A configuration of one side.
 enum Config {
     Client { config: Arc<ClientConfig>, name: ServerName<'static>, tickets: Arc<Tickets> },
     Server(Arc<ServerConfig>),
@@ -185,7 +184,6 @@ fn failed(error: rustls::Error) -> Failed {
     Failed::because(format_args!("rustls says: {error}"))
 }
 
-/// One side of a connection.
 struct End {
     connection: Connection,
     /// Where a client's tickets are.

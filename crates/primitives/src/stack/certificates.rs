@@ -24,7 +24,6 @@ pub(crate) const NAME: &str = "localhost";
 
 /// A server's certificate and key, and the root above it, all in DER.
 pub struct Identity {
-    /// What clients trust.
     pub root: Vec<u8>,
     /// The server's, signed by the root.
     pub certificate: Vec<u8>,
@@ -35,10 +34,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// With such a key.
-    ///
-    /// # Errors
-    /// OpenSSL's.
     pub fn of(key: CertificateKey) -> Result<&'static Self, NoKeys> {
         static MADE: Mutex<BTreeMap<String, &Identity>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -157,7 +157,6 @@ impl Exchange {
         Object::new(&self.api, ptr, self.api.EVP_PKEY_free()?, made_by)
     }
 
-    /// A fresh key.
     pub(super) fn generate(&mut self) -> Result<Object, Failed> {
         let function = self.api.EVP_PKEY_keygen()?;
         let mut key = ptr::null_mut();

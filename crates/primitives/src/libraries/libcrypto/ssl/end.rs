@@ -17,7 +17,6 @@ use crate::stack::{Endpoint, Kind, Negotiated};
 /// Where a client keeps the session for its next connection, which takes it.
 pub(super) type Session = Rc<RefCell<Option<Object>>>;
 
-/// One side of a connection.
 pub(super) struct End {
     pub(super) ssl: Object,
     /// What the other side sent; it belongs to `ssl`.
