@@ -82,12 +82,8 @@ pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
 
 /// Additions a cycle, from one pass of about 8 µs.
 fn sample() -> f64 {
-    let start = Instant::now();
-    chains::one_chain(BLOCKS);
-    let middle = Instant::now();
-    chains::four_chains(4 * BLOCKS);
-    let end = Instant::now();
-    4.0 * (middle - start).as_secs_f64() / (end - middle).as_secs_f64()
+    let (one, four) = chains::seconds(BLOCKS);
+    4.0 * one / four
 }
 
 /// The median of samples, which are finite unless the clock stood still during one.

@@ -3,8 +3,6 @@
 //! For measurements that are themselves as short as 100 µs and are taken between two such
 //! readings. [`core_hz`](crate::core_hz) takes a hundred times as long and is that much surer.
 
-use std::time::Instant;
-
 use units::Hertz;
 
 use crate::{ObserveError, chains, contention};
@@ -26,13 +24,8 @@ impl CoreReading {
     /// Reads the core that the calling thread runs on; pin it first.
     pub fn take() -> Result<Self, ObserveError> {
         chains::check_supported()?;
-        let start = Instant::now();
-        chains::one_chain(BLOCKS);
-        let middle = Instant::now();
-        chains::four_chains(4 * BLOCKS);
-        let end = Instant::now();
         // A clock that stood still gives infinity, which no caller takes for a frequency.
-        let (one, four) = ((middle - start).as_secs_f64(), (end - middle).as_secs_f64());
+        let (one, four) = chains::seconds(BLOCKS);
         Ok(Self {
             hz: Hertz((BLOCKS * chains::BLOCK) as f64 / one),
             additions_per_cycle: 4.0 * one / four,

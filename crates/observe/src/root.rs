@@ -72,6 +72,11 @@ impl Root {
         self.numbered("/sys/devices/system/cpu", "cpu")
     }
 
+    /// The CPUs that share a core with one, itself among them, as a list.
+    pub(crate) fn thread_siblings(&self, cpu: usize) -> Fact<String> {
+        self.line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
+    }
+
     /// The flags of the first CPU.
     pub(crate) fn cpu_flags(&self) -> Fact<Vec<String>> {
         self.cpuinfo(&["flags", "Features"])

@@ -95,10 +95,7 @@ pub enum Aes {
 
 impl Aes {
     pub fn key_bytes(self) -> usize {
-        match self {
-            Self::Aes128 => 16,
-            Self::Aes256 => 32,
-        }
+        if self == Self::Aes128 { 16 } else { 32 }
     }
 
     /// Rounds of a block, each an instruction where the processor has them.
@@ -136,11 +133,11 @@ impl Hash {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RsaBits {
-    /// 1024 bits, which few libraries still sign with.
-    Rsa1024,
-    Rsa2048,
-    Rsa3072,
-    Rsa4096,
+    /// Few libraries still sign with so short a key.
+    Rsa1024 = 1024,
+    Rsa2048 = 2048,
+    Rsa3072 = 3072,
+    Rsa4096 = 4096,
 }
 
 impl RsaBits {
@@ -151,12 +148,7 @@ impl RsaBits {
     }
 
     pub fn bits(self) -> u32 {
-        match self {
-            Self::Rsa1024 => 1024,
-            Self::Rsa2048 => 2048,
-            Self::Rsa3072 => 3072,
-            Self::Rsa4096 => 4096,
-        }
+        self as u32
     }
 }
 

@@ -5,9 +5,6 @@
 //! `OPENSSL_ia32cap`; toll's own kernels read the level itself. `ring` and RustCrypto have no way
 //! to be told, so they are not measured under a mask.
 
-use std::fmt;
-use std::str::FromStr;
-
 use multibuffer::Backend;
 
 /// The environment variable in which toll tells its second self the level.
@@ -18,9 +15,20 @@ pub const OPENSSL_VARIABLE: &str = "OPENSSL_ia32cap";
 
 /// How much of the processor the libraries may use.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Hardware {
     /// All that there is.
     #[default]
@@ -61,9 +69,6 @@ mod bits {
 }
 
 impl Hardware {
-    /// All levels, from the most to the least.
-    pub const ALL: [Self; 4] = [Self::All, Self::Avx2, Self::Sse, Self::None];
-
     /// The level that this process was started with: of a level that its environment names without
     /// the mask that belongs to it, nothing is left.
     pub fn of_this_process() -> Self {
@@ -150,26 +155,8 @@ fn words(said: &str) -> Vec<u64> {
         .collect()
 }
 
-impl fmt::Display for Hardware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::All => "all",
-            Self::Avx2 => "avx2",
-            Self::Sse => "sse",
-            Self::None => "none",
-        })
-    }
-}
-
-impl FromStr for Hardware {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|level| level.to_string() == text)
-            .ok_or_else(|| format!("`{text}` is no level; write all, avx2, sse or none"))
-    }
+fn unknown(text: &str) -> String {
+    format!("`{text}` is no level; write all, avx2, sse or none")
 }
 
 #[cfg(test)]
@@ -193,7 +180,8 @@ mod tests {
 
     #[test]
     fn each_level_masks_more() {
-        for pair in Hardware::ALL.windows(2) {
+        let all = [Hardware::All, Hardware::Avx2, Hardware::Sse, Hardware::None];
+        for pair in all.windows(2) {
             let (more, less) = (pair[0].masked(), pair[1].masked());
             assert!((0..2).all(|word| more[word] & less[word] == more[word]), "{pair:?}");
             assert!(more != less);

@@ -193,7 +193,7 @@ fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
 /// The key pair of that size, made once in a process: 4096 bits take a second.
 fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
     static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
-    let keys = KEYS[bits as usize].get_or_init(|| {
+    let keys = KEYS[bits as usize / 1024 - 1].get_or_init(|| {
         let rsa = Rsa::generate(bits.bits())?;
         let public = rsa.public_key_to_der_pkcs1()?;
         Ok(KeyPair::new(&PKey::from_rsa(rsa)?, Vec::new(), public)?)

@@ -10,10 +10,10 @@ use openssl::ec::{Asn1Flag, EcGroup, EcKey};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
-use openssl::pkey::{Id, PKey, Private};
+use openssl::pkey::{Id, PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
-use openssl::x509::{X509, X509NameBuilder};
+use openssl::x509::{X509, X509Builder, X509Name, X509NameBuilder};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::NameError;
@@ -124,37 +124,18 @@ impl Identity {
     /// its only trust anchor accepts it.
     pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
         let private = key.generate()?;
-        let mut name = X509NameBuilder::new()?;
-        name.append_entry_by_text("CN", "localhost")?;
-        let name = name.build();
-        let mut serial = BigNum::new()?;
-        serial.rand(120, MsbOption::ONE, false)?;
-
-        let mut certificate = X509::builder()?;
-        certificate.set_version(2)?;
-        certificate.set_serial_number(&*Asn1Integer::from_bn(&serial)?)?;
-        certificate.set_subject_name(&name)?;
-        certificate.set_issuer_name(&name)?;
-        certificate.set_pubkey(&private)?;
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
-        certificate.set_not_before(&*Asn1Time::from_unix(now - 86_400)?)?;
-        certificate.set_not_after(&*Asn1Time::days_from_now(3650)?)?;
-        certificate.append_extension(BasicConstraints::new().critical().build()?)?;
-        let names = SubjectAlternativeName::new()
-            .dns("localhost")
-            .ip("127.0.0.1")
-            .ip("::1")
-            .build(&certificate.x509v3_context(None, None))?;
-        certificate.append_extension(names)?;
-        let digest = match key {
-            CertificateKey::Ed25519 => MessageDigest::null(),
-            _ => MessageDigest::sha256(),
-        };
-        certificate.sign(&private, digest)?;
+        let itself = ("localhost", &*private);
+        let certificate = certificate(itself, itself, &|builder| {
+            builder.append_extension(BasicConstraints::new().critical().build()?)?;
+            let names = SubjectAlternativeName::new()
+                .dns("localhost")
+                .ip("127.0.0.1")
+                .ip("::1")
+                .build(&builder.x509v3_context(None, None))?;
+            builder.append_extension(names)
+        })?;
         Ok(Self {
-            certificate_pem: certificate.build().to_pem()?,
+            certificate_pem: certificate.to_pem()?,
             key_pem: private.private_key_to_pem_pkcs8()?,
         })
     }
@@ -188,6 +169,42 @@ impl Identity {
         write_new(certificate, &self.certificate_pem, 0o644)?;
         write_new(key, &self.key_pem, 0o600)
     }
+}
+
+/// A certificate of a subject by an issuer, both by their common names and keys, with some extensions.
+/// It is valid from yesterday for ten years.
+pub fn certificate(
+    (subject, key): (&str, &PKeyRef<Private>),
+    (issuer, issuer_key): (&str, &PKeyRef<Private>),
+    extend: &dyn Fn(&mut X509Builder) -> Result<(), ErrorStack>,
+) -> Result<X509, ErrorStack> {
+    let mut serial = BigNum::new()?;
+    serial.rand(120, MsbOption::ONE, false)?;
+    let mut certificate = X509::builder()?;
+    certificate.set_version(2)?;
+    certificate.set_serial_number(&*Asn1Integer::from_bn(&serial)?)?;
+    certificate.set_subject_name(&*named(subject)?)?;
+    certificate.set_issuer_name(&*named(issuer)?)?;
+    certificate.set_pubkey(key)?;
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
+    certificate.set_not_before(&*Asn1Time::from_unix(now - 86_400)?)?;
+    certificate.set_not_after(&*Asn1Time::days_from_now(3650)?)?;
+    extend(&mut certificate)?;
+    // Ed25519 hashes by itself.
+    let digest = match issuer_key.id() {
+        Id::ED25519 => MessageDigest::null(),
+        _ => MessageDigest::sha256(),
+    };
+    certificate.sign(issuer_key, digest)?;
+    Ok(certificate.build())
+}
+
+fn named(name: &str) -> Result<X509Name, ErrorStack> {
+    let mut builder = X509NameBuilder::new()?;
+    builder.append_entry_by_text("CN", name)?;
+    Ok(builder.build())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {

@@ -23,37 +23,32 @@ impl Group {
     pub const ALL: [Self; 4] =
         [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::X25519MlKem768];
 
-    pub fn name(self) -> &'static str {
+    /// The IANA name and code point, and OpenSSL's name.
+    fn registered(self) -> (&'static str, u16, &'static str) {
         match self {
-            Self::X25519 => "x25519",
-            Self::Secp256r1 => "secp256r1",
-            Self::Secp384r1 => "secp384r1",
-            Self::X25519MlKem768 => "X25519MLKEM768",
+            Self::X25519 => ("x25519", 29, "X25519"),
+            Self::Secp256r1 => ("secp256r1", 23, "P-256"),
+            Self::Secp384r1 => ("secp384r1", 24, "P-384"),
+            Self::X25519MlKem768 => ("X25519MLKEM768", 4588, "X25519MLKEM768"),
         }
     }
 
+    pub fn name(self) -> &'static str {
+        self.registered().0
+    }
+
     pub fn code_point(self) -> u16 {
-        match self {
-            Self::X25519 => 29,
-            Self::Secp256r1 => 23,
-            Self::Secp384r1 => 24,
-            Self::X25519MlKem768 => 4588,
-        }
+        self.registered().1
+    }
+
+    /// OpenSSL's name, as in a list of groups.
+    pub fn openssl_name(self) -> &'static str {
+        self.registered().2
     }
 
     /// Whether TLS 1.2 has no such group.
     pub fn is_of_tls13_only(self) -> bool {
         self == Self::X25519MlKem768
-    }
-
-    /// OpenSSL's name, as in a list of groups.
-    pub fn openssl_name(self) -> &'static str {
-        match self {
-            Self::X25519 => "X25519",
-            Self::Secp256r1 => "P-256",
-            Self::Secp384r1 => "P-384",
-            Self::X25519MlKem768 => "X25519MLKEM768",
-        }
     }
 }
 

@@ -14,7 +14,7 @@ mod stack;
 mod suite;
 mod version;
 
-pub use certificate::{CertificateKey, Identity, IdentityError};
+pub use certificate::{CertificateKey, Identity, IdentityError, certificate};
 pub use group::Group;
 pub use or_plain::OrPlain;
 pub use records::{RecordSize, RecordsPerWrite};

@@ -1,17 +1,27 @@
-use std::fmt;
-use std::str::FromStr;
-
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::{CertificateKey, Group, KeyExchange, Mac, NameError, Suite};
 
 /// A TLS library that the embedded server can run on.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, DeserializeFromStr, SerializeDisplay,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    DeserializeFromStr,
+    SerializeDisplay,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
+#[strum(serialize_all = "kebab-case", parse_err_ty = NameError, parse_err_fn = unknown)]
 pub enum Stack {
     /// OpenSSL: the system's, or another one of the same soname.
     #[default]
+    #[strum(serialize = "openssl")]
     OpenSsl,
     /// rustls with the cryptography of ring.
     RustlsRing,
@@ -23,11 +33,7 @@ impl Stack {
     pub const ALL: [Self; 3] = [Self::OpenSsl, Self::RustlsRing, Self::RustlsAwsLc];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenSsl => "openssl",
-            Self::RustlsRing => "rustls-ring",
-            Self::RustlsAwsLc => "rustls-aws-lc",
-        }
+        self.into()
     }
 
     /// Whether it has the suite. rustls has neither CBC nor static RSA.
@@ -47,21 +53,9 @@ impl Stack {
     }
 }
 
-impl fmt::Display for Stack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Stack {
-    type Err = NameError;
-
-    fn from_str(text: &str) -> Result<Self, NameError> {
-        Self::ALL.into_iter().find(|stack| stack.name() == text).ok_or_else(|| {
-            NameError(format!(
-                "`{text}` is not a TLS library of the embedded server; write openssl, rustls-ring or \
-                 rustls-aws-lc"
-            ))
-        })
-    }
+fn unknown(text: &str) -> NameError {
+    NameError(format!(
+        "`{text}` is not a TLS library of the embedded server; write openssl, rustls-ring or \
+         rustls-aws-lc"
+    ))
 }

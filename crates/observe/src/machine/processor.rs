@@ -175,10 +175,7 @@ fn online_cpus(root: &Root) -> Fact<usize> {
 }
 
 fn kernel_siblings(root: &Root) -> Vec<String> {
-    let sets = root.cpus().into_iter().filter_map(|cpu| {
-        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        root.line(&file).known().cloned()
-    });
+    let sets = root.cpus().into_iter().filter_map(|cpu| root.thread_siblings(cpu).known().cloned());
     let mut seen = BTreeSet::new();
     sets.filter(|set| seen.insert(set.clone())).collect()
 }

@@ -184,14 +184,10 @@ impl fmt::Display for Algorithm {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no algorithm{}; toll bench --list names all", did_you_mean(.nearest.as_deref()))]
+#[error("`{word}` is no algorithm{hint}; toll bench --list names all")]
 pub struct UnknownAlgorithm {
     word: String,
-    nearest: Option<String>,
-}
-
-fn did_you_mean(name: Option<&str>) -> String {
-    name.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+    hint: String,
 }
 
 impl UnknownAlgorithm {
@@ -202,7 +198,7 @@ impl UnknownAlgorithm {
                 .flatten()
                 .chain(algorithm.words().into_iter().skip(1))
         });
-        Self { word: word.to_owned(), nearest: crate::nearest(word, names) }
+        Self { word: word.to_owned(), hint: crate::did_you_mean(word, names) }
     }
 }
 
