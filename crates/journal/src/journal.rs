@@ -1,4 +1,4 @@
-//! The journal file: a line a trial, on disk before the next trial begins.
+//! The journal file: one line per trial, on disk before the next trial begins.
 //!
 //! A crash or `kill -9` can leave half a line at the end, nowhere else. So a torn last line is
 //! discarded when the file is read. Any other line that is damaged is left out too, but named.

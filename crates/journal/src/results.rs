@@ -52,7 +52,7 @@ pub enum ResultsError {
 }
 
 impl Results {
-    /// Makes `parent/<time>-<study>/`; with a number behind it where that is there already.
+    /// Makes `parent/<time>-<study>/`; with a number after it where that is there already.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
         let name = format!("{}-{study}", utc(now));
@@ -98,7 +98,7 @@ impl Results {
         let path = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
-        // `<time>Z-<study>`, and `-2` behind it where two runs began in the same second.
+        // `<time>Z-<study>`, and `-2` after it where two runs began in the same second.
         name.split_once("Z-").map_or(name.as_str(), |(_, study)| study).to_owned()
     }
 

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// A server of a run, as `targets.json` in the result folder tells of it.
+/// A server of a run, as `targets.json` in the result folder describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Its name, as in `logs/`: the program's, with a number from the second of its kind on.

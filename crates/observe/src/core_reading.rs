@@ -16,7 +16,7 @@ const BLOCKS: u64 = 100;
 pub struct CoreReading {
     /// The core's frequency. An interrupt makes a reading too low, nothing makes one too high.
     pub hz: Hertz,
-    /// Additions a cycle that four chains reached, right after.
+    /// Additions per cycle that four chains reached, right after.
     pub additions_per_cycle: f64,
 }
 

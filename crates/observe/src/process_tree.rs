@@ -107,7 +107,7 @@ impl ProcessTree {
         self.processes.iter().map(|process| process.pid)
     }
 
-    /// What the tree has used until now. Costs two system calls a process and three a thread,
+    /// What the tree has used until now. Costs two system calls per process and three per thread,
     /// some microseconds each.
     pub fn read(&self) -> Result<TreeCpu, ObserveError> {
         let mut sum = TreeCpu {

@@ -1,14 +1,14 @@
 //! The hyperthreads that share a core with given CPUs, according to the kernel.
 //!
-//! A virtual machine may tell nothing of the kind though it is so; what server and client do to each
+//! A virtual machine may hide it; what server and client do to each
 //! other is therefore [measured](crate::siblings). This is for the CPUs of neither.
 
 use cpus::CpuList;
 
 use crate::root::Root;
 
-/// The CPUs outside of `cpus` that share a core with one of them; none where the kernel does not
-/// tell.
+/// The CPUs outside of `cpus` that share a core with one of them; none where the kernel does
+/// not report it.
 pub fn sibling_cpus(cpus: &CpuList) -> Vec<usize> {
     let root = Root::machine();
     let lists =

@@ -180,7 +180,7 @@ pub enum Kem {
     Generate,
     /// What the server does.
     Encapsulate,
-    /// What the client does, beside making its key.
+    /// What the client does, besides making its key.
     Decapsulate,
 }
 

@@ -1,4 +1,4 @@
-//! Whether what a timed routine made is right, by the word of a second library.
+//! Whether the result of a timed routine is right, according to a second library.
 //!
 //! Where the result follows from the input it must be the same, byte by byte. Where it is made with
 //! chance, the second library takes the other part: it verifies the signature, derives the same

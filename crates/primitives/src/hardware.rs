@@ -3,11 +3,11 @@
 //! Libraries look at the processor once, when they are loaded. So a mask needs a new process: toll
 //! starts itself again with the mask in the environment. OpenSSL and AWS-LC read
 //! `OPENSSL_ia32cap`; toll's own kernels read the level itself. `ring` and RustCrypto have no way
-//! to be told, so they are not measured under a mask.
+//! to mask features, so they are not measured under a mask.
 
 use multibuffer::Backend;
 
-/// The environment variable in which toll tells its second self the level.
+/// The environment variable in which toll passes the level to the process that it starts.
 pub const VARIABLE: &str = "TOLL_HARDWARE";
 
 /// OpenSSL's variable, which AWS-LC reads too.
@@ -112,7 +112,7 @@ impl Hardware {
         }
     }
 
-    /// Whether a library can be told of this level; if not, why.
+    /// Whether a library can be held to this level; if not, why.
     pub fn reaches(self, library: &dyn crate::Library) -> Result<(), crate::Unavailable> {
         let why = match library.origin() {
             _ if self == Self::All => return Ok(()),
@@ -128,7 +128,7 @@ impl Hardware {
         Err(crate::Unavailable::because(why))
     }
 
-    /// OpenSSL tells which features it uses: none that is masked may be among them.
+    /// OpenSSL reports which features it uses: none that is masked may be among them.
     fn openssl_obeys(self, library: &dyn crate::Library) -> Result<(), crate::Unavailable> {
         let Some(said) = library.processor_features() else {
             // Versions before 3.0 do not say; they read the variable all the same.
@@ -146,7 +146,7 @@ impl Hardware {
     }
 }
 
-/// The numbers of `OPENSSL_ia32cap=0x...:0x...`, without what stands behind them.
+/// The numbers of `OPENSSL_ia32cap=0x...:0x...`, without what follows them.
 fn words(said: &str) -> Vec<u64> {
     let Some((_, said)) = said.split_once('=') else { return Vec::new() };
     let said = said.split(' ').next().unwrap_or_default();

@@ -61,7 +61,7 @@ pub(crate) struct KeyPair {
 /// An ML-KEM-768 key pair (FIPS 203), and an encapsulation to it.
 #[derive(Clone)]
 pub(crate) struct KemKeys {
-    /// The seed, 64 bytes; of keys from elsewhere only their expanded form may be there.
+    /// The seed, 64 bytes; a key that a library generated may have its expanded form only.
     pub seed: Option<[u8; 64]>,
     /// The decapsulation key in its expanded form, 2,400 bytes.
     pub decapsulation: Vec<u8>,
@@ -190,7 +190,7 @@ fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
     Ok(encrypted)
 }
 
-/// The key pair of that size, made once in a process: 4096 bits take a second.
+/// The key pair of that size, made once per process: 4096 bits take 1 s.
 fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
     static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
     let keys = KEYS[bits as usize / 1024 - 1].get_or_init(|| {
@@ -248,7 +248,7 @@ impl KemKeys {
         }
     }
 
-    /// From what a routine generated: a seed or an expanded key, and the encapsulation key behind it.
+    /// From what a routine generated: a seed or an expanded key, and the encapsulation key after it.
     pub(crate) fn of(generated: &[u8]) -> Option<Self> {
         let secret_bytes = generated.len().checked_sub(ENCAPSULATION_KEY)?;
         let (secret, encapsulation) = generated.split_at(secret_bytes);

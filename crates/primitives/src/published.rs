@@ -1,4 +1,4 @@
-//! Published figures and earlier readings, shown beside those that are measured here, and never as
+//! Published figures and earlier readings, shown next to those that are measured here, and never as
 //! figures of this machine.
 //!
 //! Intel's measurements of its Xeon E5 v4 (Broadwell) and Xeon Scalable (Skylake), 2017, in core

@@ -88,7 +88,7 @@ pub enum Reason {
     /// It is none: the library does not do it here.
     #[default]
     Unavailable,
-    /// It is one: the result is wrong, or nobody can confirm it.
+    /// It is one: the result is wrong, or no library can confirm it.
     Refused,
 }
 

@@ -6,7 +6,7 @@
 //! times and its frequency stayed within 2%; then its time times its frequency is its core cycles.
 //! Where the machine has a cycle counter, its difference is the cycles instead.
 //!
-//! What does not count is kept and told: with too few quiet samples, the figure is that of all
+//! What does not count is kept and reported: with too few quiet samples, the figure is that of all
 //! samples and bears a mark, because a shared core makes everything slower.
 
 use crate::routine::Failed;
@@ -21,7 +21,7 @@ pub struct Tick {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Core {
-    /// Its frequency, in cycles a second.
+    /// Its frequency, in cycles per second.
     pub hz: f64,
     /// Whether nothing else used it; `None` where that is not known.
     pub is_quiet: Option<bool>,
@@ -57,7 +57,7 @@ impl Spent {
 }
 
 pub trait Subject {
-    /// Does it so often, and says what that took.
+    /// Does it `runs` times, and returns what that took.
     fn run(&mut self, runs: u64, instruments: &mut dyn Instruments) -> Result<Spent, Failed>;
 
     /// How often it must be done in a sample, where it is not free.
@@ -220,7 +220,7 @@ pub struct Figure {
     /// Time, the median.
     pub nanos: f64,
     pub samples: usize,
-    /// Samples beside which something else used the core.
+    /// Samples during which something else used the core.
     pub dropped_shared: usize,
     /// Samples during which the frequency changed.
     pub dropped_unsteady: usize,

@@ -58,7 +58,7 @@ pub trait Endpoint {
 pub struct Wanted {
     pub suite: &'static Suite,
     pub group: Group,
-    /// Whether sessions are kept, and the server gives one ticket a handshake.
+    /// Whether sessions are kept, and the server gives one ticket per handshake.
     pub resumes: bool,
 }
 

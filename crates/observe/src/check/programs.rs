@@ -1,4 +1,4 @@
-//! The programs that studies start or measure beside, with their versions.
+//! The programs that studies start or compare with, and their versions.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Longer does no program take to print its version.
+/// How long a program may take to print its version.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Looks for the programs in the folders of PATH and in those of the system's servers, and asks each

@@ -1,8 +1,8 @@
 //! What an algorithm costs at the least, by the measured costs of instructions.
 //!
 //! Two are bounds: chains in which each instruction waits for the one before. The rest are estimates:
-//! they count the instructions of the usual way to compute the algorithm, and nobody has shown that
-//! there is no shorter way. Where instructions of several widths do the same, the one that costs least
+//! they count the instructions of the usual way to compute the algorithm, and
+//! there may be a shorter way. Where instructions of several widths do the same, the one that costs least
 //! per byte counts.
 //!
 //! - AES-128-CBC encryption: each block waits for the one before, and takes 10 rounds one after the

@@ -2,7 +2,7 @@
 //!
 //! The latency is that of a chain in which each instruction waits for the one before. The throughput
 //! is that of twelve chains side by side, more than any processor can overlap of these. Both are in
-//! core cycles an instruction. Published tables have them for known processors; here they are
+//! core cycles per instruction. Published tables have them for known processors; here they are
 //! measured, because a processor under a hypervisor may not be the one that it says it is.
 
 mod bounds;
@@ -53,7 +53,7 @@ pub struct Cost {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
     pub latency: Figure,
-    /// Side by side: 0.5 means two in a cycle.
+    /// Side by side: 0.5 means two per cycle.
     pub throughput: Figure,
 }
 

@@ -207,7 +207,7 @@ impl Endpoint for End {
     }
 
     fn negotiated(&self) -> Result<Negotiated, Failed> {
-        let unknown = || Failed::because("rustls does not tell what it negotiated");
+        let unknown = || Failed::because("rustls does not report what it negotiated");
         let suite = self.connection.negotiated_cipher_suite().ok_or_else(unknown)?.suite();
         let group = self.connection.negotiated_key_exchange_group().ok_or_else(unknown)?.name();
         Ok(Negotiated {

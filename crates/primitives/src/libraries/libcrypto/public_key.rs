@@ -134,7 +134,7 @@ pub(super) enum Group {
     P256,
 }
 
-/// Key agreement with an own key, which also tells the group of fresh ones.
+/// Key agreement with an own key; fresh keys are of its group.
 pub(super) struct Exchange {
     api: Arc<Api>,
     group: Group,

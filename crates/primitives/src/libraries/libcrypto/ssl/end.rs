@@ -89,7 +89,7 @@ impl Endpoint for End {
     }
 
     fn negotiated(&self) -> Result<Negotiated, Failed> {
-        let unknown = || Failed::because("this libssl does not tell what it negotiated");
+        let unknown = || Failed::because("this libssl does not report what it negotiated");
         let api = &self.api;
         let cipher = api.SSL_get_current_cipher()?;
         let code_point = api.SSL_CIPHER_get_protocol_id()?;
