@@ -48,7 +48,11 @@ pub(super) fn check(
         return Err(draft.load.flaw("resumption", what));
     }
     plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
-    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))
+    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
+    match job(target, plan).period() {
+        Ok(_) => Ok(()),
+        Err(why) => Err(draft.load.flaw("arrival", format!("load.arrival: {why}"))),
+    }
 }
 
 /// Refuses what another client than toll's cannot do.
@@ -129,7 +133,7 @@ fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
 
 /// Refuses what the embedded server's TLS library does not have.
 fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), Flaw> {
-    let (library, key) = (target.library, target.certificate_key);
+    let (library, key) = (target.library.stack(), target.certificate_key);
     let lacks = |table: &Merged<'_>, name, what: String| {
         Err(table.flaw(
             name,

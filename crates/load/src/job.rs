@@ -8,7 +8,7 @@ use objects::Mix;
 use tls::OrPlain;
 use units::Nanos;
 
-use crate::{Arrival, Distribution, Operation, Plan, Url};
+use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -104,6 +104,7 @@ impl Job {
                 "{url} names a page, and --operation session too; leave the URL's path out"
             ));
         }
+        self.period()?;
         let Some(objects) = &self.objects else { return Ok(()) };
         if plan.operation == Operation::Session {
             return error(format!("a session asks for its pages; leave --object {objects} out"));
@@ -136,6 +137,32 @@ impl Job {
         let alone = self.objects.is_none().then(|| self.url.path());
         let mixed = self.objects.iter().flat_map(Mix::portions);
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    /// From a connection's tick to its next, where the load is paced.
+    ///
+    /// # Errors
+    /// A pace that cannot be kept, or a rate of objects whose size is not known.
+    pub fn period(&self) -> Result<Option<Nanos>, PlanError> {
+        let Arrival::Paced { pace } = self.plan.arrival else { return Ok(None) };
+        let object = match pace {
+            Pace::Every(_) => 0.0,
+            Pace::Rate(_) => self.mean_object().ok_or_else(|| {
+                PlanError(format!(
+                    "arrival paced {pace} is a rate of objects whose size is not known; ask for one \
+                     such as /bytes/1MiB, or write a time such as paced 4s"
+                ))
+            })?,
+        };
+        pace.period(self.plan.connections, object).map(Some).map_err(PlanError)
+    }
+
+    /// The mean size of what is asked for, in bytes.
+    fn mean_object(&self) -> Option<f64> {
+        match &self.objects {
+            None => objects::size_of(self.url.path()).map(|size| size.0 as f64),
+            Some(mix) => mix.mean_size(),
+        }
     }
 
     pub(crate) fn stop(&self) -> Stop {

@@ -24,6 +24,7 @@ mod handshake;
 mod hex;
 mod job;
 mod outcome;
+mod pace;
 mod plan;
 mod randomness;
 mod receive;
@@ -49,6 +50,7 @@ pub use outcome::{
     ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
     WalkCounts,
 };
+pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};

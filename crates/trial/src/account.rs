@@ -29,11 +29,12 @@ impl Trial {
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
         let arrival = self.job.plan.arrival;
-        let ArrivalCounts { intended, waiting, deadline_misses } = outcome.arrivals;
+        let ArrivalCounts { intended, waiting, deadlines, deadline_misses } = outcome.arrivals;
         arrival.is_scheduled().then(|| Arrivals {
             intended,
             waiting,
-            deadline_misses: arrival.deadline().map(|_| deadline_misses),
+            deadlines: arrival.is_paced().then_some(deadlines),
+            deadline_misses: arrival.is_paced().then_some(deadline_misses),
         })
     }
 

@@ -4,6 +4,7 @@ use stats::Estimate;
 
 use super::Pair;
 use crate::Verdict;
+use crate::mark::Mark;
 use crate::wording::ratio_in_words;
 use study::Metric;
 
@@ -12,6 +13,11 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
     let compared: Vec<(&Pair, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
+        [] if cells.iter().any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(Mark::Behind))) => {
+            format!(
+                "Nothing can be compared in {measure}: a server fell behind what it was asked for."
+            )
+        }
         [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
             let times = ratio_in_words(ratio);

@@ -105,6 +105,11 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
             "line 8: case bulk: load.arrival = poisson 9/s is the load",
         ),
         (
+            &["arrival = \"paced 1Gb/s\""],
+            &[],
+            "line 8: case bulk: load.arrival = paced 1Gb/s is the load",
+        ),
+        (
             &[],
             &["load.operation = \"handshakes\""],
             "case bulk: find.maximize = goodput is about bodies",
