@@ -9,7 +9,7 @@ use cpus::CpuList;
 use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
-use tls::{OrPlain, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
@@ -172,10 +172,10 @@ impl Bench for ThisBench {
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
         if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
-            && let Some(library) = running.libraries().iter().find(|library| library.lacks(group))
+            && let Some(library) = lacking(running, group)
         {
             return Err(StartError::Missing(format!(
-                "{} runs on {library}, which lacks {group}; run it on a newer OpenSSL, or leave \
+                "{} runs on {library}, which lacks {group}; take another library, or leave \
                  load.group = {group} out",
                 cell.target.server
             )));
@@ -395,6 +395,14 @@ impl ThisTarget {
             None => Ok(machine),
         }
     }
+}
+
+/// The TLS library of a server, where it lacks the group.
+fn lacking(running: &Running, group: Group) -> Option<String> {
+    if let Some((stack, _)) = running.stack().filter(|(stack, _)| !stack.has_group(group)) {
+        return Some(stack.to_string());
+    }
+    running.libraries().iter().find(|library| library.lacks(group)).map(ToString::to_string)
 }
 
 /// Another program that can carry out this plan at a server that leaves this to it.
