@@ -80,8 +80,8 @@ fn words(key: &str, value: &str) -> Option<String> {
         "encrypt-then-mac" if value == "true" => "encrypt-then-MAC".to_owned(),
         "encrypt-then-mac" if value == "false" => "MAC-then-encrypt".to_owned(),
         "library-path" if value == "system" => "the system's TLS library".to_owned(),
-        "library-path" if value == "built" => "the OpenSSL of make openssl".to_owned(),
         "library-path" => format!("the TLS library in {value}"),
+        "library" if value == "openssl-built" => "the OpenSSL of make openssl".to_owned(),
         "library" => match value.parse::<Stack>().ok()? {
             Stack::OpenSsl => "OpenSSL".to_owned(),
             Stack::RustlsRing => "rustls on ring".to_owned(),
@@ -255,7 +255,7 @@ mod tests {
             ("target.directives", "tcp_nodelay off", "directives tcp_nodelay off"),
             ("target.library-path", "system", "the system's TLS library"),
             ("target.library-path", "/opt/ssl", "the TLS library in /opt/ssl"),
-            ("target.library-path", "built", "the OpenSSL of make openssl"),
+            ("target.library", "openssl-built", "the OpenSSL of make openssl"),
             ("target.library", "rustls-aws-lc", "rustls on AWS-LC"),
             ("load.resumption", "25%", "25% resumed"),
             ("target.environment", "none", "an environment without additions"),

@@ -133,7 +133,7 @@ fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
 
 /// Refuses what the embedded server's TLS library does not have.
 fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), Flaw> {
-    let (library, key) = (target.library, target.certificate_key);
+    let (library, key) = (target.library.stack(), target.certificate_key);
     let lacks = |table: &Merged<'_>, name, what: String| {
         Err(table.flaw(
             name,

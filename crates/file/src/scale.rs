@@ -4,6 +4,7 @@
 //! target, load and find, and the values of sweeps. What was changed is noted, so that a report can
 //! say that it is of another size.
 
+use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
@@ -12,7 +13,7 @@ use super::keys::{Key, Table};
 use super::merged::Level;
 use super::primitives;
 use ::keys::did_you_mean;
-use study::primitive;
+use study::{AnswerRule, primitive};
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
@@ -73,6 +74,31 @@ impl<'a> Scale<'a> {
             without.map(|(case, _)| format!("scale {}: without case {}", self.name, case.name)),
         );
         Ok(has)
+    }
+
+    /// Leaves out answers to whose baseline the scale has left nothing to compare. They are added to
+    /// `cut`.
+    pub(super) fn drop_answers(
+        &self,
+        cases: &Cases<'_>,
+        answers: &mut Vec<AnswerRule>,
+        cut: &mut Vec<String>,
+    ) {
+        answers.retain(|rule| {
+            let sweep = cases.get(&*rule.case).and_then(|(case, _)| case.sweep(&rule.compare));
+            let is_cut = |of: &Sweep<'_>| of.values.len() == 1 && of.written.len() > 1;
+            let has_more =
+                rule.along.is_some() || !rule.published.is_empty() || !rule.gates.is_empty();
+            let is_empty = sweep.is_some_and(|of| is_cut(of) && of.values[0].text == rule.baseline);
+            if is_empty && !has_more {
+                let Self { name, .. } = self;
+                cut.push(format!(
+                    "scale {name}: without the answer over {} of case {}, which has one value",
+                    rule.compare, rule.case
+                ));
+            }
+            !is_empty || has_more
+        });
     }
 
     /// Changes the tables of primitives. What was changed is added to `cut`.

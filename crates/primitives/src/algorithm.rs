@@ -7,6 +7,8 @@ use tls::{CertificateKey, Group};
 pub use names::UnknownAlgorithm;
 pub(crate) use names::normal;
 
+use crate::routine::Unavailable;
+
 /// An algorithm in the direction in which it is measured.
 #[derive(
     Debug,
@@ -263,10 +265,21 @@ impl Algorithm {
         matches!(self, A::Record(..) | A::Handshake(..))
     }
 
-    /// Whether messages must be whole blocks of 16 bytes.
-    #[must_use]
-    pub fn takes_whole_blocks(self) -> bool {
-        matches!(self, A::Cbc(..))
+    /// Whether a message may have that many bytes.
+    ///
+    /// # Errors
+    /// It may not: why.
+    pub(crate) fn check_size(self, bytes: usize) -> Result<(), Unavailable> {
+        match self {
+            A::Cbc(..) if !bytes.is_multiple_of(16) => {
+                Err(Unavailable::because("CBC takes whole blocks of 16 bytes"))
+            }
+            // RFC 8446, 5.1.
+            A::CbcHmac(_) | A::Record(..) if !(1..=16 << 10).contains(&bytes) => {
+                Err(Unavailable::because("a record holds between 1B and 16KiB"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Bytes that come out of a routine for a message of `size` bytes; the most where that varies.

@@ -11,11 +11,13 @@ mod records;
 
 use tls::{CertificateKey, KeyExchange};
 
+use self::handshakes::Handshakes;
+use self::records::Records;
 use crate::algorithm::{Algorithm, Handshake, Side};
 use crate::cache::Cache;
 use crate::check::{Checker, Wrong};
 use crate::libraries::library::Library;
-use crate::routine::Unavailable;
+use crate::routine::{Failed, Unavailable};
 use crate::stack::{Identity, Wanted};
 use crate::work::{Refused, Work};
 
@@ -47,8 +49,10 @@ pub(crate) fn set_up(
     };
     let identity = Identity::of(key).map_err(Wrong::from)?;
     let ends = pair::Ends::new(library, checker, side, wanted, identity)?;
-    Ok(match algorithm {
-        Algorithm::Record(_, way) => Box::new(records::Records::new(ends, way, size)?),
-        _ => Box::new(handshakes::Handshakes::new(ends).map_err(Wrong::from)?),
-    })
+    algorithm.check_size(size)?;
+    let work: Result<Box<dyn Work>, Failed> = match algorithm {
+        Algorithm::Record(_, way) => Records::new(ends, way, size).map(|work| Box::new(work) as _),
+        _ => Handshakes::new(ends).map(|work| Box::new(work) as _),
+    };
+    Ok(work.map_err(Wrong::from)?)
 }

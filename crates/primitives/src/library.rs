@@ -35,22 +35,16 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
         return libcrypto::LibCrypto::at(Path::new(name))
             .map(|library| Box::new(library) as Box<dyn Library>);
     }
-    Ok(match normal(name).as_str() {
-        "openssl" | "libcrypto" => Box::new(libcrypto::LibCrypto::of_the_system()?),
-        "awslc" => Box::new(aws_lc::AwsLc::new()),
-        "ring" => Box::new(ring::Ring::new()),
-        "rustcrypto" => Box::new(rustcrypto::RustCrypto::new()),
-        "rustlsring" | "rustls" => Box::new(rustls::Rustls::with_ring()),
-        "rustlsawslc" => Box::new(rustls::Rustls::with_aws_lc()),
-        _ => {
-            if let Some(library) = multi_buffer::MultiBuffer::named(name) {
-                return Ok(Box::new(library?));
-            }
-            if let Some(library) = isa_l::IsaL::named(name) {
-                return Ok(Box::new(library?));
-            }
-            return Err(OpenError::unknown(name));
-        }
+    let name = canonical(name)?;
+    Ok(match name.as_str() {
+        "openssl" => Box::new(libcrypto::LibCrypto::of_the_system()?),
+        "aws-lc" => Box::new(aws_lc::AwsLc),
+        "ring" => Box::new(ring::Ring),
+        "rustcrypto" => Box::new(rustcrypto::RustCrypto),
+        "rustls-ring" => Box::new(rustls::Rustls::with_ring()),
+        "rustls-aws-lc" => Box::new(rustls::Rustls::with_aws_lc()),
+        name if name.starts_with("isa-l") => Box::new(isa_l::IsaL::named(name)?),
+        name => Box::new(multi_buffer::MultiBuffer::named(name)?),
     })
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Symmetric keys and messages are fixed: they protect nothing, and neither content nor key changes
 //! what these algorithms cost. Key pairs are made fresh by the system's OpenSSL in each process.
-//! Signatures that are verified come from `ring`, and have been accepted by OpenSSL.
+//! Signatures that are verified come from it too, and have been accepted by `ring`.
 
 use std::sync::OnceLock;
 
@@ -15,9 +15,8 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::{Padding, Rsa};
-use openssl::sign::Verifier;
-use ring::rand::SystemRandom;
-use ring::signature as rs;
+use openssl::sign::Signer;
+use ring::signature::{self as rs, VerificationAlgorithm};
 
 use crate::algorithm::{Algorithm, Curve, RsaBits, Signing};
 
@@ -169,12 +168,10 @@ impl Material {
     ) -> Result<(), NoKeys> {
         self.input = match signing {
             Signing::Sign => self.signed.to_vec(),
-            Signing::Verify => signed_by_ring(algorithm, keys, self.signed)?,
+            Signing::Verify => signed(algorithm, keys, self.signed)?,
         };
-        if signing == Signing::Verify
-            && !accepted_by_openssl(algorithm, keys, self.signed, &self.input)?
-        {
-            return Err(NoKeys("OpenSSL refuses a signature of ring".to_owned()));
+        if signing == Signing::Verify && !is_accepted(algorithm, keys, self.signed, &self.input) {
+            return Err(NoKeys("ring refuses a signature of OpenSSL".to_owned()));
         }
         self.own = Some(keys.clone());
         Ok(())
@@ -281,44 +278,22 @@ fn expanded(seed: [u8; 64]) -> Vec<u8> {
     ml_kem::ExpandedKeyEncoding::to_expanded_bytes(&key).to_vec()
 }
 
-fn signed_by_ring(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, NoKeys> {
-    let random = SystemRandom::new();
-    let rejected = |error: ring::error::KeyRejected| NoKeys(format!("ring: {error}"));
-    let failed = |_| NoKeys("ring does not sign".to_owned());
-    match algorithm {
-        Algorithm::Rsa(..) => {
-            let key = rs::RsaKeyPair::from_pkcs8(&keys.pkcs8).map_err(rejected)?;
-            let mut signature = vec![0; key.public().modulus_len()];
-            key.sign(&rs::RSA_PKCS1_SHA256, &random, message, &mut signature).map_err(failed)?;
-            Ok(signature)
-        }
-        Algorithm::Ecdsa(curve, _) => {
-            let algorithm = match curve {
-                Curve::P256 => &rs::ECDSA_P256_SHA256_ASN1_SIGNING,
-                Curve::P384 => &rs::ECDSA_P384_SHA384_ASN1_SIGNING,
-            };
-            let key = rs::EcdsaKeyPair::from_pkcs8(algorithm, &keys.pkcs8, &random);
-            let key = key.map_err(rejected)?;
-            Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec())
-        }
-        _ => {
-            let key = rs::Ed25519KeyPair::from_seed_and_public_key(&keys.secret, &keys.public);
-            Ok(key.map_err(rejected)?.sign(message).as_ref().to_vec())
-        }
-    }
+fn signed(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+    let key = PKey::private_key_from_pkcs8(&keys.pkcs8)?;
+    let mut signer = match algorithm {
+        Algorithm::Ed25519(_) => Signer::new_without_digest(&key)?,
+        Algorithm::Ecdsa(Curve::P384, _) => Signer::new(MessageDigest::sha384(), &key)?,
+        _ => Signer::new(MessageDigest::sha256(), &key)?,
+    };
+    signer.sign_oneshot_to_vec(message)
 }
 
-fn accepted_by_openssl(
-    algorithm: Algorithm,
-    keys: &KeyPair,
-    message: &[u8],
-    signature: &[u8],
-) -> Result<bool, ErrorStack> {
-    let key = PKey::public_key_from_der(&keys.spki)?;
-    let mut verifier = match algorithm {
-        Algorithm::Ed25519(_) => Verifier::new_without_digest(&key)?,
-        Algorithm::Ecdsa(Curve::P384, _) => Verifier::new(MessageDigest::sha384(), &key)?,
-        _ => Verifier::new(MessageDigest::sha256(), &key)?,
+fn is_accepted(algorithm: Algorithm, keys: &KeyPair, message: &[u8], signature: &[u8]) -> bool {
+    let method: &dyn VerificationAlgorithm = match algorithm {
+        Algorithm::Ecdsa(Curve::P256, _) => &rs::ECDSA_P256_SHA256_ASN1,
+        Algorithm::Ecdsa(Curve::P384, _) => &rs::ECDSA_P384_SHA384_ASN1,
+        Algorithm::Ed25519(_) => &rs::ED25519,
+        _ => &rs::RSA_PKCS1_2048_8192_SHA256,
     };
-    verifier.verify_oneshot(signature, message)
+    rs::UnparsedPublicKey::new(method, &keys.public).verify(message, signature).is_ok()
 }

@@ -41,6 +41,12 @@ impl Unavailable {
     }
 }
 
+impl From<Failed> for Unavailable {
+    fn from(failed: Failed) -> Self {
+        Self(failed.0)
+    }
+}
+
 /// A library's function refused to do what it should, or did something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -53,7 +53,7 @@ pub use crypto::{Aes, CRYPTO_TAKES, Crypto, CryptoFacts};
 pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
-pub use library::Library;
+pub use library::{Library, TlsLibrary};
 pub use objects_on_disk::Objects;
 pub use process::{Launch, Process, Stopped};
 pub use program::Binary;

@@ -16,7 +16,9 @@ use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, WarmUp};
+use crate::{
+    Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, TlsLibrary, WarmUp,
+};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -47,8 +49,8 @@ pub struct Target {
     pub certificate_key: CertificateKey,
 
     /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
-    #[arg(long, value_name = "NAME", default_value_t = Stack::OpenSsl)]
-    pub library: Stack,
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub library: TlsLibrary,
 
     /// The generated objects that are asked for.
     #[arg(skip = Mix::of_size(OBJECT))]
@@ -180,7 +182,7 @@ impl Default for Target {
             cores: None,
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
-            library: Stack::OpenSsl,
+            library: TlsLibrary::default(),
             object: Mix::of_size(OBJECT),
             storage: Storage::Memory,
             files: NonZeroU32::MIN,
@@ -216,10 +218,10 @@ impl Target {
             force: Force::Opposite,
         };
         let mut conflicts: Vec<_> = useless.map(conflict).collect();
-        if self.library != Stack::OpenSsl {
+        if self.library != TlsLibrary::default() {
             conflicts.push(Conflict {
                 cause: "library",
-                why: "is part of toll".to_owned(),
+                why: "says where it comes from".to_owned(),
                 key: "library-path",
                 force: Force::Opposite,
             });
@@ -241,14 +243,24 @@ impl Target {
                 ),
             });
         }
-        if self.send.is_kernels() && self.library != Stack::OpenSsl {
+        let stacks = server.stacks();
+        if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
+            return Err(WrongValue {
+                key: "library",
+                why: format!(
+                    "target.library = {}, but {server} runs on OpenSSL; write openssl or \
+                     openssl-built, or take embedded",
+                    self.library
+                ),
+            });
+        }
+        if self.send.is_kernels() && self.library.stack() != Stack::OpenSsl {
             return Err(WrongValue {
                 key: "send",
                 why: format!(
                     "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
                      user, or take target.library = openssl",
-                    self.send,
-                    self.library.name()
+                    self.send, self.library
                 ),
             });
         }
@@ -352,7 +364,9 @@ mod tests {
 
     #[test]
     fn only_openssl_gives_its_keys_to_the_kernel() {
-        let of = |library, send| Target { library, send, ..Target::default() }.check();
+        let of = |library, send| {
+            Target { library: TlsLibrary::Own(library), send, ..Target::default() }.check()
+        };
         assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
         let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
         assert!(refusal.why.contains("not rustls-ring; write user"), "{refusal}");

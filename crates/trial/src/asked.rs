@@ -85,7 +85,7 @@ pub struct Asked {
     /// The server's, where it runs on this machine and they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
-    /// The TLS library that the embedded server was to run on.
+    /// The TLS library that the server was to run on, where it has a choice or was given one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.

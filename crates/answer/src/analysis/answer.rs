@@ -10,13 +10,12 @@ use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
-use super::hit_rate::saved;
+use super::hit_rate::{latencies, saved};
 use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
 use crate::primitive::Row;
-use crate::wording::joined;
 
 /// One answer: a sentence, and the figures that it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,7 +60,7 @@ impl Answer {
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
         Self {
-            sentence: [saved(compared), beside_published(compared)]
+            sentence: [saved(compared), latencies(compared), beside_published(compared)]
                 .into_iter()
                 .flatten()
                 .fold(sentence(compared), |all, more| joined(&all, &more)),

@@ -173,6 +173,15 @@ impl Bench for ThisBench {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
+        if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
+            && let Some(library) = running.libraries().iter().find(|library| library.lacks(group))
+        {
+            return Err(StartError::Missing(format!(
+                "{} runs on {library}, which lacks {group}; run it on a newer OpenSSL, or leave \
+                 load.group = {group} out",
+                cell.target.server
+            )));
+        }
         let mut job = job(cell, target, 0);
         if let Some(peer) = Peer::of(cell.load.client) {
             let client = Client::prepare(peer, &job, offer(cell.target.server));
@@ -306,11 +315,9 @@ impl ThisTarget {
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
         match &self.life {
             Life::Started(running) => Some(RunsOn {
-                library_path: cell.target.library_path.clone(),
-                environment: cell.target.environment.clone(),
-                directives: cell.target.directives.clone(),
+                target: cell.target.clone(),
                 libraries: running.libraries().to_vec(),
-                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
+                stack: running.stack().cloned(),
             }),
             Life::Elsewhere(_) => None,
         }

@@ -12,7 +12,10 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.cores", &["1", "2"]),
     ("target.threads-per-core", &["1", "2"]),
     ("target.certificate-key", &["\"rsa:2048\"", "\"rsa:4096\""]),
-    ("target.library", &["\"openssl\"", "\"rustls-ring\"", "\"rustls-aws-lc\""]),
+    (
+        "target.library",
+        &["\"openssl\"", "\"openssl-built\"", "\"rustls-ring\"", "\"rustls-aws-lc\""],
+    ),
     ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
     ("target.tickets", &["false", "true"]),
     ("target.session-cache", &["false", "true"]),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use cpus::CpuList;
 
 use super::programs::{self, Program};
-use super::{Root, Snapshot};
+use super::{AesGcm, Root, Snapshot};
 use crate::machine::{self, Descriptors};
 use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 
@@ -20,7 +20,9 @@ pub struct Measured {
     pub kernel_tls: Availability,
     /// Whether cycles can be counted.
     pub hardware_counters: Availability,
+    /// The version of the system's OpenSSL.
     pub openssl: String,
+    pub aes_gcm: Fact<AesGcm>,
     /// The programs that studies start.
     pub programs: Vec<Program>,
     /// This process, which is no background.
@@ -47,7 +49,11 @@ const WATCHED: Duration = Duration::from_secs(1);
 
 impl Measured {
     /// Tries and measures. Takes a little more than a second, and more with many CPUs.
-    pub fn of_this_machine(cpus: &CpuList, report: &mut dyn FnMut(Stage)) -> Self {
+    pub fn of_this_machine(
+        cpus: &CpuList,
+        aes_gcm: Fact<AesGcm>,
+        report: &mut dyn FnMut(Stage),
+    ) -> Self {
         report(Stage::Siblings);
         let siblings = siblings(cpus).into();
         report(Stage::Programs);
@@ -64,6 +70,7 @@ impl Measured {
             kernel_tls: machine::kernel_tls(),
             hardware_counters: machine::hardware_counters(),
             openssl: tls::openssl_version().to_owned(),
+            aes_gcm,
             programs,
             own_pid: std::process::id(),
             before,

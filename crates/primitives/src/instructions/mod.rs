@@ -18,7 +18,7 @@ use crate::routine::{Failed, Unavailable};
 use crate::sampler::{Figure, Instruments, Series, Spent, Subject};
 use crate::{CycleSource, ThisCore};
 
-pub use bounds::{Bound, Bounded, bounds};
+pub use bounds::{Bound, Bounded, beaten, bounds};
 
 /// An instruction that can be measured.
 #[derive(Debug, Clone, Copy)]

@@ -24,12 +24,6 @@ const ENCAPSULATION_KEY: usize = 1184;
 /// The library.
 pub(crate) struct AwsLc;
 
-impl AwsLc {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
-
 impl Library for AwsLc {
     fn id(&self) -> &str {
         "aws-lc"

@@ -14,12 +14,6 @@ common!(ring);
 /// The crate.
 pub(crate) struct Ring;
 
-impl Ring {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
-
 impl Library for Ring {
     fn id(&self) -> &str {
         "ring"

@@ -13,12 +13,6 @@ use crate::routine::{Routine, Unavailable};
 /// The crates.
 pub(crate) struct RustCrypto;
 
-impl RustCrypto {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
-
 impl Library for RustCrypto {
     fn id(&self) -> &str {
         "rustcrypto"
