@@ -16,6 +16,7 @@ use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
 use crate::primitive::Row;
+use crate::wording::joined;
 
 /// One answer: a sentence, and the figures that it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -9,7 +9,7 @@ use crate::Mark;
 use crate::analysis::Analysis;
 use crate::analysis::scene::{SPREAD, Scene};
 use crate::compare::{Comparison, Side};
-use crate::gate::Gate;
+use crate::gate::{Gate, Reached};
 
 const SEND: &str = "target.send";
 
@@ -91,11 +91,11 @@ fn less_work_meets_no_gate_and_is_in_no_comparison_of_runs() {
     scene.study.answers[0].gates.push("ratio < 1".parse().unwrap());
     let gate: Gate = "server-cpus<=0.7CPUs".parse().unwrap();
     let judged = |scene: &Scene| gate.judge(&scene.study, &scene.analysis()).unwrap();
-    assert!(judged(&scene).met && scene.analysis().gates[0].met);
+    assert_eq!([judged(&scene).result, scene.analysis().gates[0].result], [Reached::Met; 2]);
     let whole = scene.clone();
     limit(&mut scene, 1, 2, Limit::ServerCpu);
     for outcome in [judged(&scene), scene.analysis().gates[0].clone()] {
-        assert!(!outcome.met, "{outcome:?}");
+        assert_eq!(outcome.result, Reached::NotMet, "{outcome:?}");
         assert!(
             outcome.sentence.contains("the server fell behind (nginx, kTLS write)"),
             "{outcome:?}"
