@@ -36,10 +36,7 @@ const PORTS_OF_A_SOURCE: usize = 20_000;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// epoll waits whole milliseconds, so that operations would begin late. The last of a wait is
-/// spent in poll, which knows nanoseconds; it is a second system call, so longer waits are
-/// first spent in epoll. (epoll_pwait2 knows them too, but needs Linux 5.11, and valgrind 3.19 does
-/// not know it.)
+/// Until something is due, longer waits than this are first spent in epoll: see [`Pause`].
 const LONG: u64 = 10 * MILLISECOND;
 
 /// The most events that one wait returns.
@@ -208,18 +205,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Fills `ready` with the slots whose sockets are ready, waiting for them until `until` at
-    /// most.
-    pub(crate) fn wait(&mut self, ready: &mut Vec<Ready>, until: u64) -> io::Result<()> {
-        let left = until.saturating_sub(self.now());
-        let timeout = match left {
-            LONG.. => left - left % MILLISECOND,
-            1.. => {
+    /// Fills `ready` with the slots whose sockets are ready, waiting for them until `due` at most,
+    /// and at most a millisecond longer than until `limit`.
+    pub(crate) fn wait(
+        &mut self,
+        ready: &mut Vec<Ready>,
+        due: Option<u64>,
+        limit: u64,
+    ) -> io::Result<()> {
+        let now = self.now();
+        let timeout = match Pause::between(now, due, limit) {
+            Pause::Milliseconds(ns) => ns,
+            Pause::Exact(ns) => {
                 let poll = PollFd::new(&self.epoll, PollFlags::IN);
-                uninterrupted(event::poll(&mut [poll], Some(&timespec(left))))?;
+                uninterrupted(event::poll(&mut [poll], Some(&timespec(ns))))?;
                 0
             }
-            0 => 0,
         };
         self.events.clear();
         let events = spare_capacity(&mut self.events);
@@ -235,6 +236,27 @@ impl<'a> Context<'a> {
             Ready { slot: data.u64() as usize, has_ended }
         }));
         Ok(())
+    }
+}
+
+/// How a thread waits; both in ns.
+#[derive(Debug, PartialEq, Eq)]
+enum Pause {
+    /// In epoll, which waits whole milliseconds.
+    Milliseconds(u64),
+    /// In poll, which knows nanoseconds, so that operations begin on time. It is a second system
+    /// call. (epoll_pwait2 knows nanoseconds too, but needs Linux 5.11, and valgrind 3.19 does not
+    /// know it.)
+    Exact(u64),
+}
+
+impl Pause {
+    fn between(now: u64, due: Option<u64>, limit: u64) -> Self {
+        let limit = limit.saturating_sub(now).next_multiple_of(MILLISECOND);
+        match due.map_or(u64::MAX, |due| due.saturating_sub(now)) {
+            left @ 1..LONG if left < limit => Self::Exact(left),
+            left => Self::Milliseconds((left - left % MILLISECOND).min(limit)),
+        }
     }
 }
 
@@ -263,5 +285,30 @@ impl Sources {
     fn next(&mut self) -> Ipv4Addr {
         self.count = (self.count + 1) % 250;
         Ipv4Addr::new(127, self.thread, 0, self.count + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_due_soon_is_awaited_to_the_nanosecond() {
+        const MS: u64 = MILLISECOND;
+        let now = 5 * MS + 1;
+        for (due, limit, expected) in [
+            (None, 20 * MS, Pause::Milliseconds(15 * MS)),
+            (None, now, Pause::Milliseconds(0)),
+            (None, now + 1, Pause::Milliseconds(MS)),
+            (Some(now + 1), 20 * MS, Pause::Exact(1)),
+            (Some(now + LONG - 1), 20 * MS, Pause::Exact(LONG - 1)),
+            // The rest is awaited by the next call.
+            (Some(now + LONG + 1), 20 * MS, Pause::Milliseconds(LONG)),
+            (Some(now + 3 * MS), now + 2 * MS, Pause::Milliseconds(2 * MS)),
+            (Some(now), 20 * MS, Pause::Milliseconds(0)),
+            (Some(1), 2, Pause::Milliseconds(0)),
+        ] {
+            assert_eq!(Pause::between(now, due, limit), expected, "{due:?} {limit}");
+        }
     }
 }

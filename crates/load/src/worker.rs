@@ -140,11 +140,12 @@ impl<'a> Worker<'a> {
             self.join_due();
             self.begin_due();
             self.leave_due();
-            let wake_at = self.wake_at();
+            let due = self.due_at();
+            let limit = self.next_tick.min(self.context.window.over());
             if self.context.plan.arrival == Arrival::CLOSED {
-                self.context.pause(self.under_way(), wake_at);
+                self.context.pause(self.under_way(), due.map_or(limit, |due| due.min(limit)));
             }
-            self.context.wait(&mut events, wake_at)?;
+            self.context.wait(&mut events, due, limit)?;
             // All events are handled before anything else begins: an event belongs to the
             // connection that the slot had at that time.
             for ready in events.drain(..) {
@@ -285,14 +286,13 @@ impl<'a> Worker<'a> {
         self.joining.next.saturating_sub(self.leaving + self.resting.len() + self.done)
     }
 
-    /// When there is something to do next, if no event comes before.
-    fn wake_at(&self) -> u64 {
-        let resting = self.resting.front().map(|(at, _)| *at);
-        let ends = self.next_tick.min(self.context.window.over());
-        [resting, self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
+    /// When the next slot begins something by itself, or the window begins or ends.
+    fn due_at(&self) -> Option<u64> {
+        let rested = self.resting.front().map(|(at, _)| *at);
+        [rested, self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
             .into_iter()
             .flatten()
-            .fold(ends, u64::min)
+            .min()
     }
 
     /// Checks the time limits of some slots.
@@ -319,7 +319,7 @@ impl<'a> Worker<'a> {
         }
         let mut events = Vec::with_capacity(256);
         while left > 0 && context.now() < deadline {
-            context.wait(&mut events, deadline)?;
+            context.wait(&mut events, None, deadline)?;
             for ready in events.drain(..) {
                 if slots[ready.slot].ready(context, ready) != After::Wait {
                     left -= 1;

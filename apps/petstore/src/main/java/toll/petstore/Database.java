@@ -83,12 +83,23 @@ final class Database {
             throw new IOException(files + " exists; the shop begins with a new database");
         }
         System.setProperty("derby.stream.error.file", folder.resolve("derby.log").toString());
+        keepPlans();
         String url = "jdbc:derby:" + files;
         DriverManager.getConnection(url + ";create=true").close();
         Database database = new Database(url);
         database.fill();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> remove(files)));
         return database;
+    }
+
+    /**
+     * Statements keep their first plan, which uses the primary keys and indexes. Otherwise Derby makes
+     * new plans as the orders grow: each is a new class that Java has to compile again, some scan a
+     * whole table for a row, and a thread that runs the old plan meanwhile may fail.
+     */
+    private static void keepPlans() {
+        System.setProperty("derby.language.stalePlanCheckInterval", "" + Integer.MAX_VALUE);
+        System.setProperty("derby.storage.indexStats.auto", "false");
     }
 
     /** This thread's connection. Each statement is a transaction unless the caller says otherwise. */
