@@ -49,6 +49,11 @@ pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
             job.plan.cpus.len()
         ));
     }
+    if job.files.is_some() {
+        return refuse(format!(
+            "{peer} requests a single object; leave target.files and target.storage out"
+        ));
+    }
     if let Some(objects) = &job.objects {
         return refuse(format!("{peer} requests a single object; leave --object {objects} out"));
     }

@@ -26,6 +26,7 @@ mod crypto;
 mod directives;
 mod environment;
 mod error;
+mod files;
 mod library;
 mod log;
 mod objects_on_disk;

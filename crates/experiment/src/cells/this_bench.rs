@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
+use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{Group, OrPlain, Suite, Version};
@@ -15,7 +15,7 @@ use units::Bytes;
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
 use super::warm_up::warm_up;
-use study::{Cell, Only, Study, mixed_objects, offer, path};
+use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
 use trial::{Sending, ThisMachine, Trial, neighbours};
 
@@ -63,9 +63,11 @@ impl ThisBench {
         let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
         let sizes: Vec<Bytes> =
             cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
+        let sets: Vec<Files> =
+            study.cells.iter().filter_map(|cell| files(&cell.target, &cell.load)).collect();
         let objects = match sizes.is_empty() {
             true => None,
-            false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
+            false => Some(Arc::new(Objects::make(&sizes, &folder)?.with_files(&sets, &folder)?)),
         };
         let allowed =
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
@@ -194,7 +196,7 @@ impl Bench for ThisBench {
         {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
-            job.objects = None;
+            (job.objects, job.files) = (None, None);
         }
         load::probe(&job).map(|_| ()).map_err(|error| StartError::Failed(error.to_string()))
     }
@@ -225,6 +227,9 @@ impl Bench for ThisBench {
             beyond_limit,
             latency_file: Some(latency_file),
         };
+        if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
+            objects.drop_cached(files).map_err(|error| error.to_string())?;
+        }
         let orders = target.orders(cell)?;
         let sent = target.sent(cell)?;
         let machine = target.machine();
@@ -463,5 +468,6 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
         Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
-    Job { plan, url, objects, address, trust, seed, operations: None }
+    let files = files(&cell.target, &plan);
+    Job { files, plan, url, objects, address, trust, seed, operations: None }
 }
