@@ -12,7 +12,7 @@ use tls::{CertificateKey, KeyExchange, Mac, Version};
 use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Merged;
-use study::{mixed_objects, offer, path};
+use study::{files, mixed_objects, offer, path};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
 pub(super) fn check(
@@ -166,5 +166,5 @@ fn job(target: &Target, plan: &Plan) -> Job {
     let url = Url::at(!plan.is_plain(), address, path(target, plan));
     let objects = mixed_objects(target, plan);
     let plan = Plan { cpus: plan.cpus.first(plan.connections), ..plan.clone() };
-    Job { objects, ..Job::new(plan, url, address) }
+    Job { objects, files: files(target, &plan), ..Job::new(plan, url, address) }
 }

@@ -1,7 +1,8 @@
 //! `[scale.NAME]`: another size of the same study, such as a shorter one, for `toll run --scale NAME`.
 //!
 //! What it says takes the place of what the study says, wherever that stands: `trials`, keys of
-//! target, load and find, and the values of sweeps. What was changed is noted, so that a report can
+//! target, load and find, and the values of sweeps. What it says of one case, as
+//! `case.NAME.load.duration`, comes before what it says of all. What was changed is noted, so that a report can
 //! say that it is of another size.
 
 use super::answer::Cases;
@@ -22,7 +23,9 @@ pub(super) struct Scale<'a> {
 }
 
 const CASES: &str = "cases";
-const KEYS: [&str; 7] = ["trials", CASES, "target", "load", find::NAME, "sweep", primitives::NAME];
+const CASE: &str = "case";
+const KEYS: [&str; 8] =
+    ["trials", CASES, CASE, "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
@@ -139,6 +142,11 @@ impl<'a> Scale<'a> {
                 set(source, field, table, cases, &mut note)?;
             }
         }
+        if let Some(field) = self.fields.get(CASE) {
+            for field in Fields::all(source, field.table()?, "case.").iter() {
+                set_one(source, field, cases, &mut note)?;
+            }
+        }
         if let Some(field) = self.fields.get(find::NAME) {
             set_find(source, field, cases, &mut note)?;
         }
@@ -156,6 +164,29 @@ impl<'a> Scale<'a> {
             }
         }
     }
+}
+
+/// Keys of target and load of the case that the field is named after.
+fn set_one<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
+    note: &mut impl FnMut(String),
+) -> Result<(), Flaw> {
+    let Some(index) = cases.iter().position(|case| case.name == field.key) else {
+        let names = cases.iter().map(|case| case.name.as_str());
+        let hint = did_you_mean(field.key, "there are:", names);
+        return Err(field.flaw(&format!("is no case of this scale{hint}")));
+    };
+    let fields = Fields::all(source, field.table()?, "");
+    fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;
+    let mut note = |what: String| note(format!("{what} in case {}", field.key));
+    for table in Table::ALL {
+        if let Some(field) = fields.get(table.name()) {
+            set(source, field, table, &mut cases[index..=index], &mut note)?;
+        }
+    }
+    Ok(())
 }
 
 fn set<'a>(

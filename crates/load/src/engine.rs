@@ -250,7 +250,7 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     let mut negotiated = None;
     for path in job.paths() {
         let url = job.url.with_path(path);
-        negotiated = probe_one(&Job { url, objects: None, ..job.clone() })?;
+        negotiated = probe_one(&Job { url, objects: None, files: None, ..job.clone() })?;
     }
     Ok(negotiated)
 }

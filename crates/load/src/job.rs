@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use keys::WrongValue;
-use objects::Mix;
+use objects::{Files, Mix};
 use tls::OrPlain;
 use units::Nanos;
 
@@ -19,6 +19,9 @@ pub struct Job {
     pub url: Url,
     /// What to ask for instead of the URL's path, which is `/` then.
     pub objects: Option<Mix>,
+    /// Different files to ask for instead, each thread in a random order of its own, each once
+    /// before any again.
+    pub files: Option<Files>,
     /// Where the server listens.
     pub address: SocketAddr,
     /// Whose certificates are accepted.
@@ -70,7 +73,7 @@ impl Job {
     #[must_use]
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
-        Self { plan, url, objects: None, address, trust, seed: 0, operations: None }
+        Self { plan, url, objects: None, files: None, address, trust, seed: 0, operations: None }
     }
 
     /// # Errors
@@ -126,6 +129,7 @@ impl Job {
     pub fn is_random(&self) -> bool {
         let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
         is_mixed
+            || self.files.is_some()
             || matches!(
                 self.plan.arrival,
                 Arrival::Open { distribution: Distribution::Poisson, .. }
@@ -159,9 +163,10 @@ impl Job {
 
     /// The mean size of what is asked for, in bytes.
     fn mean_object(&self) -> Option<f64> {
-        match &self.objects {
-            None => objects::size_of(self.url.path()).map(|size| size.0 as f64),
-            Some(mix) => mix.mean_size(),
+        match (&self.objects, &self.files) {
+            (_, Some(files)) => Some(files.size.0 as f64),
+            (Some(mix), None) => mix.mean_size(),
+            (None, None) => objects::size_of(self.url.path()).map(|size| size.0 as f64),
         }
     }
 

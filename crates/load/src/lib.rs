@@ -45,7 +45,7 @@ pub use engine::{Engine, EngineError, ProbeError, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
-pub use objects::{AddressError, Mix, Portion, Url};
+pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
     WalkCounts,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Arrival, ArrivalCounts, Operation, Outcome};
+use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
 use observe::{
     CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
 };
@@ -116,6 +116,10 @@ impl Trial {
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
         warnings.extend(self.not_steady.map(Warning::not_steady));
+        if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
+            let read = observed.readings.read_from_disk();
+            warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
+        }
         Line {
             schema: SCHEMA,
             valid: receipt.mismatch.is_empty()
@@ -132,6 +136,7 @@ impl Trial {
                 body: outcome.bytes.body,
                 decrypted: outcome.bytes.opened,
                 unproven: outcome.bytes.unproven,
+                read_from_disk: observed.readings.read_from_disk(),
             },
             rate_per_s: 0.0,
             goodput_bps: 0,

@@ -61,7 +61,7 @@ pub struct Asked {
     /// What to ask the server for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The objects and their shares, where there are several.
+    /// The objects and their shares, or the files, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<String>,
     /// How many connections are open at once.
@@ -130,7 +130,10 @@ impl Asked {
             period_ns: job.period().ok().flatten().map(|period| period.0),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
             url: Some(job.url.to_string()),
-            objects: job.objects.as_ref().map(ToString::to_string),
+            objects: match &job.files {
+                Some(files) => Some(files.to_string()),
+                None => job.objects.as_ref().map(ToString::to_string),
+            },
             connections: Some(job.plan.connections),
             receive: has_requests.then(|| job.plan.receive().to_string()),
             verify: Some(job.plan.verify().to_string()),

@@ -21,6 +21,10 @@ use crate::workers::Workers;
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
 pub const FREQUENCY_MOVED: f64 = 0.10;
 
+/// The part of what a server sends from a disk that it must have had read from there. The rest may come
+/// from memory: what one connection read, another may ask for soon after.
+const READ_FROM_DISK: f64 = 0.5;
+
 /// A warning in three parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -75,6 +79,8 @@ pub enum WarningKind {
     NotSteady,
     /// Another program used the kernel's TLS.
     ForeignKernelTls,
+    /// What was to be read from a disk came from memory.
+    ObjectsInCache,
 }
 
 /// A server whose rate still changed when its warm-up was over.
@@ -216,6 +222,25 @@ impl Warning {
             likely_cause: "/dev/shm is missing, or the memory is full".into(),
             remedy: "free some memory in /dev/shm, and measure again".into(),
         }
+    }
+
+    /// Of files on a disk of which the server read much less than it sent.
+    pub(crate) fn objects_in_cache(read: Option<u64>, sent: u64) -> Option<Self> {
+        let read = match read {
+            Some(read) if read as f64 >= READ_FROM_DISK * sent as f64 => return None,
+            Some(read) => format!("{} of what it sent", percent(read as f64 / sent as f64)),
+            None => "an unknown part of what it sent".to_owned(),
+        };
+        Some(Self {
+            kind: WarningKind::ObjectsInCache,
+            seen: format!(
+                "the server had only {read} read from the disk; the rest came from memory"
+            ),
+            likely_cause: "there are so few files that the load asked for the same ones again"
+                .into(),
+            remedy: "use more files (target.files), or measure for less time (load.duration)"
+                .into(),
+        })
     }
 
     /// Of a closed loop whose figures leave out some of its users' time.

@@ -1,12 +1,13 @@
 //! The world of a run as it is: servers on this machine, loaded by the engine.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
+use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{Group, OrPlain, Suite, Version};
@@ -14,10 +15,13 @@ use units::Bytes;
 
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
-use super::warm_up::warm_up;
-use study::{Cell, Only, Study, mixed_objects, offer, path};
+use super::warm_up::{self, warm_up};
+use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
 use trial::{Sending, ThisMachine, Trial, neighbours};
+
+/// How many users of the warm-up there are for each CPU of the server, most of the time.
+const USERS_PER_CPU: usize = 2;
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {
@@ -63,9 +67,11 @@ impl ThisBench {
         let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
         let sizes: Vec<Bytes> =
             cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
+        let sets: Vec<Files> =
+            study.cells.iter().filter_map(|cell| files(&cell.target, &cell.load)).collect();
         let objects = match sizes.is_empty() {
             true => None,
-            false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
+            false => Some(Arc::new(Objects::make(&sizes, &folder)?.with_files(&sets, &folder)?)),
         };
         let allowed =
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
@@ -194,7 +200,7 @@ impl Bench for ThisBench {
         {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
-            job.objects = None;
+            (job.objects, job.files) = (None, None);
         }
         load::probe(&job).map(|_| ()).map_err(|error| StartError::Failed(error.to_string()))
     }
@@ -225,6 +231,9 @@ impl Bench for ThisBench {
             beyond_limit,
             latency_file: Some(latency_file),
         };
+        if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
+            objects.drop_cached(files).map_err(|error| error.to_string())?;
+        }
         let orders = target.orders(cell)?;
         let sent = target.sent(cell)?;
         let machine = target.machine();
@@ -270,15 +279,27 @@ impl ThisTarget {
         if let Some((_, ended)) = self.warmed_up.iter().find(|(known, _)| *known == suite) {
             return Ok((*ended, Duration::ZERO));
         }
-        let mut job = job(cell, self, seed);
-        job.plan.connections = cell.most_connections();
+        let job = job(cell, self, seed);
+        let few = USERS_PER_CPU * cell.target.cpus.len();
+        let plan = warm_up::Plan { how, few, most: cell.most_connections() };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });
         };
-        let ended = warm_up(how, job, interrupt, &mut each)?;
+        let ended = self.spread(|| warm_up(&plan, job, interrupt, &mut each))??;
         self.warmed_up.push((suite, ended));
         Ok((ended, how.most().into()))
+    }
+
+    /// Does something while it may use all CPUs that toll may use, if toll started it.
+    fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
+        let Life::Started(running) = &self.life else { return Ok(what()) };
+        let failed = |error: io::Error| format!("{} cannot be pinned: {error}", running.name());
+        let all = CpuList::allowed().map_err(failed)?;
+        running.spread(&all).map_err(failed)?;
+        let done = what();
+        running.pin(&all).map_err(failed)?;
+        Ok(done)
     }
 
     /// Why it is no longer the server that it was.
@@ -463,5 +484,6 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
         Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
-    Job { plan, url, objects, address, trust, seed, operations: None }
+    let files = files(&cell.target, &plan);
+    Job { files, plan, url, objects, address, trust, seed, operations: None }
 }

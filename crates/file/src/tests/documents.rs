@@ -109,6 +109,27 @@ fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
 }
 
 #[test]
+fn quick_video_takes_five_minutes_at_a_gigabit_per_second() {
+    let mut quick = shipped_at("ktls", "0-1", Some("quick"));
+    quick.cells.retain(|cell| cell.case.starts_with("video-"));
+    assert!(seconds(&quick) <= 300.0, "{:?}", quick.forecast());
+    let modes = 3;
+    assert_eq!(quick.cells.len(), 2 * modes);
+    for cell in &quick.cells {
+        assert_eq!(cell.load.connections, 5_000);
+        assert_eq!(cell.load.arrival.to_string(), "paced 1Gb/s");
+        let files = study::files(&cell.target, &cell.load).unwrap();
+        let asked_for = (cell.load.warmup().seconds() + cell.load.duration.seconds()) * 1e9 / 8.0;
+        let is_on_disk = cell.case == "video-disk";
+        assert_eq!(files.storage == load::Storage::Disk, is_on_disk);
+        // Each comes from the disk.
+        assert!(!is_on_disk || files.total().0 as f64 > asked_for, "{files}");
+    }
+    let full = shipped_at("ktls", "0-1", None);
+    assert_eq!(full.cells.iter().filter(|cell| cell.case == "video-disk").count(), 3 * modes);
+}
+
+#[test]
 fn shipped_studies_are_named_with_their_questions() {
     for (name, question) in shipped() {
         let study = shipped_at(name, "0-7", None);

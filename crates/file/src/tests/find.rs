@@ -299,6 +299,30 @@ fn a_scale_takes_the_place_of_what_the_study_says_and_tells_what_it_cut() {
 }
 
 #[test]
+fn a_scale_changes_one_case_and_leaves_the_others() {
+    let two = SCALED.replace(
+        "[[answer]]",
+        "[[case]]\nname = \"other\"\nload.suite = \"none\"\nload.warmup = \"2s\"\n[[answer]]",
+    );
+    let with = |line: &str| {
+        let text = two.replace("[scale.quick]\n", &format!("[scale.quick]\n{line}\n"));
+        scaled(Some("quick"), &text)
+    };
+    let quick = with("case.other.load.warmup = \"7s\"").unwrap();
+    let warmups: Vec<_> = quick.cells.iter().map(|cell| cell.load.warmup().seconds()).collect();
+    assert_eq!(warmups, [0.01, 0.01, 7.0]);
+    let cut = "scale quick: load.warmup = 7s instead of 10ms in case other";
+    assert!(quick.cut.iter().any(|clause| clause == cut), "{:?}", quick.cut);
+    let wrong = |line: &str| with(line).unwrap_err();
+    let message = wrong("case.othre.load.warmup = \"7s\"");
+    assert!(message.contains("is no case of this scale; did you mean other?"), "{message}");
+    let message = wrong("case.other.trials = 2");
+    assert!(message.contains("is no key of a case of a scale"), "{message}");
+    let message = wrong("case.other.load.warmpu = \"7s\"");
+    assert!(message.contains("did you mean warmup?"), "{message}");
+}
+
+#[test]
 fn a_scale_that_is_not_there_or_cuts_nothing_is_refused() {
     let message = scaled(Some("qiuck"), SCALED).unwrap_err();
     assert!(

@@ -17,6 +17,8 @@ const VALUES: &[(&str, &[&str])] = &[
         &["\"openssl\"", "\"openssl-built\"", "\"rustls-ring\"", "\"rustls-aws-lc\""],
     ),
     ("target.object", &["\"1MiB\"", "\"1.5KiB\"", "\"77B 99.5%, 2MiB 0.5%\""]),
+    ("target.storage", &["\"memory\"", "\"disk\""]),
+    ("target.files", &["1", "2_000"]),
     ("target.tickets", &["false", "true"]),
     ("target.session-cache", &["false", "true"]),
     ("target.encrypt-then-mac", &["true"]),
