@@ -9,6 +9,7 @@ use journal::TrialLine;
 use support::{Desk, text, toll, toll_path};
 use targets::SendCounters;
 use tls::SendMode;
+use trial::Line;
 
 /// Programs that the machine gets, as far as `PATH` has them.
 const PROGRAMS: [&str; 4] = ["nginx", "curl", "openssl", "strace"];
@@ -91,8 +92,13 @@ fn studies_have_every_mode_where_the_kernel_has_tls() {
         assert!(study.contains(words), "{words}: {study}");
     }
     let web = trials(part("study-journal"));
-    assert_eq!(web.len(), 6 + 6 + 3);
+    assert_eq!(web.len(), 6 + 6 + 3 + 3);
     check(&web);
+    let video = web.iter().filter(|trial| trial.place.case == "video-memory");
+    for TrialLine { line: Line { receipt, .. }, .. } in video {
+        assert_eq!(receipt.asked.objects.as_deref(), Some("4 files of 64KiB in memory"));
+        assert!(receipt.obtained.pace_bps > Some(0), "{receipt:?}");
+    }
     let directives = &web.iter().find(|trial| trial.place.case == "web").unwrap().line.receipt;
     let directives = directives.asked.directives.as_deref().unwrap_or_default();
     assert!(directives.starts_with("aio threads; aio_write on"), "{directives}");
