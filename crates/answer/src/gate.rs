@@ -77,7 +77,7 @@ impl Gate {
             .map(|(cell, summary)| {
                 let figure = summary.figures.get(metric).map(|figure| figure.estimate);
                 let (figure, mark) = match fell_behind(metric, cell, &summary.limits) {
-                    true => (None, Some(Mark::Behind)),
+                    true => (None, Some(Mark::NotOfferedLoad)),
                     false => (figure, summary.mark),
                 };
                 self.gated(&summary.cell, &summary.label, figure, mark)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use support::{Killed, Serve, answering, first_cpu, last_cpu, machine, text, toll, toll_path};
-use trial::{LatencyNs, Limit, Line};
+use trial::{LatencyNs, Limit, Line, WarningKind};
 use units::Bytes;
 
 /// `toll load` of an object over TLS, with a short warm-up.
@@ -514,6 +514,21 @@ fn a_server_that_stalls_misses_deadlines_and_its_pace() {
     // Latency counts from when an object was due, not from when it was asked for.
     let LatencyNs { p99, service_p99, .. } = stalled.latency_ns;
     assert!(p99 > service_p99, "{p99:?} {service_p99:?}");
+}
+
+#[test]
+fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
+    let server = Serve::alone(&[]);
+    let mut load = server.load("bytes/1KiB");
+    load.args(["-c", "100", "-d", "1s", "--warmup", "0s", "--arrival", "paced 10s"]);
+    let line = line(&mut load);
+    let kinds: Vec<_> = line.warnings.iter().map(|warning| warning.kind).collect();
+    assert!(kinds.contains(&WarningKind::StillOpening), "{kinds:?}");
+    // Of a hundred connections only ten were to ask.
+    for other in [WarningKind::FewOperations, WarningKind::ConnectionsNotKept] {
+        assert!(!kinds.contains(&other), "{kinds:?}");
+    }
+    assert_eq!(line.operations.arrivals.unwrap().deadlines, Some(0));
 }
 
 #[test]

@@ -101,10 +101,15 @@ impl Trial {
             observed.core_hz,
         );
         if self.job.plan.operation == Operation::Requests {
-            warnings.extend(Warning::connections_not_kept(
-                outcome.latencies.connect.len(),
-                outcome.completed,
-            ));
+            let (opened, connections) =
+                (outcome.latencies.connect.len(), self.job.plan.connections);
+            let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+            // A paced load has fewer operations than connections where its window is short.
+            let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
+            warnings.extend(match self.job.plan.arrival.is_paced() && is_opened_once {
+                true => Warning::still_opening(opened, connections),
+                false => Warning::connections_not_kept(opened, outcome.completed),
+            });
         }
         let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
         warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));

@@ -25,6 +25,9 @@ pub const FREQUENCY_MOVED: f64 = 0.10;
 /// from memory: what one connection read, another may ask for soon after.
 const READ_FROM_DISK: f64 = 0.5;
 
+/// The part of a paced load's connections that may be opened within the window.
+const STILL_OPENING: f64 = 0.01;
+
 /// A warning in three parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -65,6 +68,8 @@ pub enum WarningKind {
     SharedBackend,
     /// A hyperthread beside the server's was busy with neither the server nor the client.
     BusySibling,
+    /// Connections were still being opened within the window.
+    StillOpening,
     /// Handshakes negotiated more than one of what was left open.
     Mixed,
     /// The server has fewer busy threads than CPUs.
@@ -179,6 +184,23 @@ impl Warning {
             remedy: "let the server keep connections, or measure --operation \
                      one-request-per-connection"
                 .into(),
+        })
+    }
+
+    /// For kept connections of which each was opened once, more than one in a hundred of them within the
+    /// window: their handshakes are part of what the server did.
+    #[must_use]
+    pub fn still_opening(opened: u64, connections: usize) -> Option<Self> {
+        (opened as f64 > STILL_OPENING * connections as f64).then(|| Self {
+            kind: WarningKind::StillOpening,
+            seen: format!(
+                "{} of {} connections were opened within the window, so their handshakes are part of \
+                 the figures",
+                thousands(opened),
+                thousands(connections as u64)
+            ),
+            likely_cause: "the warm-up is too short to open them all".into(),
+            remedy: "warm up longer (--warmup)".into(),
         })
     }
 
@@ -423,7 +445,9 @@ impl Warning {
 
     fn few_operations(operations: &Operations, connections: usize) -> Option<Self> {
         let completed = operations.completed;
-        (0 < completed && completed < connections as u64).then(|| Self {
+        // Connections that ask at a pace are not all to ask within the window.
+        let is_paced = operations.arrivals.is_some_and(|arrivals| arrivals.deadlines.is_some());
+        (!is_paced && 0 < completed && completed < connections as u64).then(|| Self {
             kind: WarningKind::FewOperations,
             seen: format!("{completed} operations completed on {connections} connections"),
             likely_cause: "one operation takes longer than the window".into(),

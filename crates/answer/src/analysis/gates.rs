@@ -29,7 +29,7 @@ fn of<'a>(
             // What something costs does not depend on what limited the trials.
             let is_maximum = rule.metric.row().kind == Kind::Throughput;
             let mark = entry.trials.mark_of(rule.metric);
-            let mark = mark.filter(|mark| is_maximum || *mark == Mark::Behind);
+            let mark = mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad);
             gate.gated(&entry.trials.cell.name, &of_cell(entry.trials.cell), ratio, mark)
         });
         gate.outcome(cells.collect())

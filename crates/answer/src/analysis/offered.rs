@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use study::{Cell, Metric, PublishedUnit};
-use trial::{Limit, Line};
+use trial::{Limit, Line, OFFERED_SERVED};
 use units::{BitsPerSecond, percent};
 
 use super::compared::Compared;
@@ -31,10 +31,17 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
         return None;
     }
     let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
-    let count = others.clone().map(|(_, count)| count).sum();
     let reasons: Vec<String> = others.map(|(limit, _)| in_words(*limit).to_owned()).collect();
-    let of_trials = of_trials(count, trials.counts().valid);
-    Some(format!("the server fell behind what it was asked for {of_trials} ({})", list(&reasons)))
+    let others = trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad);
+    let others: Vec<&Line> = others.collect();
+    let is_served = |line: &&Line| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
+    // What is not known to be served was not.
+    let what = match others.iter().all(is_served) {
+        true => "all that was asked for was served, but was not the limit",
+        false => "the server fell behind what it was asked for",
+    };
+    let of_trials = of_trials(others.len(), trials.counts().valid);
+    Some(format!("{what} {of_trials} ({})", list(&reasons)))
 }
 
 /// How far from a published pace the trials ran, in a sentence.

@@ -128,7 +128,7 @@ impl CellTrials<'_> {
     /// The same beside a figure of this metric.
     pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
         match behind(self, metric) {
-            Some(_) => Some(Mark::Behind),
+            Some(_) => Some(Mark::NotOfferedLoad),
             None if is_of_whole_load(metric, self.cell) => {
                 self.mark().filter(|mark| *mark != Mark::NotServerBound)
             }

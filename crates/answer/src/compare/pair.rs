@@ -90,7 +90,7 @@ impl Pair {
         let behind_b = is_behind(both.cell_b, both.summary_b);
         let ratio = a.zip(b).filter(|_| !behind_a && !behind_b);
         let ratio = ratio.and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
-        let mark = |behind, mark| if behind { Some(Mark::Behind) } else { mark };
+        let mark = |behind, mark| if behind { Some(Mark::NotOfferedLoad) } else { mark };
         Self {
             case: both.cell_a.case.clone(),
             label: both.summary_a.label.clone(),

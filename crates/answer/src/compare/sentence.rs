@@ -13,9 +13,12 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
     let compared: Vec<(&Pair, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
-        [] if cells.iter().any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(Mark::Behind))) => {
+        [] if cells
+            .iter()
+            .any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(Mark::NotOfferedLoad))) =>
+        {
             format!(
-                "Nothing can be compared in {measure}: a server fell behind what it was asked for."
+                "Nothing can be compared in {measure}: the offered load was not the limit in all trials."
             )
         }
         [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),

@@ -109,8 +109,12 @@ impl Gate {
 
     fn in_words(&self, cell: &GatedCell) -> String {
         let Some(figure) = &cell.figure else {
-            let behind = cell.mark == Some(Mark::Behind);
-            let why = if behind { "the server fell behind" } else { "not measured" };
+            let behind = cell.mark == Some(Mark::NotOfferedLoad);
+            let why = if behind {
+                "the offered load was not the limit in all trials"
+            } else {
+                "not measured"
+            };
             return why.to_owned();
         };
         let client = match cell.mark {

@@ -118,6 +118,14 @@ fn one_connection_per_two_requests_means_not_kept() {
 }
 
 #[test]
+fn paced_connections_that_are_opened_in_the_window_are_reported() {
+    assert!(Warning::still_opening(50, 5_000).is_none());
+    let warning = Warning::still_opening(1_547, 5_000).unwrap();
+    assert_eq!(warning.kind, WarningKind::StillOpening);
+    assert!(warning.seen.starts_with("1,547 of 5,000 connections were opened within"), "{warning}");
+}
+
+#[test]
 fn a_server_that_read_less_than_half_of_what_it_sent_had_it_in_memory() {
     for read in [Some(100), Some(50), Some(1 << 30)] {
         assert_eq!(Warning::objects_in_cache(read, 100), None);
