@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build petstore openssl lint bench-client fuzz miri
+.PHONY: quick test build petstore openssl lint bench-client bench-ktls fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -26,7 +26,7 @@ target/petstore/petstore.jar: apps/petstore/pom.xml $(shell find apps/petstore/s
 	mvn --batch-mode --quiet --file apps/petstore package
 	touch $@
 
-# Builds a newer OpenSSL, for library-path = "built". The source is that of the crate openssl-src.
+# Builds a newer OpenSSL, for library = "openssl-built". The source is that of the crate openssl-src.
 openssl: target/openssl/lib/libssl.so.3
 
 target/openssl/lib/libssl.so.3: scripts/openssl
@@ -39,12 +39,18 @@ lint:
 
 # Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about a
 # quarter of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client
-# ROUNDS=2 SECONDS=1 for a first look.
+# ROUNDS=2 SECONDS=1 for a first look, which meets no goal.
 bench-client: build
 	./scripts/needs test
 	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml
-	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),5) \
+	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),6) \
 		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
+
+# Counts the instructions that nginx and the embedded server take for a response, a byte and a record with
+# user TLS and kernel TLS, in a virtual machine whose kernel has TLS; some minutes.
+bench-ktls: build
+	./scripts/needs test
+	./scripts/bench-ktls
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

@@ -19,6 +19,7 @@ mod gates;
 mod hit_rate;
 mod library;
 mod limits;
+pub(crate) mod offered;
 mod prediction;
 mod projection;
 mod purity;

@@ -1,10 +1,9 @@
 //! Gates: figures that a run must reach, for CI.
 //!
-//! A gate of the command line is judged by medians. It holds where every cell that it is about meets it; a cell that has no
-//! figure does not meet it, whatever the reason, so that nothing passes by not being measured. Where an
-//! interval includes the limit it is said, and the median counts all the same: a gate that
-//! wanted the whole interval beyond its limit would fail by chance in many runs. The gate of an answer
-//! is a claim of its study: it holds where the whole interval of every ratio does.
+//! A gate is met where the whole interval of every cell that it is about meets the limit, and fails
+//! where the whole interval of one misses it. Between the two it is inconclusive, which is said and
+//! fails nothing: a gate that failed there would fail by chance in many runs. A cell without a figure,
+//! or with too few trials for an interval, fails it, so that nothing passes by not being measured.
 
 pub(crate) mod expression;
 pub(crate) mod outcome;
@@ -12,6 +11,7 @@ pub(crate) mod outcome;
 mod tests;
 
 use crate::analysis::Analysis;
+use crate::analysis::offered::fell_behind;
 use crate::compare::Comparison;
 use crate::mark::Mark;
 use crate::wording::list;
@@ -20,7 +20,7 @@ use study::Study;
 
 pub use expression::Gate;
 use expression::Judged;
-pub use outcome::{GateOutcome, GatedCell};
+pub use outcome::{GateOutcome, GatedCell, Reached};
 
 /// A gate that cannot be judged, whatever is measured: the request is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,9 +74,13 @@ impl Gate {
         let both = study.cells.iter().zip(&analysis.cells);
         let cells = both
             .filter(|(cell, _)| self.is_about(&cell.case, &cell.name) && metric.is_of(cell))
-            .map(|(_, summary)| {
+            .map(|(cell, summary)| {
                 let figure = summary.figures.get(metric).map(|figure| figure.estimate);
-                self.gated(&summary.cell, &summary.label, figure, summary.mark)
+                let (figure, mark) = match fell_behind(metric, cell, &summary.limits) {
+                    true => (None, Some(Mark::NotOfferedLoad)),
+                    false => (figure, summary.mark),
+                };
+                self.gated(&summary.cell, &summary.label, figure, mark)
             });
         Ok(self.outcome(cells.collect()))
     }

@@ -8,6 +8,8 @@ use serde::Serialize;
 pub enum Mark {
     /// No load keeps within the limit that the study sets.
     Infeasible,
+    /// Of a figure of the whole load: in some trials something else than that load was the limit.
+    NotOfferedLoad,
     /// No trial is valid, or none was done. Of a bar also: valid trials lack what the figure takes.
     NotMeasured,
     /// In some trials the client was the limit.
@@ -24,8 +26,9 @@ pub enum Mark {
 
 impl Mark {
     /// All marks, in the order of their weight.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Infeasible,
+        Self::NotOfferedLoad,
         Self::NotMeasured,
         Self::ClientBound,
         Self::NotServerBound,
@@ -39,6 +42,7 @@ impl Mark {
     pub fn name(self) -> &'static str {
         match self {
             Self::Infeasible => "infeasible",
+            Self::NotOfferedLoad => "not offered-load",
             Self::NotMeasured => "not measured",
             Self::ClientBound => "client-bound",
             Self::NotServerBound => "not server-bound",
@@ -53,6 +57,7 @@ impl Mark {
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Infeasible => "/",
+            Self::NotOfferedLoad => "<",
             Self::NotMeasured => "x",
             Self::ClientBound => "*",
             Self::NotServerBound => "+",
@@ -67,6 +72,10 @@ impl Mark {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Infeasible => "no load meets the study's limit",
+            Self::NotOfferedLoad => {
+                "something other than the load that was asked for was the limit in some or all trials: the \
+                 server fell behind, or may have, so there is no figure of the whole load"
+            }
             Self::NotMeasured => "no trial is valid, so there is no figure",
             Self::ClientBound => {
                 "the client was the limit in some or all trials: the server can do more than the \

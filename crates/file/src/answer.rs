@@ -209,6 +209,7 @@ fn one_published(
         PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
         PublishedUnit::PerSecond => metric == Metric::Rate,
         PublishedUnit::Cpus => metric == Metric::ServerCpus,
+        PublishedUnit::Pace => metric.is_of_whole_load(),
         PublishedUnit::Words => true,
         PublishedUnit::CyclesPerByte => false,
     };

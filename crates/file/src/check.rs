@@ -12,7 +12,7 @@ use tls::{CertificateKey, KeyExchange, Mac, Version};
 use super::draft::Draft;
 use super::error::Flaw;
 use super::merged::Merged;
-use study::{mixed_objects, offer, path};
+use study::{files, mixed_objects, offer, path};
 
 /// Refuses a cell that this machine, its server or its load would refuse.
 pub(super) fn check(
@@ -48,7 +48,11 @@ pub(super) fn check(
         return Err(draft.load.flaw("resumption", what));
     }
     plan.check().map_err(|wrong| draft.load.wrong(wrong))?;
-    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))
+    refused_by_client(target, plan).map_err(|why| draft.load.flaw("client", why))?;
+    match job(target, plan).period() {
+        Ok(_) => Ok(()),
+        Err(why) => Err(draft.load.flaw("arrival", format!("load.arrival: {why}"))),
+    }
 }
 
 /// Refuses what another client than toll's cannot do.
@@ -127,9 +131,10 @@ fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// Refuses what the embedded server's TLS library does not have.
+/// Refuses what the embedded server's TLS library does not have. A group that it lacks is found out when it
+/// runs, as with OpenSSL.
 fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), Flaw> {
-    let (library, key) = (target.library, target.certificate_key);
+    let (library, key) = (target.library.stack(), target.certificate_key);
     let lacks = |table: &Merged<'_>, name, what: String| {
         Err(table.flaw(
             name,
@@ -139,12 +144,9 @@ fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), 
             ),
         ))
     };
-    match (plan.only_suite(), plan.group) {
-        (Some(suite), _) if !library.has_suite(suite) => {
+    match plan.only_suite() {
+        Some(suite) if !library.has_suite(suite) => {
             lacks(&draft.load, "suite", format!("load.suite = {suite}"))
-        }
-        (_, Some(group)) if !library.has_group(group) => {
-            lacks(&draft.load, "group", format!("load.group = {group}"))
         }
         _ if !library.has_key(key) => {
             lacks(&draft.target, "certificate-key", format!("target.certificate-key = {key}"))
@@ -164,5 +166,5 @@ fn job(target: &Target, plan: &Plan) -> Job {
     let url = Url::at(!plan.is_plain(), address, path(target, plan));
     let objects = mixed_objects(target, plan);
     let plan = Plan { cpus: plan.cpus.first(plan.connections), ..plan.clone() };
-    Job { objects, ..Job::new(plan, url, address) }
+    Job { objects, files: files(target, &plan), ..Job::new(plan, url, address) }
 }

@@ -1,6 +1,6 @@
 //! `[find]`: what is searched for, said for all cases, or in a case as `find.to = 64`.
 
-use load::{Arrival, Client, Operation, Percent, Plan};
+use load::{Arrival, Client, Operation, Pace, Percent, Plan};
 use study::find::{Ceiling, Find, Over, Watched};
 use units::Nanos;
 
@@ -140,6 +140,13 @@ fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), F
         return Err(draft.load.flaw(name, what));
     }
     match (plan.arrival, key) {
+        (arrival @ Arrival::Paced { pace: Pace::Rate(_) }, search::Over::Connections) => {
+            let what = format!(
+                "load.arrival = {arrival} is the load, whatever the connections are; write a time \
+                 such as paced 4s"
+            );
+            Err(draft.load.flaw("arrival", what))
+        }
         (arrival @ Arrival::Open { .. }, search::Over::Connections) => {
             let what = format!(
                 "load.arrival = {arrival} is the load, whatever the connections are; write \

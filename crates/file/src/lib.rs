@@ -166,6 +166,10 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
         }
     }
+    if let Some(scale) = &scale {
+        by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
+        scale.drop_answers(&by_name, &mut answers, &mut cut);
+    }
     let primitives = Primitives { tables: scaled, answers: of_primitives };
     let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
     let mut study =

@@ -133,7 +133,8 @@ fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, F
         PublishedUnit::Gbps
         | PublishedUnit::GbpsPerCore
         | PublishedUnit::PerSecond
-        | PublishedUnit::Cpus => Err(field.wrong(&format!(
+        | PublishedUnit::Cpus
+        | PublishedUnit::Pace => Err(field.wrong(&format!(
             "is of a server ({}), and this answer is about primitives; leave it out",
             figure.says
         ))),

@@ -1,9 +1,11 @@
 //! `[scale.NAME]`: another size of the same study, such as a shorter one, for `toll run --scale NAME`.
 //!
 //! What it says takes the place of what the study says, wherever that stands: `trials`, keys of
-//! target, load and find, and the values of sweeps. What was changed is noted, so that a report can
+//! target, load and find, and the values of sweeps. What it says of one case, as
+//! `case.NAME.load.duration`, comes before what it says of all. What was changed is noted, so that a report can
 //! say that it is of another size.
 
+use super::answer::Cases;
 use super::case::{Case, MOST_CELLS, Sweep, sweep};
 use super::error::Flaw;
 use super::fields::{Field, Fields, Source};
@@ -12,7 +14,7 @@ use super::keys::{Key, Table};
 use super::merged::Level;
 use super::primitives;
 use ::keys::did_you_mean;
-use study::primitive;
+use study::{AnswerRule, primitive};
 
 /// A scale of a file.
 pub(super) struct Scale<'a> {
@@ -21,7 +23,9 @@ pub(super) struct Scale<'a> {
 }
 
 const CASES: &str = "cases";
-const KEYS: [&str; 7] = ["trials", CASES, "target", "load", find::NAME, "sweep", primitives::NAME];
+const CASE: &str = "case";
+const KEYS: [&str; 8] =
+    ["trials", CASES, CASE, "target", "load", find::NAME, "sweep", primitives::NAME];
 
 impl<'a> Scale<'a> {
     /// The scale that is wanted, if one is.
@@ -75,6 +79,31 @@ impl<'a> Scale<'a> {
         Ok(has)
     }
 
+    /// Leaves out answers to whose baseline the scale has left nothing to compare. They are added to
+    /// `cut`.
+    pub(super) fn drop_answers(
+        &self,
+        cases: &Cases<'_>,
+        answers: &mut Vec<AnswerRule>,
+        cut: &mut Vec<String>,
+    ) {
+        answers.retain(|rule| {
+            let sweep = cases.get(&*rule.case).and_then(|(case, _)| case.sweep(&rule.compare));
+            let is_cut = |of: &Sweep<'_>| of.values.len() == 1 && of.written.len() > 1;
+            let has_more =
+                rule.along.is_some() || !rule.published.is_empty() || !rule.gates.is_empty();
+            let is_empty = sweep.is_some_and(|of| is_cut(of) && of.values[0].text == rule.baseline);
+            if is_empty && !has_more {
+                let Self { name, .. } = self;
+                cut.push(format!(
+                    "scale {name}: without the answer over {} of case {}, which has one value",
+                    rule.compare, rule.case
+                ));
+            }
+            !is_empty || has_more
+        });
+    }
+
     /// Changes the tables of primitives. What was changed is added to `cut`.
     pub(super) fn apply_to_tables(
         &self,
@@ -113,6 +142,11 @@ impl<'a> Scale<'a> {
                 set(source, field, table, cases, &mut note)?;
             }
         }
+        if let Some(field) = self.fields.get(CASE) {
+            for field in Fields::all(source, field.table()?, "case.").iter() {
+                set_one(source, field, cases, &mut note)?;
+            }
+        }
         if let Some(field) = self.fields.get(find::NAME) {
             set_find(source, field, cases, &mut note)?;
         }
@@ -130,6 +164,29 @@ impl<'a> Scale<'a> {
             }
         }
     }
+}
+
+/// Keys of target and load of the case that the field is named after.
+fn set_one<'a>(
+    source: Source<'a>,
+    field: Field<'a>,
+    cases: &mut [Case<'a>],
+    note: &mut impl FnMut(String),
+) -> Result<(), Flaw> {
+    let Some(index) = cases.iter().position(|case| case.name == field.key) else {
+        let names = cases.iter().map(|case| case.name.as_str());
+        let hint = did_you_mean(field.key, "there are:", names);
+        return Err(field.flaw(&format!("is no case of this scale{hint}")));
+    };
+    let fields = Fields::all(source, field.table()?, "");
+    fields.check_known("a case of a scale", &Table::ALL.map(Table::name))?;
+    let mut note = |what: String| note(format!("{what} in case {}", field.key));
+    for table in Table::ALL {
+        if let Some(field) = fields.get(table.name()) {
+            set(source, field, table, &mut cases[index..=index], &mut note)?;
+        }
+    }
+    Ok(())
 }
 
 fn set<'a>(

@@ -7,8 +7,10 @@ use std::str::FromStr;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use units::Nanos;
 
+use crate::Pace;
+
 /// When operations are meant to start. Written `closed`, `closed, think 5ms`, `poisson 2000/s`,
-/// `uniform 2000/s` or `paced 4s`.
+/// `uniform 2000/s`, `paced 4s` or `paced 2Gb/s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
 pub enum Arrival {
     /// A closed loop: each connection is one user, who waits for the answer, thinks, and asks
@@ -32,8 +34,8 @@ pub enum Arrival {
     /// complete by its connection's next tick has missed its deadline; that tick's request starts
     /// as soon as the connection is free, and later ticks stay where they are.
     Paced {
-        /// From one tick of a connection to its next; at least 1 ms.
-        every: Nanos,
+        /// How far apart the ticks of a connection are.
+        pace: Pace,
     },
 }
 
@@ -53,9 +55,6 @@ pub struct Rate {
     thousandths: NonZeroU64,
 }
 
-/// The shortest pace; for more requests than that an open loop is the right load.
-const LEAST_PACE: Nanos = Nanos(1_000_000);
-
 /// The highest rate, in thousandths; no machine starts that many operations.
 const HIGHEST_RATE: u64 = 10_000_000_000;
 
@@ -70,23 +69,10 @@ impl Arrival {
         !matches!(self, Self::Closed { .. })
     }
 
-    /// How long after its intended start an operation must be over, where there is such a limit.
+    /// Whether each operation has a deadline, the next tick of its connection.
     #[must_use]
-    pub fn deadline(&self) -> Option<Nanos> {
-        match self {
-            Self::Paced { every } => Some(*every),
-            Self::Closed { .. } | Self::Open { .. } => None,
-        }
-    }
-
-    /// Says what is wrong, if anything.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match self {
-            Self::Paced { every } if *every < LEAST_PACE => Err(format!(
-                "a pace of {every} is shorter than {LEAST_PACE}; give a longer one or a rate such as uniform 2000/s"
-            )),
-            _ => Ok(()),
-        }
+    pub fn is_paced(&self) -> bool {
+        matches!(self, Self::Paced { .. })
     }
 }
 
@@ -124,7 +110,8 @@ impl FromStr for Arrival {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: String| {
             format!(
-                "`{text}` {why}; write `closed`, `closed, think 5ms`, `poisson 2000/s`, `uniform 2000/s` or `paced 4s`"
+                "`{text}` {why}; write `closed`, `closed, think 5ms`, `poisson 2000/s`, `uniform 2000/s`, \
+                 `paced 4s` or `paced 2Gb/s`"
             )
         };
         let (word, rest) = text.split_once([' ', ',']).unwrap_or((text, ""));
@@ -136,7 +123,7 @@ impl FromStr for Arrival {
         let time = |text: &str| {
             text.trim().parse::<Nanos>().map_err(|error| wrong(format!("needs a time: {error}")))
         };
-        let arrival = match word {
+        Ok(match word {
             "closed" if rest.is_empty() => Self::CLOSED,
             "closed" => match rest.strip_prefix("think ") {
                 Some(think) => Self::Closed { think: time(think)? },
@@ -144,10 +131,9 @@ impl FromStr for Arrival {
             },
             "poisson" => open(Distribution::Poisson)?,
             "uniform" => open(Distribution::Uniform)?,
-            "paced" => Self::Paced { every: time(rest)? },
+            "paced" => Self::Paced { pace: rest.parse().map_err(wrong)? },
             _ => return Err(wrong("is not an arrival".into())),
-        };
-        arrival.check().map(|()| arrival)
+        })
     }
 }
 
@@ -159,7 +145,7 @@ impl fmt::Display for Arrival {
             Self::Closed { think } => write!(f, "closed, think {}", think.exact()),
             Self::Open { rate, distribution: Distribution::Poisson } => write!(f, "poisson {rate}"),
             Self::Open { rate, distribution: Distribution::Uniform } => write!(f, "uniform {rate}"),
-            Self::Paced { every } => write!(f, "paced {}", every.exact()),
+            Self::Paced { pace } => write!(f, "paced {pace}"),
         }
     }
 }
@@ -208,11 +194,14 @@ mod tests {
             ("closed, think 5ms", Arrival::Closed { think: Nanos(5_000_000) }),
             ("poisson 2000/s", Arrival::Open { rate, distribution: Distribution::Poisson }),
             ("uniform 2000/s", Arrival::Open { rate, distribution: Distribution::Uniform }),
-            ("paced 4s", Arrival::Paced { every: Nanos(4_000_000_000) }),
+            ("paced 4s", Arrival::Paced { pace: Pace::Every(Nanos(4_000_000_000)) }),
+            ("paced 2Gb/s", Arrival::Paced { pace: Pace::Rate(2_000_000_000) }),
+            ("paced 2500Mb/s", Arrival::Paced { pace: Pace::Rate(2_500_000_000) }),
         ] {
             assert_eq!(text.parse(), Ok(arrival));
             assert_eq!(arrival.to_string(), text);
         }
+        assert_eq!("paced 2.5Gb/s".parse(), "paced 2500Mb/s".parse::<Arrival>());
         assert_eq!("0.5/s".parse::<Rate>().unwrap().thousandths(), 500);
         assert_eq!("12.050/s".parse::<Rate>().unwrap().to_string(), "12.05/s");
     }
@@ -234,8 +223,11 @@ mod tests {
             ("uniform 20000000/s", "more than 10000000/s"),
             ("uniform 99999999999999999999/s", "more than 10000000/s"),
             ("paced 4", "has no unit"),
-            ("paced 0s", "shorter than 1ms"),
-            ("paced 10us", "shorter than 1ms"),
+            ("paced", "needs a time or a rate"),
+            ("paced 2Gb", "`2Gb` has no unit of a rate; write a data rate such as 10Gb/s"),
+            ("paced 2GB/s", "is no time with a unit"),
+            ("paced 0Mb/s", "below 1b/s"),
+            ("paced 9999999Gb/s", "above 1000000Gb/s"),
         ] {
             let message = text.parse::<Arrival>().unwrap_err();
             assert!(message.contains(why) && !message.contains('\n'), "{text}: {message}");
@@ -247,14 +239,15 @@ mod tests {
         fn every_arrival_survives_writing_and_parsing(
             nanos in 1_000_000u64..10_000_000_000_000,
             thousandths in 1..=HIGHEST_RATE,
-            kind in 0..4,
+            kind in 0..5,
         ) {
             let rate = Rate::from_thousandths(thousandths).unwrap();
             let arrival = match kind {
                 0 => Arrival::Closed { think: Nanos(nanos) },
                 1 => Arrival::Open { rate, distribution: Distribution::Uniform },
                 2 => Arrival::Open { rate, distribution: Distribution::Poisson },
-                _ => Arrival::Paced { every: Nanos(nanos) },
+                3 => Arrival::Paced { pace: Pace::Every(Nanos(nanos)) },
+                _ => Arrival::Paced { pace: Pace::Rate(nanos) },
             };
             prop_assert_eq!(arrival.to_string().parse(), Ok(arrival));
         }

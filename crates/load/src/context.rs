@@ -162,7 +162,7 @@ impl<'a> Context<'a> {
         expectation: Expectation,
         reception: &Reception,
     ) -> Option<u32> {
-        let Expectation::Object(size) = expectation else { return None };
+        let size = expectation.size()?;
         let most = u64::from(self.mark);
         let total = reception.total(expectation).unwrap_or(size);
         (LEAST_MARK as u64..=2 * most).contains(&size).then_some(total.min(most) as u32)

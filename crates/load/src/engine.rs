@@ -121,9 +121,13 @@ impl Engine {
         // Threads get what they need before the load begins: to allocate a recorder's memory, page
         // by page, would delay their start.
         let site = Site::of(&job)?.map(Arc::new);
+        let period = job.period()?;
         let pages = || site.as_ref().map(|site| site.outcomes()).unwrap_or_default();
         let needs = (0..thread_count)
-            .map(|_| Ok((new_client(&job)?, Recorder::new(plan.arrival).with_pages(pages()))))
+            .map(|_| {
+                let recorder = Recorder::new(plan.arrival).with_pages(pages());
+                Ok((new_client(&job)?, recorder.with_deadlines(period)))
+            })
             .collect::<Result<Vec<_>, EngineError>>()?;
 
         let base = Instant::now();
@@ -145,6 +149,7 @@ impl Engine {
                 window_start,
                 seed: job.seed,
                 ramp,
+                period: period.unwrap_or_default(),
             };
             let cpus = cpus.as_slice();
             let cpu = cpus[thread % cpus.len()];
@@ -245,7 +250,7 @@ pub fn probe(job: &Job) -> Result<Option<Negotiated>, ProbeError> {
     let mut negotiated = None;
     for path in job.paths() {
         let url = job.url.with_path(path);
-        negotiated = probe_one(&Job { url, objects: None, ..job.clone() })?;
+        negotiated = probe_one(&Job { url, objects: None, files: None, ..job.clone() })?;
     }
     Ok(negotiated)
 }

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use keys::WrongValue;
-use objects::Mix;
+use objects::{Files, Mix};
 use tls::OrPlain;
 use units::Nanos;
 
-use crate::{Arrival, Distribution, Operation, Plan, Url};
+use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
 
 /// A plan, and what only a running load knows.
 #[derive(Debug, Clone)]
@@ -19,6 +19,9 @@ pub struct Job {
     pub url: Url,
     /// What to ask for instead of the URL's path, which is `/` then.
     pub objects: Option<Mix>,
+    /// Different files to ask for instead, each thread in a random order of its own, each once
+    /// before any again.
+    pub files: Option<Files>,
     /// Where the server listens.
     pub address: SocketAddr,
     /// Whose certificates are accepted.
@@ -70,7 +73,7 @@ impl Job {
     #[must_use]
     pub fn new(plan: Plan, url: Url, address: SocketAddr) -> Self {
         let trust = plan.trust().unwrap_or(Trust::System);
-        Self { plan, url, objects: None, address, trust, seed: 0, operations: None }
+        Self { plan, url, objects: None, files: None, address, trust, seed: 0, operations: None }
     }
 
     /// # Errors
@@ -104,6 +107,7 @@ impl Job {
                 "{url} names a page, and --operation session too; leave the URL's path out"
             ));
         }
+        self.period()?;
         let Some(objects) = &self.objects else { return Ok(()) };
         if plan.operation == Operation::Session {
             return error(format!("a session asks for its pages; leave --object {objects} out"));
@@ -125,6 +129,7 @@ impl Job {
     pub fn is_random(&self) -> bool {
         let is_mixed = self.objects.as_ref().is_some_and(|mix| mix.only().is_none());
         is_mixed
+            || self.files.is_some()
             || matches!(
                 self.plan.arrival,
                 Arrival::Open { distribution: Distribution::Poisson, .. }
@@ -136,6 +141,33 @@ impl Job {
         let alone = self.objects.is_none().then(|| self.url.path());
         let mixed = self.objects.iter().flat_map(Mix::portions);
         alone.into_iter().chain(mixed.map(|portion| portion.path.as_str()))
+    }
+
+    /// From a connection's tick to its next, where the load is paced.
+    ///
+    /// # Errors
+    /// A pace that cannot be kept, or a rate of objects whose size is not known.
+    pub fn period(&self) -> Result<Option<Nanos>, PlanError> {
+        let Arrival::Paced { pace } = self.plan.arrival else { return Ok(None) };
+        let object = match pace {
+            Pace::Every(_) => 0.0,
+            Pace::Rate(_) => self.mean_object().ok_or_else(|| {
+                PlanError(format!(
+                    "arrival paced {pace} is a rate of objects whose size is not known; ask for one \
+                     such as /bytes/1MiB, or write a time such as paced 4s"
+                ))
+            })?,
+        };
+        pace.period(self.plan.connections, object).map(Some).map_err(PlanError)
+    }
+
+    /// The mean size of what is asked for, in bytes.
+    fn mean_object(&self) -> Option<f64> {
+        match (&self.objects, &self.files) {
+            (_, Some(files)) => Some(files.size.0 as f64),
+            (Some(mix), None) => mix.mean_size(),
+            (None, None) => objects::size_of(self.url.path()).map(|size| size.0 as f64),
+        }
     }
 
     pub(crate) fn stop(&self) -> Stop {

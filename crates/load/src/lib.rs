@@ -24,6 +24,7 @@ mod handshake;
 mod hex;
 mod job;
 mod outcome;
+mod pace;
 mod plan;
 mod randomness;
 mod receive;
@@ -44,11 +45,12 @@ pub use engine::{Engine, EngineError, ProbeError, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
 pub use job::{Job, PlanError, Trust};
-pub use objects::{AddressError, Mix, Portion, Url};
+pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{
     ArrivalCounts, ByteCounts, Latencies, Outcome, PageOutcome, PeerClient, Traffic, Verified,
     WalkCounts,
 };
+pub use pace::Pace;
 pub use plan::{Client, Close, KeyExchangeMode, Operation, Plan, Receive};
 pub use running::{Load, Progress};
 pub use session::{is_built_in, session_text};

@@ -83,9 +83,11 @@ pub struct ArrivalCounts {
     /// begun by then: no connection was free, or the load thread was late. Not in
     /// [`Outcome::in_flight`].
     pub waiting: u64,
-    /// Under [`Arrival::Paced`](crate::Arrival::Paced): operations that had not ended by their
-    /// connection's next tick, where that tick lay in the window. Those that failed before it count
-    /// only as failures.
+    /// Under [`Arrival::Paced`](crate::Arrival::Paced): operations whose deadline, their connection's
+    /// next tick, lay in the window. None does where a load is shorter than a period.
+    pub deadlines: u64,
+    /// Those of them that had not ended by their deadline. Those that failed before it count only as
+    /// failures.
     pub deadline_misses: u64,
 }
 

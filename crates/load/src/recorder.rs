@@ -37,6 +37,8 @@ impl Times {
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     arrival: Arrival,
+    /// How long after its intended start an operation is to be over, where there is such a limit.
+    deadline: Option<Nanos>,
     arrivals: ArrivalCounts,
     completed: u64,
     in_flight: u64,
@@ -68,6 +70,11 @@ impl Recorder {
     /// The same for a session with these pages.
     pub(crate) fn with_pages(self, pages: Vec<PageOutcome>) -> Self {
         Self { pages, ..self }
+    }
+
+    /// The same where an operation is to be over this long after its intended start.
+    pub(crate) fn with_deadlines(self, deadline: Option<Nanos>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// Counts an operation that begins.
@@ -255,13 +262,15 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation that missed its deadline, where that lies in the window. `over` is when
-    /// it ended; `None` where it had not by the window's end.
+    /// Counts an operation's deadline, where that lies in the window, and whether it was missed.
+    /// `over` is when the operation ended; `None` where it had not by the window's end.
     fn judge_deadline(&mut self, window: &Window, intended: u64, over: Option<u64>) {
-        let Some(limit) = self.arrival.deadline() else { return };
+        let Some(limit) = self.deadline else { return };
         let deadline = intended.saturating_add(limit.0);
-        let is_missed = over.is_none_or(|over| over > deadline) && window.contains(deadline);
-        self.arrivals.deadline_misses += u64::from(is_missed);
+        if window.contains(deadline) {
+            self.arrivals.deadlines += 1;
+            self.arrivals.deadline_misses += u64::from(over.is_none_or(|over| over > deadline));
+        }
     }
 
     /// Notes that the thread pauses for this long, or less.
@@ -279,6 +288,7 @@ impl Recorder {
     pub(crate) fn merge(&mut self, other: Self) {
         self.arrivals.intended += other.arrivals.intended;
         self.arrivals.waiting += other.arrivals.waiting;
+        self.arrivals.deadlines += other.arrivals.deadlines;
         self.arrivals.deadline_misses += other.arrivals.deadline_misses;
         self.completed += other.completed;
         self.in_flight += other.in_flight;
@@ -464,7 +474,7 @@ mod tests {
         }
         let arrivals = recorder.into_outcome(&window).arrivals;
         // The third was not begun in time either.
-        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 4, deadline_misses: 0 });
+        assert_eq!(arrivals, ArrivalCounts { intended: 4, waiting: 4, ..Default::default() });
     }
 
     #[test]
@@ -486,38 +496,45 @@ mod tests {
         recorder.in_flight(&window, Times::new(370, 370));
         let outcome = recorder.into_outcome(&window);
         assert_eq!((outcome.completed, outcome.in_flight, outcome.failures.total()), (1, 1, 0));
-        assert_eq!(outcome.arrivals, ArrivalCounts { intended: 3, waiting: 1, deadline_misses: 0 });
+        assert_eq!(
+            outcome.arrivals,
+            ArrivalCounts { intended: 3, waiting: 1, ..Default::default() }
+        );
     }
 
     #[test]
     fn an_operation_still_under_way_at_its_deadline_misses_it() {
         let every = 10_000_000;
         let window = window(10 * every, 10 * every);
-        let misses = |record: &dyn Fn(&mut Recorder)| {
-            let mut recorder = Recorder::new("paced 10ms".parse().unwrap());
+        let counts = |record: &dyn Fn(&mut Recorder)| {
+            let mut recorder = Recorder::default().with_deadlines(Some(Nanos(every)));
             record(&mut recorder);
-            recorder.into_outcome(&window).arrivals.deadline_misses
+            let ArrivalCounts { deadlines, deadline_misses, .. } =
+                recorder.into_outcome(&window).arrivals;
+            (deadlines, deadline_misses)
         };
         let times = |intended| Times::new(intended, intended);
         // The deadline is a period after the intended start, however late it began.
-        for (intended, over, missed) in [
-            (12 * every, 13 * every, 0),
-            (12 * every, 13 * every + 1, 1),
-            (12 * every, 19 * every, 1),
+        for (intended, over, expected) in [
+            (12 * every, 13 * every, (1, 0)),
+            (12 * every, 13 * every + 1, (1, 1)),
+            (12 * every, 19 * every, (1, 1)),
             // Deadlines in the warm-up and at the window's end.
-            (8 * every, 11 * every, 0),
-            (9 * every, 11 * every, 1),
-            (19 * every, 21 * every, 0),
+            (8 * every, 11 * every, (0, 0)),
+            (9 * every, 11 * every, (1, 1)),
+            (19 * every, 21 * every, (0, 0)),
         ] {
             let late = Times::new(intended, over - 1);
-            assert_eq!(misses(&|r| r.completed(&window, over, late, None)), missed, "{intended}");
-            assert_eq!(misses(&|r| r.failed(&window, over, Some(late), failure())), missed);
+            let completed = counts(&|r| r.completed(&window, over, late, None));
+            assert_eq!(completed, expected, "{intended}");
+            assert_eq!(counts(&|r| r.failed(&window, over, Some(late), failure())), expected);
         }
         for (intended, missed) in [(8, 0), (9, 1), (18, 1), (19, 0)] {
-            assert_eq!(misses(&|r| r.in_flight(&window, times(intended * every))), missed);
-            assert_eq!(misses(&|r| r.waits(&window, intended * every)), missed);
+            let expected = (missed, missed);
+            assert_eq!(counts(&|r| r.in_flight(&window, times(intended * every))), expected);
+            assert_eq!(counts(&|r| r.waits(&window, intended * every)), expected);
         }
-        assert_eq!(misses(&|r| r.failed(&window, 15 * every, None, failure())), 0);
+        assert_eq!(counts(&|r| r.failed(&window, 15 * every, None, failure())), (0, 0));
     }
 
     #[test]

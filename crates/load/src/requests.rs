@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use objects::WHOLE;
+use objects::{Files, WHOLE};
 use random::Random;
 use units::Bytes;
 
@@ -23,14 +23,29 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) struct Requests {
     requests: Vec<Request>,
-    /// The cumulative shares, in the same order; the last one is [`WHOLE`].
-    up_to: Vec<u32>,
-    random: Random,
+    order: Order,
+}
+
+/// Which object is next.
+#[derive(Debug)]
+enum Order {
+    /// Drawn by these cumulative shares, in the order of the requests; the last one is [`WHOLE`].
+    Drawn { up_to: Vec<u32>, random: Random },
+    /// All in this order, again and again.
+    Round { order: Vec<usize>, next: usize },
 }
 
 impl Requests {
     /// The requests of the thread with this number.
     pub(crate) fn new(job: &Job, thread: usize) -> Self {
+        let mut random = Random::stream(job.seed, FIRST_STREAM + thread as u64);
+        if let Some(files) = &job.files {
+            let count = files.count.get();
+            return Self {
+                requests: (0..count).map(|number| Request::of_file(job, files, number)).collect(),
+                order: Order::Round { order: random.order(count as usize), next: 0 },
+            };
+        }
         let shares: Vec<u32> = match &job.objects {
             None => vec![WHOLE],
             Some(mix) => mix.portions().iter().map(|portion| portion.thousandths()).collect(),
@@ -41,8 +56,7 @@ impl Requests {
         };
         Self {
             requests: job.paths().map(|path| Request::new(job, path)).collect(),
-            up_to: shares.into_iter().scan(0, sum).collect(),
-            random: Random::stream(job.seed, FIRST_STREAM + thread as u64),
+            order: Order::Drawn { up_to: shares.into_iter().scan(0, sum).collect(), random },
         }
     }
 
@@ -51,8 +65,17 @@ impl Requests {
         if self.requests.len() == 1 {
             return 0;
         }
-        let drawn = self.random.below(u64::from(WHOLE));
-        self.up_to.partition_point(|up_to| u64::from(*up_to) <= drawn)
+        match &mut self.order {
+            Order::Drawn { up_to, random } => {
+                let drawn = random.below(u64::from(WHOLE));
+                up_to.partition_point(|up_to| u64::from(*up_to) <= drawn)
+            }
+            Order::Round { order, next } => {
+                let object = order[*next];
+                *next = (*next + 1) % order.len();
+                object
+            }
+        }
     }
 }
 
@@ -66,25 +89,42 @@ impl Index<usize> for Requests {
 
 impl Request {
     fn new(job: &Job, path: &str) -> Self {
-        let connection = match (job.plan.operation, job.plan.close) {
-            (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
-            _ => "",
-        };
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
-            job.url.authority(),
-            env!("CARGO_PKG_VERSION"),
-        );
         let expectation = match objects::size_of(path) {
             Some(Bytes(size)) => Expectation::Object(size),
             None => Expectation::Anything,
         };
-        Self { request: request.into_bytes(), expectation }
+        Self { request: get(job, path), expectation }
     }
+
+    fn of_file(job: &Job, files: &Files, number: u32) -> Self {
+        let (size, start) = (files.size.0, Files::start(number));
+        Self {
+            request: get(job, &files.path(number)),
+            expectation: Expectation::File { size, start },
+        }
+    }
+}
+
+fn get(job: &Job, path: &str) -> Vec<u8> {
+    let connection = match (job.plan.operation, job.plan.close) {
+        (Operation::OneRequestPerConnection, Close::Fin) => "Connection: close\r\n",
+        _ => "",
+    };
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
+        job.url.authority(),
+        env!("CARGO_PKG_VERSION"),
+    );
+    request.into_bytes()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::num::NonZeroU32;
+
+    use objects::Storage;
+
     use super::*;
     use crate::job::tests::job;
     use crate::{Mix, Plan};
@@ -120,6 +160,27 @@ mod tests {
         assert_ne!(drawn(mix, 8, 0, 100), first);
         assert_ne!(drawn(mix, 7, 1, 100), first);
         assert_eq!(drawn("1KiB", 7, 0, 5), [0; 5]);
+    }
+
+    #[test]
+    fn files_are_asked_for_in_a_seeded_order_each_once_before_any_again() {
+        let count = NonZeroU32::new(50).unwrap();
+        let files = Some(Files { storage: Storage::Disk, size: Bytes(1024), count });
+        let of = |seed, thread| {
+            let job = Job { files, seed, ..job("https://localhost/", Plan::default()) };
+            let mut requests = Requests::new(&job, thread);
+            let order: Vec<usize> = std::iter::repeat_with(|| requests.next()).take(100).collect();
+            (order, requests)
+        };
+        let (order, requests) = of(7, 0);
+        assert_eq!(order[..50], order[50..]);
+        assert_eq!(order.iter().copied().collect::<BTreeSet<_>>(), (0..50).collect());
+        assert_eq!(of(7, 0).0, order);
+        assert_ne!(of(8, 0).0, order);
+        assert_ne!(of(7, 1).0, order);
+        assert!(requests[17].request.starts_with(b"GET /disk/1KiB/17 HTTP/1.1\r\n"));
+        let expectation = Expectation::File { size: 1024, start: Files::start(17) };
+        assert_eq!(requests[17].expectation, expectation);
     }
 
     #[test]

@@ -176,6 +176,11 @@ impl Socket {
         moved(count)
     }
 
+    /// How many bytes have come that were not received.
+    pub(crate) fn readable(&self) -> u64 {
+        rustix::io::ioctl_fionread(&self.socket).unwrap_or(0)
+    }
+
     /// Wakes only when this many bytes have come, or the end of stream. A failure is harmless: the
     /// thread wakes early.
     pub(crate) fn set_low_water(&self, bytes: u32) {

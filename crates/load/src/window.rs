@@ -17,6 +17,13 @@ pub(crate) struct Window {
     ends: Ends,
 }
 
+/// An end of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Start,
+    End,
+}
+
 /// What ends the window.
 #[derive(Debug)]
 enum Ends {

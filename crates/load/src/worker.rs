@@ -13,7 +13,7 @@ use crate::receive::READ_AHEAD;
 use crate::recorder::{Recorder, Times};
 use crate::schedule::{Part, Schedule};
 use crate::session::{Site, User};
-use crate::window::Window;
+use crate::window::{Edge, Window};
 use crate::{Arrival, Job, Operation};
 
 /// How often time limits are checked, and how late the load's end is noticed at most, in ns.
@@ -92,6 +92,8 @@ struct Worker<'a> {
     resting: VecDeque<(u64, usize)>,
     /// How many users have made all their walks.
     done: usize,
+    /// The end of the window that comes next.
+    edge: Option<Edge>,
     next_tick: u64,
     /// The slot whose time limits are checked next.
     next_check: usize,
@@ -122,6 +124,7 @@ impl<'a> Worker<'a> {
             leaving: 0,
             resting: VecDeque::new(),
             done: 0,
+            edge: Some(Edge::Start),
             next_tick: TICK,
             next_check: 0,
         }
@@ -130,6 +133,7 @@ impl<'a> Worker<'a> {
     fn load(&mut self, counters: &Counters) -> io::Result<()> {
         let mut events = Vec::with_capacity(256);
         loop {
+            self.cross_edge();
             if self.context.window.is_over(self.context.now()) {
                 return Ok(());
             }
@@ -156,6 +160,24 @@ impl<'a> Worker<'a> {
             }
             publish(counters, &self.context.recorder);
         }
+    }
+
+    /// Where the window has begun or ended, notes which bytes came before.
+    fn cross_edge(&mut self) {
+        while let Some(edge) = self.edge
+            && self.edge_at().is_some_and(|at| at <= self.context.now())
+        {
+            self.slots.iter_mut().for_each(|slot| slot.crosses(edge));
+            self.edge = (edge == Edge::Start).then_some(Edge::End);
+        }
+    }
+
+    /// When the window begins; then, when it ends.
+    fn edge_at(&self) -> Option<u64> {
+        self.edge.map(|edge| match edge {
+            Edge::Start => self.context.window.start(),
+            Edge::End => self.context.window.end(),
+        })
     }
 
     /// Adds the slots to the load that are due to join.
@@ -264,10 +286,10 @@ impl<'a> Worker<'a> {
         self.joining.next.saturating_sub(self.leaving + self.resting.len() + self.done)
     }
 
-    /// When the next slot begins something by itself, if one does.
+    /// When the next slot begins something by itself, or the window begins or ends.
     fn due_at(&self) -> Option<u64> {
         let rested = self.resting.front().map(|(at, _)| *at);
-        [rested, self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
+        [rested, self.edge_at(), self.schedule.wake_at(), self.joins_at(), self.leaves_at()]
             .into_iter()
             .flatten()
             .min()

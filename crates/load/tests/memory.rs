@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Arrival, Engine, Job, Load, OneIn, Plan, Url};
+use load::{Arrival, Engine, Job, Load, OneIn, Pace, Plan, Url};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
@@ -102,7 +102,7 @@ fn held_by(connections: usize) -> isize {
     let hour = Nanos(3_600_000_000_000);
     let plan = Plan {
         // The first answer would be due in an hour, so all connections are idle.
-        arrival: Arrival::Paced { every: hour },
+        arrival: Arrival::Paced { pace: Pace::Every(hour) },
         connections,
         cpus: CpuList::from(CpuList::allowed().unwrap().as_slice()[0]),
         warmup: Some(hour),

@@ -4,12 +4,14 @@
 //! a prime, so records that are shifted, swapped or repeated differ from the right content. The
 //! path of an object is, for example, `/bytes/16MiB`.
 
+mod files;
 mod mix;
 mod url;
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+pub use files::{Files, MOST_FILES, Storage};
 pub use mix::{Mix, Portion, WHOLE};
 use random::Random;
 use units::Bytes;
@@ -66,9 +68,17 @@ pub fn matches(mut offset: u64, mut content: &[u8]) -> bool {
 /// # Errors
 /// The errors of `out`.
 pub fn write_to(out: &mut impl Write, size: Bytes) -> io::Result<()> {
+    write_from(0, out, size)
+}
+
+/// Writes `size` bytes of the stream to `out`, from `start` on.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn write_from(start: u64, out: &mut impl Write, size: Bytes) -> io::Result<()> {
     let mut offset = 0;
     while offset < size.0 {
-        let piece = slice(offset);
+        let piece = slice(start + offset);
         let n = (size.0 - offset).min(piece.len() as u64) as usize;
         out.write_all(&piece[..n])?;
         offset += n as u64;

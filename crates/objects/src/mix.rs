@@ -47,6 +47,13 @@ impl Mix {
         self.0.iter().map(|portion| crate::size_of(&portion.path)).collect()
     }
 
+    /// The mean size of a request's object in bytes, where all objects are generated.
+    #[must_use]
+    pub fn mean_size(&self) -> Option<f64> {
+        let size = |portion: &Portion| Some(crate::size_of(&portion.path)?.0 as f64);
+        self.0.iter().map(|portion| Some(size(portion)? * portion.share())).sum()
+    }
+
     /// The path of its object, where there is only one.
     #[must_use]
     pub fn only(&self) -> Option<&str> {

@@ -2,7 +2,8 @@
 //!
 //! One file per item. What the kernel reports in files is read through a [`Root`], so that the
 //! trees of other machines test it; what has to be measured is a value, [`Measured`]. So [`judge`]
-//! is a function of both, and [`Measured::of_this_machine`] the only place that takes time.
+//! is a function of both, and [`Measured::of_this_machine`] the only place that takes time. What
+//! AES-GCM costs is measured by its caller.
 //!
 //! The limits that are judged by are toll's opinion, not the kernel's, and each file says why. This is
 //! the only part of this crate that judges.
@@ -34,7 +35,7 @@ pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
 pub use kernel_tls::kernel_tls_lacking;
 pub use measured::{Measured, Stage};
-pub use openssl::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
+pub use openssl::AesGcm;
 pub use programs::Program;
 pub use snapshot::Snapshot;
 
@@ -63,7 +64,6 @@ pub const NAMES: [&str; 21] = [
     "openssl-program",
 ];
 
-#[must_use]
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
     let mut items = vec![
         siblings::item(root, measured),
@@ -83,7 +83,7 @@ pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
         backlog::item(root),
         buffers::item(root),
         kernel_tls::item(root, measured),
-        openssl::item(root, measured),
+        openssl::item(measured),
     ];
     items.extend(programs::items(measured));
     items

@@ -63,7 +63,6 @@ pub enum CpuSource {
 impl TreeCpu {
     /// What was used between `earlier` and this. Time waited that went with a thread that ended
     /// in between is missing from it; threads are those that lived at both ends.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
         Self {
@@ -84,9 +83,6 @@ impl TreeCpu {
 
 impl ProcessTree {
     /// The process `root` and its descendants, from one scan of `/proc`.
-    ///
-    /// # Errors
-    /// `root` has ended, or `/proc` cannot be read.
     pub fn find(root: u32) -> Result<Self, ObserveError> {
         let all = scan()?;
         let mut pids = vec![root];
@@ -107,16 +103,12 @@ impl ProcessTree {
         }
     }
 
-    /// The processes, the root first.
     pub fn pids(&self) -> impl ExactSizeIterator<Item = u32> {
         self.processes.iter().map(|process| process.pid)
     }
 
-    /// What the tree has used until now. Costs two system calls a process and three a thread,
+    /// What the tree has used until now. Costs two system calls per process and three per thread,
     /// some microseconds each.
-    ///
-    /// # Errors
-    /// One of the processes has ended, or cannot be read.
     pub fn read(&self) -> Result<TreeCpu, ObserveError> {
         let mut sum = TreeCpu {
             on_cpu: Nanos(0),
@@ -132,6 +124,21 @@ impl ProcessTree {
         }
         Ok(sum)
     }
+
+    /// What the processes have had read from disks for them since they started, in bytes, by
+    /// `/proc/PID/io` (proc_pid_io(5)): what came from the page cache is not in it.
+    ///
+    /// # Errors
+    /// One of the processes has ended, is another user's, or the kernel does not count that.
+    pub fn read_from_disk(&self) -> Result<u64, ObserveError> {
+        self.pids().map(read_from_disk).sum()
+    }
+}
+
+fn read_from_disk(pid: u32) -> Result<u64, ObserveError> {
+    let text = read(format!("/proc/{pid}/io"))?;
+    let count = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
+    count.ok_or(ObserveError::Malformed { file: "/proc/PID/io", what: text })
 }
 
 impl Process {
@@ -190,7 +197,6 @@ impl Process {
     }
 }
 
-/// What a thread has used.
 struct Task {
     id: u32,
     on_cpu: Nanos,
@@ -205,7 +211,6 @@ impl Task {
     }
 }
 
-/// All processes that run.
 fn scan() -> Result<BTreeMap<u32, PidStat>, ObserveError> {
     let failed = |source| ObserveError::Unreadable { path: "/proc".into(), source };
     let mut all = BTreeMap::new();
@@ -239,6 +244,7 @@ fn ticks(count: u64) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
     use std::time::{Duration, Instant};
@@ -272,6 +278,27 @@ mod tests {
             self.kill();
             let _ = self.0.wait();
         }
+    }
+
+    #[test]
+    fn what_comes_from_a_disk_counts_and_what_is_cached_does_not() {
+        const SIZE: u64 = 4 << 20;
+        // On the disk that the build is on.
+        let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        let path = folder.join(format!("disk-reads-{}", std::process::id()));
+        let file = std::fs::File::create(&path).unwrap();
+        std::io::copy(&mut io::repeat(7).take(SIZE), &mut &file).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let tree = ProcessTree::find(std::process::id()).unwrap();
+        let read = || {
+            let before = tree.read_from_disk().unwrap();
+            std::fs::read(&path).unwrap();
+            tree.read_from_disk().unwrap() - before
+        };
+        let (first, again) = (read(), read());
+        std::fs::remove_file(&path).unwrap();
+        assert!(first >= SIZE && again < SIZE / 2, "{first} {again}");
     }
 
     fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {

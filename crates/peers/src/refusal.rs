@@ -9,9 +9,6 @@ const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
 /// Checks the settings that do not depend on TLS; returns how long the peer is to run.
-///
-/// # Errors
-/// The first thing that it cannot do.
 pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
     let refuse = |why: String| Err(PeerError::Refused(why));
     let plan = Plan { client: peer.into(), ..job.plan.clone() };
@@ -50,6 +47,11 @@ pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
         return refuse(format!(
             "{peer} has one thread and cannot use {} CPUs; give one with --cpus",
             job.plan.cpus.len()
+        ));
+    }
+    if job.files.is_some() {
+        return refuse(format!(
+            "{peer} requests a single object; leave target.files and target.storage out"
         ));
     }
     if let Some(objects) = &job.objects {

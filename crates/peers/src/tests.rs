@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use cpus::CpuList;
-use load::{Arrival, Close, ErrorKind, Job, KeyExchangeMode, Operation, Plan};
+use load::{Arrival, Close, ErrorKind, Job, KeyExchangeMode, Operation, Pace, Plan};
 use proptest::prelude::*;
 use tls::{Group, OrPlain, Suite, Version};
 use units::Nanos;
@@ -96,7 +96,7 @@ fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
         (Peer::Ab, |p| p.plan.warmup = Some(SECOND), "contradicts --warmup 1s"),
         (
             Peer::H2load,
-            |p| p.plan.arrival = Arrival::Paced { every: SECOND },
+            |p| p.plan.arrival = Arrival::Paced { pace: Pace::Every(SECOND) },
             "contradicts --arrival paced 1s",
         ),
         (Peer::Wrk, |p| p.plan.resumption = "70%".parse().unwrap(), "contradicts --resumption 70%"),

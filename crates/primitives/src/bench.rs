@@ -25,7 +25,6 @@ use crate::sampler::{Core, Instruments, Series, Tick};
 use crate::work::{Refused, Work};
 use crate::workload::set_up;
 
-/// What is to be measured.
 pub struct Request<'a> {
     /// The algorithms, in the order of the table.
     pub algorithms: &'a [Algorithm],
@@ -35,7 +34,6 @@ pub struct Request<'a> {
     pub checkers: &'a [Box<dyn Library>],
     /// Sizes of messages in bytes, for algorithms that go over bytes.
     pub sizes: &'a [usize],
-    /// Where the data lies.
     pub cache: Cache,
     /// The CPUs, a thread on each.
     pub cpus: &'a CpuList,
@@ -43,7 +41,6 @@ pub struct Request<'a> {
     pub samples: usize,
 }
 
-/// An algorithm of a library at a size.
 #[derive(Clone, Copy)]
 struct Place {
     algorithm: Algorithm,
@@ -53,47 +50,32 @@ struct Place {
     size: Option<usize>,
 }
 
-/// The rows, and how it ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// In the order of the request. Rows that an interrupt left without samples are not there.
     pub rows: Vec<Row>,
     /// Where cycles come from.
     pub source: CycleSource,
-    /// Whether it was interrupted.
     pub interrupted: bool,
 }
 
 /// What has been done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Rows that have enough samples.
-    pub done: usize,
-    /// All rows; 0 until all are set up.
-    pub all: usize,
+pub enum Progress {
+    /// Rows are set up and checked.
+    Preparing { done: usize, all: usize },
+    /// Samples are taken.
+    Sampling { done: usize, all: usize },
 }
 
-/// Nothing can be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A thread cannot be pinned.
     #[error("CPU {cpu}: {source}; choose one of those that this process may use")]
-    Cpu {
-        cpu: usize,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// The core's frequency cannot be measured.
+    Cpu { cpu: usize, source: std::io::Error },
     #[error("{0}")]
     Instruments(#[from] observe::ObserveError),
-    /// A measuring thread has panicked.
     #[error("the measurement on CPU {cpu} panicked: {why}; please report this")]
-    Panicked {
-        /// Its CPU.
-        cpu: usize,
-        /// The panic's message.
-        why: String,
-    },
+    Panicked { cpu: usize, why: String },
 }
 
 impl BenchError {
@@ -107,8 +89,7 @@ impl BenchError {
 
 /// Visits without enough quiet samples, in multiples of those that would do on a quiet machine.
 const PATIENCE: usize = 4;
-/// How often progress is told.
-const TELL: Duration = Duration::from_millis(200);
+const REPORT: Duration = Duration::from_millis(200);
 
 impl Request<'_> {
     fn places(&self) -> Vec<Place> {
@@ -126,14 +107,14 @@ impl Request<'_> {
         places
     }
 
-    /// Measures. `tell` is called now and then.
+    /// Measures. `report` is called now and then.
     ///
     /// # Errors
     /// Nothing can be measured at all. What a single row lacks is in its outcome.
     pub fn run(
         &self,
         interrupted: &AtomicBool,
-        tell: &mut dyn FnMut(Progress),
+        report: &mut dyn FnMut(Progress),
     ) -> Result<Measurement, BenchError> {
         let places = self.places();
         let cpus = self.cpus.as_slice();
@@ -153,8 +134,8 @@ impl Request<'_> {
                 })
                 .collect();
             drop(running);
-            while let Err(mpsc::RecvTimeoutError::Timeout) = all_ended.recv_timeout(TELL) {
-                tell(shared.progress());
+            while let Err(mpsc::RecvTimeoutError::Timeout) = all_ended.recv_timeout(REPORT) {
+                report(shared.progress(self.samples));
             }
             // All are joined before the first error is looked at: a scope panics for the others.
             let joined: Vec<_> =
@@ -212,10 +193,12 @@ impl Request<'_> {
         let mut core = AmongOwn { core, are_alone: self.cpus.len() == 1 };
         let checker = Checker::new(self.checkers);
         let set_up = |place: &Place| {
-            (!shared.together.is_over()).then(|| Measuring::new(self, *place, &checker))
+            let row =
+                (!shared.together.is_over()).then(|| Measuring::new(self, *place, &checker))?;
+            shared.prepared.fetch_add(1, Ordering::Relaxed);
+            Some(row)
         };
         let mut rows: Vec<_> = places.iter().map(set_up).collect::<Option<_>>()?;
-        shared.prepared.store(true, Ordering::Relaxed);
         let visits = self.samples.div_ceil(crate::sampler::SAMPLES_A_VISIT) * PATIENCE;
         for _ in 0..visits {
             if shared.lead_says(|| shared.interrupted.load(Ordering::Relaxed))? {
@@ -270,7 +253,6 @@ impl Instruments for AmongOwn {
     }
 }
 
-/// A row under way.
 struct Measuring {
     place: Place,
     workload: Result<Box<dyn Work>, Refused>,
@@ -289,7 +271,12 @@ impl Measuring {
     }
 
     fn needs(&self, samples: usize) -> bool {
-        self.workload.is_ok() && self.series.quiet() < samples
+        self.taken(samples) < samples
+    }
+
+    /// How many of the samples it has; all, where it will have none.
+    fn taken(&self, samples: usize) -> usize {
+        if self.workload.is_ok() { self.series.quiet().min(samples) } else { samples }
     }
 
     fn visit(&mut self, instruments: &mut dyn Instruments) {
@@ -328,29 +315,30 @@ impl Measuring {
     }
 }
 
-/// What the threads share.
 struct Shared<'a> {
     interrupted: &'a AtomicBool,
-    prepared: AtomicBool,
+    /// Rows that are set up, of all threads together.
+    prepared: AtomicUsize,
     /// What the leader of a meeting decided for all.
     decision: AtomicBool,
     together: Meeting,
     threads: usize,
     /// Threads that have their samples of the visit under way.
     finished: AtomicUsize,
-    done: Vec<AtomicBool>,
+    /// The samples that each row has.
+    samples: Vec<AtomicUsize>,
 }
 
 impl<'a> Shared<'a> {
     fn new(threads: usize, rows: usize, interrupted: &'a AtomicBool) -> Self {
         Self {
             interrupted,
-            prepared: AtomicBool::new(false),
+            prepared: AtomicUsize::new(0),
             decision: AtomicBool::new(false),
             together: Meeting::new(threads),
             threads,
             finished: AtomicUsize::new(0),
-            done: (0..rows).map(|_| AtomicBool::new(false)).collect(),
+            samples: (0..rows).map(|_| AtomicUsize::new(0)).collect(),
         }
     }
 
@@ -375,7 +363,7 @@ impl<'a> Shared<'a> {
             if row.needs(samples) && !self.interrupted.load(Ordering::Relaxed) {
                 row.visit(core);
             }
-            self.done[at].store(!row.needs(samples), Ordering::Relaxed);
+            self.samples[at].store(row.taken(samples), Ordering::Relaxed);
             return Some(());
         }
         self.finished.store(0, Ordering::Relaxed);
@@ -396,14 +384,18 @@ impl<'a> Shared<'a> {
                 Err(_) => std::hint::spin_loop(),
             }
         }
-        self.done[at].store(true, Ordering::Relaxed);
+        self.samples[at].store(row.taken(samples), Ordering::Relaxed);
         self.together.wait()?;
         Some(())
     }
 
-    fn progress(&self) -> Progress {
-        let done = self.done.iter().filter(|done| done.load(Ordering::Relaxed)).count();
-        let all = if self.prepared.load(Ordering::Relaxed) { self.done.len() } else { 0 };
-        Progress { done, all }
+    fn progress(&self, samples: usize) -> Progress {
+        let (done, all) =
+            (self.prepared.load(Ordering::Relaxed), self.samples.len() * self.threads);
+        if done < all {
+            return Progress::Preparing { done, all };
+        }
+        let done = self.samples.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
+        Progress::Sampling { done, all: self.samples.len() * samples }
     }
 }

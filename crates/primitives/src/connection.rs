@@ -3,7 +3,7 @@
 //! A library that speaks TLS is a [`Stack`](crate::stack::Stack). Its side of a connection is measured; the other side is
 //! another library's where one can, and is never inside a timed interval. Nothing is measured that is
 //! not proven: every record that was sealed is opened by the other side and compared, and of every
-//! handshake both sides must tell the same, and that it is what was asked for.
+//! handshake both sides must report the same, and what was asked for.
 
 mod handshakes;
 mod pair;
@@ -11,18 +11,17 @@ mod records;
 
 use tls::{CertificateKey, KeyExchange};
 
+use self::handshakes::Handshakes;
+use self::records::Records;
 use crate::algorithm::{Algorithm, Handshake, Side};
 use crate::cache::Cache;
 use crate::check::{Checker, Wrong};
 use crate::libraries::library::Library;
-use crate::routine::Unavailable;
+use crate::routine::{Failed, Unavailable};
 use crate::stack::{Identity, Wanted};
 use crate::work::{Refused, Work};
 
 /// Sets up what takes a connection.
-///
-/// # Errors
-/// The library does not do it, or wrongly.
 pub(crate) fn set_up(
     library: &dyn Library,
     algorithm: Algorithm,
@@ -47,8 +46,10 @@ pub(crate) fn set_up(
     };
     let identity = Identity::of(key).map_err(Wrong::from)?;
     let ends = pair::Ends::new(library, checker, side, wanted, identity)?;
-    Ok(match algorithm {
-        Algorithm::Record(_, way) => Box::new(records::Records::new(ends, way, size)?),
-        _ => Box::new(handshakes::Handshakes::new(ends).map_err(Wrong::from)?),
-    })
+    algorithm.check_size(size)?;
+    let work: Result<Box<dyn Work>, Failed> = match algorithm {
+        Algorithm::Record(_, way) => Records::new(ends, way, size).map(|work| Box::new(work) as _),
+        _ => Handshakes::new(ends).map(|work| Box::new(work) as _),
+    };
+    Ok(work.map_err(Wrong::from)?)
 }

@@ -30,17 +30,17 @@ pub(crate) fn derive(
     let mut output = Output { rest: output };
     let zeros = [0; 32];
     let early = hmac(&zeros, &[&zeros])?;
-    let derived = expand(hmac, &early, "derived", &EMPTY_HASH)?;
+    let derived = expand(hmac, &early, "derived", &EMPTY_HASH, 32)?;
     let handshake = hmac(&derived, &[secrets.shared])?;
     for label in ["c hs traffic", "s hs traffic"] {
-        let traffic = expand(hmac, &handshake, label, secrets.hello_hash)?;
+        let traffic = expand(hmac, &handshake, label, secrets.hello_hash, 32)?;
         output.traffic(hmac, &traffic)?;
-        output.put(&expand(hmac, &traffic, "finished", &[])?);
+        output.put(&expand(hmac, &traffic, "finished", &[], 32)?);
     }
-    let derived = expand(hmac, &handshake, "derived", &EMPTY_HASH)?;
+    let derived = expand(hmac, &handshake, "derived", &EMPTY_HASH, 32)?;
     let master = hmac(&derived, &[&zeros])?;
     for label in ["c ap traffic", "s ap traffic"] {
-        let traffic = expand(hmac, &master, label, secrets.finished_hash)?;
+        let traffic = expand(hmac, &master, label, secrets.finished_hash, 32)?;
         output.traffic(hmac, &traffic)?;
     }
     Ok(())
@@ -52,18 +52,8 @@ const EMPTY_HASH: [u8; 32] = [
     0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
 ];
 
-/// HKDF-Expand-Label of 32 bytes, of which shorter keys are the beginning of another length's.
-fn expand(
-    hmac: &mut Hmac<'_>,
-    secret: &[u8; 32],
-    label: &str,
-    context: &[u8],
-) -> Result<[u8; 32], crate::Failed> {
-    expand_to(hmac, secret, label, context, 32)
-}
-
 /// HKDF-Expand-Label of up to 32 bytes: one block of HKDF-Expand.
-fn expand_to(
+fn expand(
     hmac: &mut Hmac<'_>,
     secret: &[u8; 32],
     label: &str,
@@ -93,8 +83,8 @@ impl Output<'_> {
     /// A traffic secret, its key and its IV.
     fn traffic(&mut self, hmac: &mut Hmac<'_>, secret: &[u8; 32]) -> Result<(), crate::Failed> {
         self.put(secret);
-        self.put(&expand_to(hmac, secret, "key", &[], 16)?[..16]);
-        self.put(&expand_to(hmac, secret, "iv", &[], 12)?[..12]);
+        self.put(&expand(hmac, secret, "key", &[], 16)?[..16]);
+        self.put(&expand(hmac, secret, "iv", &[], 12)?[..12]);
         Ok(())
     }
 }

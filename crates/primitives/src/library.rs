@@ -13,9 +13,6 @@ pub const DEFAULT: [&str; 7] =
 
 /// Opens those that are measured where none is named: [`DEFAULT`], and where the environment names a
 /// build of ISA-L crypto (`ISAL=DIR`), that, in the variants that it exports.
-///
-/// # Errors
-/// One is not here.
 pub fn open_default() -> Result<Vec<Box<dyn Library>>, OpenError> {
     let mut libraries = DEFAULT.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if std::env::var_os(isa_l::VARIABLE).is_some_and(|folder| !folder.is_empty()) {
@@ -27,37 +24,25 @@ pub fn open_default() -> Result<Vec<Box<dyn Library>>, OpenError> {
 }
 
 /// Opens a library by its name, or a libcrypto by its path (a word with a slash in it).
-///
-/// # Errors
-/// There is no such library here; one line with what to do.
 pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
     if name.contains('/') {
         return libcrypto::LibCrypto::at(Path::new(name))
             .map(|library| Box::new(library) as Box<dyn Library>);
     }
-    Ok(match normal(name).as_str() {
-        "openssl" | "libcrypto" => Box::new(libcrypto::LibCrypto::of_the_system()?),
-        "awslc" => Box::new(aws_lc::AwsLc::new()),
-        "ring" => Box::new(ring::Ring::new()),
-        "rustcrypto" => Box::new(rustcrypto::RustCrypto::new()),
-        "rustlsring" | "rustls" => Box::new(rustls::Rustls::with_ring()),
-        "rustlsawslc" => Box::new(rustls::Rustls::with_aws_lc()),
-        _ => {
-            if let Some(library) = multi_buffer::MultiBuffer::named(name) {
-                return Ok(Box::new(library?));
-            }
-            if let Some(library) = isa_l::IsaL::named(name) {
-                return Ok(Box::new(library?));
-            }
-            return Err(OpenError::unknown(name));
-        }
+    let name = canonical(name)?;
+    Ok(match name.as_str() {
+        "openssl" => Box::new(libcrypto::LibCrypto::of_the_system()?),
+        "aws-lc" => Box::new(aws_lc::AwsLc),
+        "ring" => Box::new(ring::Ring),
+        "rustcrypto" => Box::new(rustcrypto::RustCrypto),
+        "rustls-ring" => Box::new(rustls::Rustls::with_ring()),
+        "rustls-aws-lc" => Box::new(rustls::Rustls::with_aws_lc()),
+        name if name.starts_with("isa-l") => Box::new(isa_l::IsaL::named(name)?),
+        name => Box::new(multi_buffer::MultiBuffer::named(name)?),
     })
 }
 
 /// The name that stands for a library and all its aliases, or the path as it is; nothing is opened.
-///
-/// # Errors
-/// There is none of that name; one line with what to do.
 pub fn canonical(name: &str) -> Result<String, OpenError> {
     if name.contains('/') {
         return Ok(name.to_owned());

@@ -3,7 +3,7 @@
 //!
 //! Symmetric keys and messages are fixed: they protect nothing, and neither content nor key changes
 //! what these algorithms cost. Key pairs are made fresh by the system's OpenSSL in each process.
-//! Signatures that are verified come from `ring`, and have been accepted by OpenSSL.
+//! Signatures that are verified come from it too, and have been accepted by `ring`.
 
 use std::sync::OnceLock;
 
@@ -15,9 +15,8 @@ use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::rsa::{Padding, Rsa};
-use openssl::sign::Verifier;
-use ring::rand::SystemRandom;
-use ring::signature as rs;
+use openssl::sign::Signer;
+use ring::signature::{self as rs, VerificationAlgorithm};
 
 use crate::algorithm::{Algorithm, Curve, RsaBits, Signing};
 
@@ -27,7 +26,6 @@ const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
 /// What is signed: as long as a digest, so that hashing it costs next to nothing.
 const SIGNED: [u8; 32] = [0x5a; 32];
 
-/// Inputs of an algorithm.
 pub struct Material {
     /// The key of a cipher; shorter keys are its beginning.
     pub(crate) key: [u8; 32],
@@ -38,7 +36,6 @@ pub struct Material {
     pub(crate) associated: Vec<u8>,
     /// What the routine's input is: a message, the peer's share, a signature or a ciphertext.
     pub(crate) input: Vec<u8>,
-    /// What is signed or verified.
     pub(crate) signed: &'static [u8],
     /// The own key pair, where the algorithm has one.
     pub(crate) own: Option<KeyPair>,
@@ -64,7 +61,7 @@ pub(crate) struct KeyPair {
 /// An ML-KEM-768 key pair (FIPS 203), and an encapsulation to it.
 #[derive(Clone)]
 pub(crate) struct KemKeys {
-    /// The seed, 64 bytes; of keys from elsewhere only their expanded form may be there.
+    /// The seed, 64 bytes; a key that a library generated may have its expanded form only.
     pub seed: Option<[u8; 64]>,
     /// The decapsulation key in its expanded form, 2,400 bytes.
     pub decapsulation: Vec<u8>,
@@ -74,7 +71,6 @@ pub(crate) struct KemKeys {
     pub ciphertext: Vec<u8>,
 }
 
-/// No key could be made.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the keys for a measurement cannot be made: {0}")]
 pub struct NoKeys(String);
@@ -87,9 +83,6 @@ impl From<ErrorStack> for NoKeys {
 
 impl Material {
     /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
-    ///
-    /// # Errors
-    /// A key cannot be made.
     pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, NoKeys> {
         let mut material = Self {
             key: std::array::from_fn(|i| i as u8),
@@ -169,12 +162,10 @@ impl Material {
     ) -> Result<(), NoKeys> {
         self.input = match signing {
             Signing::Sign => self.signed.to_vec(),
-            Signing::Verify => signed_by_ring(algorithm, keys, self.signed)?,
+            Signing::Verify => signed(algorithm, keys, self.signed)?,
         };
-        if signing == Signing::Verify
-            && !accepted_by_openssl(algorithm, keys, self.signed, &self.input)?
-        {
-            return Err(NoKeys("OpenSSL refuses a signature of ring".to_owned()));
+        if signing == Signing::Verify && !is_accepted(algorithm, keys, self.signed, &self.input) {
+            return Err(NoKeys("ring refuses a signature of OpenSSL".to_owned()));
         }
         self.own = Some(keys.clone());
         Ok(())
@@ -199,10 +190,10 @@ fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
     Ok(encrypted)
 }
 
-/// The key pair of that size, made once in a process: 4096 bits take a second.
+/// The key pair of that size, made once per process: 4096 bits take 1 s.
 fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
     static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
-    let keys = KEYS[bits as usize].get_or_init(|| {
+    let keys = KEYS[bits as usize / 1024 - 1].get_or_init(|| {
         let rsa = Rsa::generate(bits.bits())?;
         let public = rsa.public_key_to_der_pkcs1()?;
         Ok(KeyPair::new(&PKey::from_rsa(rsa)?, Vec::new(), public)?)
@@ -257,7 +248,7 @@ impl KemKeys {
         }
     }
 
-    /// From what a routine generated: a seed or an expanded key, and the encapsulation key behind it.
+    /// From what a routine generated: a seed or an expanded key, and the encapsulation key after it.
     pub(crate) fn of(generated: &[u8]) -> Option<Self> {
         let secret_bytes = generated.len().checked_sub(ENCAPSULATION_KEY)?;
         let (secret, encapsulation) = generated.split_at(secret_bytes);
@@ -281,44 +272,22 @@ fn expanded(seed: [u8; 64]) -> Vec<u8> {
     ml_kem::ExpandedKeyEncoding::to_expanded_bytes(&key).to_vec()
 }
 
-fn signed_by_ring(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, NoKeys> {
-    let random = SystemRandom::new();
-    let rejected = |error: ring::error::KeyRejected| NoKeys(format!("ring: {error}"));
-    let failed = |_| NoKeys("ring does not sign".to_owned());
-    match algorithm {
-        Algorithm::Rsa(..) => {
-            let key = rs::RsaKeyPair::from_pkcs8(&keys.pkcs8).map_err(rejected)?;
-            let mut signature = vec![0; key.public().modulus_len()];
-            key.sign(&rs::RSA_PKCS1_SHA256, &random, message, &mut signature).map_err(failed)?;
-            Ok(signature)
-        }
-        Algorithm::Ecdsa(curve, _) => {
-            let algorithm = match curve {
-                Curve::P256 => &rs::ECDSA_P256_SHA256_ASN1_SIGNING,
-                Curve::P384 => &rs::ECDSA_P384_SHA384_ASN1_SIGNING,
-            };
-            let key = rs::EcdsaKeyPair::from_pkcs8(algorithm, &keys.pkcs8, &random);
-            let key = key.map_err(rejected)?;
-            Ok(key.sign(&random, message).map_err(failed)?.as_ref().to_vec())
-        }
-        _ => {
-            let key = rs::Ed25519KeyPair::from_seed_and_public_key(&keys.secret, &keys.public);
-            Ok(key.map_err(rejected)?.sign(message).as_ref().to_vec())
-        }
-    }
+fn signed(algorithm: Algorithm, keys: &KeyPair, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+    let key = PKey::private_key_from_pkcs8(&keys.pkcs8)?;
+    let mut signer = match algorithm {
+        Algorithm::Ed25519(_) => Signer::new_without_digest(&key)?,
+        Algorithm::Ecdsa(Curve::P384, _) => Signer::new(MessageDigest::sha384(), &key)?,
+        _ => Signer::new(MessageDigest::sha256(), &key)?,
+    };
+    signer.sign_oneshot_to_vec(message)
 }
 
-fn accepted_by_openssl(
-    algorithm: Algorithm,
-    keys: &KeyPair,
-    message: &[u8],
-    signature: &[u8],
-) -> Result<bool, ErrorStack> {
-    let key = PKey::public_key_from_der(&keys.spki)?;
-    let mut verifier = match algorithm {
-        Algorithm::Ed25519(_) => Verifier::new_without_digest(&key)?,
-        Algorithm::Ecdsa(Curve::P384, _) => Verifier::new(MessageDigest::sha384(), &key)?,
-        _ => Verifier::new(MessageDigest::sha256(), &key)?,
+fn is_accepted(algorithm: Algorithm, keys: &KeyPair, message: &[u8], signature: &[u8]) -> bool {
+    let method: &dyn VerificationAlgorithm = match algorithm {
+        Algorithm::Ecdsa(Curve::P256, _) => &rs::ECDSA_P256_SHA256_ASN1,
+        Algorithm::Ecdsa(Curve::P384, _) => &rs::ECDSA_P384_SHA384_ASN1,
+        Algorithm::Ed25519(_) => &rs::ED25519,
+        _ => &rs::RSA_PKCS1_2048_8192_SHA256,
     };
-    verifier.verify_oneshot(signature, message)
+    rs::UnparsedPublicKey::new(method, &keys.public).verify(message, signature).is_ok()
 }

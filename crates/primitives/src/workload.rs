@@ -16,7 +16,6 @@ struct Workload {
     material: Material,
     routine: Routine,
     buffers: Vec<Buffers>,
-    /// The buffers of the next run.
     next: usize,
     cache: Cache,
     /// What came out of the first run, and who confirmed it.
@@ -24,9 +23,6 @@ struct Workload {
 }
 
 /// Sets up an algorithm of a library, runs it once, and has the result checked.
-///
-/// # Errors
-/// The library does not do it, or wrongly.
 pub fn set_up(
     library: &dyn Library,
     algorithm: Algorithm,
@@ -40,7 +36,6 @@ pub fn set_up(
     Ok(Box::new(Workload::new(library, algorithm, size, cache, checker)?))
 }
 
-/// The inputs and outputs of a run.
 #[derive(Clone)]
 struct Buffers {
     inputs: Vec<Vec<u8>>,
@@ -55,9 +50,6 @@ struct Confirmed {
 
 impl Workload {
     /// Sets it up, runs it once, and has the result checked.
-    ///
-    /// # Errors
-    /// The library does not do it, or wrongly.
     fn new(
         library: &dyn Library,
         algorithm: Algorithm,
@@ -65,18 +57,13 @@ impl Workload {
         cache: Cache,
         checker: &Checker<'_>,
     ) -> Result<Self, Refused> {
-        if algorithm.takes_whole_blocks() && !size.is_multiple_of(16) {
-            return Err(Unavailable::because("CBC takes whole blocks of 16 bytes").into());
-        }
         if cache == Cache::Cold && (algorithm.unit() == Unit::Operation || !cache::CAN_EVICT) {
-            return Err(Unavailable::because(
-                "cold caches are for algorithms that go over bytes, \
-                                             on x86-64 and aarch64",
-            )
-            .into());
+            let why = "cold caches are for algorithms that go over bytes, on x86-64 and aarch64";
+            return Err(Unavailable::because(why).into());
         }
         let material = Material::new(algorithm, size).map_err(Wrong::from)?;
         let mut routine = library.prepare(algorithm, &material)?;
+        algorithm.check_size(size)?;
         let buffers = Buffers::new(&routine, algorithm, &material);
         let mut first = buffers.clone();
         first.run(&mut routine).map_err(Wrong::from)?;
@@ -153,7 +140,6 @@ impl Buffers {
         Self { inputs, output, output_bytes }
     }
 
-    /// Bytes that a run reads or writes.
     fn bytes(&self) -> usize {
         self.inputs.iter().map(Vec::len).sum::<usize>() + self.output.len()
     }
@@ -219,5 +205,33 @@ impl Subject for Workload {
 
     fn fixed_runs(&self) -> Option<u64> {
         (self.cache == Cache::Cold).then_some(self.buffers.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::{Hash, Protection, Way};
+    use crate::library;
+
+    #[test]
+    fn a_record_holds_16_kib_by_hand_and_in_a_connection() {
+        let libraries = ["openssl", "rustcrypto", "rustls-ring"];
+        let libraries = libraries.map(|name| library::open(name).unwrap());
+        let checker = Checker::new(&libraries);
+        let in_a_connection = Algorithm::Record(Protection::Tls13Aes128Gcm, Way::Seal);
+        for algorithm in [Algorithm::CbcHmac(Hash::Sha1), in_a_connection] {
+            for (size, is_one) in [(0, false), (1, true), (16 << 10, true), (1 + (16 << 10), false)]
+            {
+                match set_up(libraries[0].as_ref(), algorithm, size, Cache::Warm, &checker) {
+                    Ok(_) => assert!(is_one, "{algorithm} {size}"),
+                    Err(Refused::Unavailable(why)) => {
+                        assert!(!is_one, "{algorithm} {size}: {why}");
+                        assert_eq!(why.0, "a record holds between 1B and 16KiB");
+                    }
+                    Err(wrong) => panic!("{algorithm} {size}: {wrong}"),
+                }
+            }
+        }
     }
 }

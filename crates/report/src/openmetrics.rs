@@ -23,6 +23,7 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
         Quantity::Packets => ("", 1.0),
         // Seconds per 10^9 bytes are seconds per byte here.
         Quantity::Cpus => ("cpus", 1.0),
+        Quantity::CyclesPerSecond => ("hertz", 1.0),
         Quantity::Nanos | Quantity::SecondsPerGigabyte => ("seconds", 1e-9),
     }
 }

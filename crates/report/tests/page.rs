@@ -160,14 +160,16 @@ fn what_another_client_found_has_its_place_only_where_it_was_asked() {
 
 #[test]
 fn gates_of_answers_stand_below_them() {
+    use answer::gate::{GateOutcome, Reached};
     let mut run = fabricated::whole();
-    let gate = |met, sentence: &str| answer::gate::GateOutcome {
+    let gate = |result, sentence: &str| GateOutcome {
         gate: "ratio >= 2".to_owned(),
-        met,
+        result,
         sentence: format!("{sentence} {HOSTILE}"),
         cells: Vec::new(),
     };
-    run.analysis.gates = vec![gate(true, "The first is met."), gate(false, "The other is not.")];
+    run.analysis.gates =
+        vec![gate(Reached::Met, "The first is met."), gate(Reached::NotMet, "The other is not.")];
     let page = page(&run);
     for part in ["<p class=\"remark\">The first is met.", "<p class=\"caveat\">The other is not."] {
         assert_eq!(count(&page, part), 1, "{part}");

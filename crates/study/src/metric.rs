@@ -8,7 +8,7 @@ use std::str::FromStr;
 use keys::did_you_mean;
 use load::Operation;
 use serde::{Deserialize, Serialize};
-use trial::Line;
+use trial::{CoreHz, Line};
 use units::Quantity;
 
 use crate::Cell;
@@ -227,6 +227,22 @@ metrics! {
         csv: "server_cpus",
         gauge: "toll_server_cpus_busy",
     }
+    ServerCycles: "Core cycles per second that the server used: its CPU time at the core's frequency." {
+        words: "server core cycles per second",
+        axis: "that the server uses",
+        quantity: Quantity::CyclesPerSecond,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: |line| {
+            let CoreHz { before, after } = line.core_hz;
+            let hz = (before? + after?) as f64 / 2.0;
+            Some(line.cpu_ns.server? as f64 * hz / line.window_ns as f64)
+        },
+        beside: Metric::ServerCycles,
+        json: "server_cycles_per_s",
+        csv: "server_cycles_per_s",
+        gauge: "toll_server_core_cycles",
+    }
     P50: "The median latency of a whole operation." {
         words: "median latency",
         axis: "from the beginning of an operation to its end",
@@ -374,6 +390,13 @@ impl Metric {
         !self.row().is_of_bodies || has_bodies(cell)
     }
 
+    /// Whether it is what the whole load keeps busy, so that a server which serves less of it has a
+    /// smaller figure.
+    #[must_use]
+    pub fn is_of_whole_load(self) -> bool {
+        matches!(self, Self::ServerCpus | Self::ServerCycles)
+    }
+
     /// Whether a larger figure is the better one.
     #[must_use]
     pub fn is_higher_better(self) -> bool {
@@ -421,7 +444,9 @@ mod tests {
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
         assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
-        assert!(why("zzz").contains("client-busy, server-cpus, p50, p99, response-time"));
+        assert!(
+            why("zzz").contains("client-busy, server-cpus, server-cycles, p50, p99, response-time")
+        );
         assert!(why("tls-tax").contains("compares two cells"));
     }
 
@@ -435,14 +460,14 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy server_cpus p50_ns p99_ns mean_ns handshake_bytes_sent \
+             server_busy client_busy server_cpus server_cycles_per_s p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
-             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus latency_p50_ns \
+             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
               handshake_packets_sent handshake_packets_received"
         );

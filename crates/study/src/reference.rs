@@ -110,6 +110,9 @@ pub enum PublishedUnit {
     /// CPUs that the server keeps busy.
     #[serde(rename = "CPUs")]
     Cpus,
+    /// 10^9 bits a second that paced connections asked for: how large the load was, not a result.
+    #[serde(rename = "Gb/s paced")]
+    Pace,
     /// Which of two is ahead, without a number.
     #[serde(rename = "words")]
     Words,

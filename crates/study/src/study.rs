@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use load::{Mix, Operation, Plan};
+use load::{Files, Mix, Operation, Plan};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
@@ -177,8 +177,8 @@ impl Cell {
 
     /// The server with all that decides whether another cell has the same one.
     pub fn setup(&self) -> (Target, Only) {
-        let Target { object, .. } = Target::default();
-        (Target { object, ..self.target.clone() }, self.only)
+        let Target { object, storage, files, .. } = Target::default();
+        (Target { object, storage, files, ..self.target.clone() }, self.only)
     }
 }
 
@@ -189,14 +189,25 @@ pub fn offer(server: &dyn Server) -> Offer {
 
 /// The objects, where a load asks for more than one.
 pub fn mixed_objects(target: &Target, plan: &Plan) -> Option<Mix> {
-    let asks_for_objects = !matches!(plan.operation, Operation::Handshakes | Operation::Session);
-    (asks_for_objects && target.object.only().is_none()).then(|| target.object.clone())
+    (asks_for_objects(plan) && target.object.only().is_none()).then(|| target.object.clone())
 }
 
-/// The path of a load's URL: that of the only object, and `/` where there are several or pages.
+/// The files, where a load asks for different ones.
+#[must_use]
+pub fn files(target: &Target, plan: &Plan) -> Option<Files> {
+    target.files().filter(|_| asks_for_objects(plan) && target.server.uses("files"))
+}
+
+fn asks_for_objects(plan: &Plan) -> bool {
+    !matches!(plan.operation, Operation::Handshakes | Operation::Session)
+}
+
+/// The path of a load's URL: that of the only object, and `/` where there are several, files or
+/// pages.
 #[must_use]
 pub fn path<'a>(target: &'a Target, plan: &Plan) -> &'a str {
-    let object = target.object.only().filter(|_| plan.operation != Operation::Session);
+    let is_alone = plan.operation != Operation::Session && files(target, plan).is_none();
+    let object = target.object.only().filter(|_| is_alone);
     object.unwrap_or("/")
 }
 

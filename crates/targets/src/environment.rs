@@ -1,6 +1,5 @@
 //! Variables of a server's environment, and the folder that its TLS library comes from.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,16 +8,10 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use crate::program::build_folders;
-
 /// The word for no variable.
 const NONE: &str = "none";
 /// The word for the library that the system gives a server.
 const SYSTEM: &str = "system";
-/// The word for the OpenSSL of `make openssl`.
-const BUILT: &str = "built";
-/// Where that lies, in `target`.
-const BUILT_FOLDER: &str = "openssl/lib";
 /// Where the dynamic linker looks first.
 pub(crate) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
@@ -118,8 +111,6 @@ pub enum LibraryPath {
     /// Where the dynamic linker finds it by itself.
     #[default]
     System,
-    /// Where `make openssl` puts a newer OpenSSL.
-    Built(PathBuf),
     /// This folder, an absolute path, which holds another build of the same ABI.
     Folder(PathBuf),
 }
@@ -129,20 +120,8 @@ impl LibraryPath {
     pub fn folder(&self) -> Option<&PathBuf> {
         match self {
             Self::System => None,
-            Self::Built(folder) | Self::Folder(folder) => Some(folder),
+            Self::Folder(folder) => Some(folder),
         }
-    }
-
-    /// In the first folder that has it.
-    fn built() -> Self {
-        let mut folders =
-            build_folders().into_iter().map(|folder| folder.join(BUILT_FOLDER)).collect::<Vec<_>>();
-        let place = folders.iter().position(|folder| folder.is_dir()).unwrap_or(0);
-        Self::Built(folders.swap_remove(place))
-    }
-
-    pub(crate) fn variable(&self) -> Option<(OsString, OsString)> {
-        self.folder().map(|folder| (LIBRARY_PATH.into(), folder.into()))
     }
 }
 
@@ -154,11 +133,11 @@ impl FromStr for LibraryPath {
         let is_one = !text.contains([':', ';', '$']) && !text.contains(char::is_control);
         match text {
             SYSTEM => Ok(Self::System),
-            BUILT => Ok(Self::built()),
             _ if text.starts_with('/') && is_one => Ok(Self::Folder(text.into())),
             _ => Err(format!(
                 "`{text}` is no absolute path of one folder; write one such as \
-                 /opt/openssl/lib, {SYSTEM}, or {BUILT}"
+                 /opt/openssl/lib, or {SYSTEM}; for the OpenSSL of make openssl write target.library = \
+                 openssl-built"
             )),
         }
     }
@@ -168,7 +147,6 @@ impl fmt::Display for LibraryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System => f.write_str(SYSTEM),
-            Self::Built(_) => f.write_str(BUILT),
             Self::Folder(folder) => write!(f, "{}", folder.display()),
         }
     }
@@ -183,7 +161,7 @@ mod tests {
         for text in ["none", "OPENSSL_ia32cap=~0x200000200000000", "A=1 B=x=y C="] {
             assert_eq!(text.parse::<Environment>().unwrap().to_string(), text);
         }
-        for text in ["system", "built", "/opt/openssl 4/lib"] {
+        for text in ["system", "/opt/openssl 4/lib"] {
             assert_eq!(text.parse::<LibraryPath>().unwrap().to_string(), text);
         }
         assert_eq!("".parse(), Ok(Environment::default()));

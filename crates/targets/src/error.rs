@@ -95,11 +95,16 @@ pub enum TargetError {
     },
 }
 
+/// What OpenSSL and servers say of a key that the security level forbids. HAProxy gives no reason; what it
+/// cannot load is a certificate of toll's own.
+const FORBIDDEN: [&str; 3] =
+    ["key too small", "key size too small", "unable to load SSL certificate into SSL Context"];
+
 impl TargetError {
     /// The same, or that the key is too weak where OpenSSL or the server says so.
     pub(crate) fn of_key(self, key: CertificateKey) -> Self {
         let why = self.to_string();
-        match why.contains("key too small") || why.contains("key size too small") {
+        match FORBIDDEN.iter().any(|words| why.contains(words)) {
             true => Self::WeakKey { key, why },
             false => self,
         }

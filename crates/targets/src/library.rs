@@ -5,15 +5,91 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use procfs::process::Process;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+use tls::{Group, Stack};
 
-use crate::{LibraryPath, TargetError};
+use crate::program::build_folders;
+use crate::{Target, TargetError};
 
 /// OpenSSL's two libraries, the one that has a version in it first.
 pub(crate) const OPENSSL: [&str; 2] = ["libcrypto.so", "libssl.so"];
 /// What stands before the number in the version that a library carries.
 const FAMILIES: [&str; 3] = ["OpenSSL ", "LibreSSL ", "AWS-LC "];
+/// The first OpenSSL that has X25519MLKEM768.
+const FIRST_WITH_ML_KEM: (u32, u32) = (3, 5);
+
+/// The word for the OpenSSL of `make openssl`.
+const BUILT: &str = "openssl-built";
+/// Where that lies, in `target`.
+const BUILT_FOLDER: &str = "openssl/lib";
+
+/// Which TLS library a server is to run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+pub enum TlsLibrary {
+    /// One that it has; its OpenSSL is that of the target's `library-path`.
+    Own(Stack),
+    /// The newer OpenSSL that `make openssl` builds.
+    Built,
+}
+
+impl TlsLibrary {
+    /// The same, whatever its version is.
+    #[must_use]
+    pub fn stack(self) -> Stack {
+        match self {
+            Self::Own(stack) => stack,
+            Self::Built => Stack::OpenSsl,
+        }
+    }
+}
+
+impl Default for TlsLibrary {
+    fn default() -> Self {
+        Self::Own(Stack::OpenSsl)
+    }
+}
+
+impl fmt::Display for TlsLibrary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own(stack) => stack.fmt(f),
+            Self::Built => f.write_str(BUILT),
+        }
+    }
+}
+
+impl FromStr for TlsLibrary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            BUILT => Ok(Self::Built),
+            _ => text.parse().map(Self::Own).map_err(|error| format!("{error}, or {BUILT}")),
+        }
+    }
+}
+
+impl Target {
+    /// The folder that its OpenSSL comes from, where that is not the system's.
+    #[must_use]
+    pub fn library_folder(&self) -> Option<PathBuf> {
+        match self.library {
+            TlsLibrary::Built => Some(built_folder()),
+            TlsLibrary::Own(_) => self.library_path.folder().cloned(),
+        }
+    }
+}
+
+/// The first folder that has it, or where it is looked for first.
+fn built_folder() -> PathBuf {
+    let mut folders: Vec<_> =
+        build_folders().into_iter().map(|folder| folder.join(BUILT_FOLDER)).collect();
+    let place = folders.iter().position(|folder| folder.is_dir()).unwrap_or(0);
+    folders.swap_remove(place)
+}
 
 /// A library that a process has mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +104,16 @@ impl Library {
     #[must_use]
     pub fn is_from(&self, folder: &Path) -> bool {
         OPENSSL.iter().any(|name| self.is(name) && is_of(&self.path, folder, name))
+    }
+
+    /// Whether it is an OpenSSL without this group. No, where its version is not known.
+    #[must_use]
+    pub fn lacks(&self, group: Group) -> bool {
+        let number = || {
+            let mut parts = self.version.as_deref()?.strip_prefix("OpenSSL ")?.split('.');
+            Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+        };
+        group == Group::X25519MlKem768 && number().is_some_and(|number| number < FIRST_WITH_ML_KEM)
     }
 
     fn is(&self, name: &str) -> bool {
@@ -97,21 +183,20 @@ fn version_in(content: &[u8], family: &str) -> Option<String> {
     Some(format!("{family}{number}"))
 }
 
-/// Whether there is a library to run a server on.
-pub(crate) fn check_path(path: &LibraryPath) -> Result<(), TargetError> {
-    let has_one = |folder: &PathBuf| OPENSSL.iter().any(|name| has(folder, name));
-    match path {
-        LibraryPath::Built(folder) if !has_one(folder) => Err(TargetError::NotBuilt {
+/// Whether there is a library to run a server on in this folder.
+pub(crate) fn check_folder(folder: &Path, library: TlsLibrary) -> Result<(), TargetError> {
+    let looked = folder.display();
+    match library {
+        _ if OPENSSL.iter().any(|name| has(folder, name)) => Ok(()),
+        TlsLibrary::Built => Err(TargetError::NotBuilt {
             what: "a newer OpenSSL",
-            looked: folder.display().to_string(),
+            looked: looked.to_string(),
             command: "make openssl",
         }),
-        LibraryPath::Folder(folder) if !has_one(folder) => Err(TargetError::Settings(format!(
-            "{} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
-             library-path",
-            folder.display()
+        TlsLibrary::Own(_) => Err(TargetError::Settings(format!(
+            "{looked} holds no libssl.so and no libcrypto.so; name the folder of a shared OpenSSL in \
+             library-path"
         ))),
-        _ => Ok(()),
     }
 }
 
@@ -187,8 +272,21 @@ mod tests {
     }
 
     #[test]
+    fn an_older_openssl_lacks_the_post_quantum_group() {
+        let lacks = |version: Option<&str>, group| {
+            let version = version.map(str::to_owned);
+            Library { path: "/lib/libcrypto.so.3".into(), version }.lacks(group)
+        };
+        assert!(lacks(Some("OpenSSL 3.4.9"), Group::X25519MlKem768));
+        assert!(!lacks(Some("OpenSSL 3.4.9"), Group::X25519));
+        for version in [Some("OpenSSL 3.5.0"), Some("OpenSSL 4.0.3"), Some("AWS-LC 1.2"), None] {
+            assert!(!lacks(version, Group::X25519MlKem768), "{version:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_built_says_how_it_is_built() {
-        let error = check_path(&LibraryPath::Built("/nowhere/lib".into())).unwrap_err();
+        let error = check_folder(Path::new("/nowhere/lib"), TlsLibrary::Built).unwrap_err();
         assert!(matches!(error, TargetError::NotBuilt { .. }));
         let message = error.to_string();
         assert!(message.contains("(looked for /nowhere/lib); run make openssl"), "{message}");
@@ -197,12 +295,12 @@ mod tests {
     #[test]
     fn a_folder_is_to_be_what_is_mapped() {
         let folder = tempfile::tempdir().unwrap();
-        let path = LibraryPath::Folder(folder.path().to_owned());
-        let message = check_path(&path).unwrap_err().to_string();
+        let check = || check_folder(folder.path(), TlsLibrary::default());
+        let message = check().unwrap_err().to_string();
         assert!(message.contains("holds no libssl.so and no libcrypto.so"), "{message}");
         let own = folder.path().join("libcrypto.so.3");
         fs::write(&own, "x").unwrap();
-        check_path(&path).unwrap();
+        check().unwrap();
 
         let library = |path: &Path| Library { path: path.to_owned(), version: None };
         let real = fs::canonicalize(&own).unwrap();

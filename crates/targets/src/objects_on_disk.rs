@@ -12,9 +12,10 @@ use tempfile::TempDir;
 use units::Bytes;
 
 use crate::TargetError;
+use crate::files::OnDisk;
 
 const TMPFS: &str = "/dev/shm";
-const PREFIX: &str = "toll-";
+pub(crate) const PREFIX: &str = "toll-";
 /// Room that is left to others beside the objects.
 const MARGIN: u64 = 64 << 20;
 
@@ -30,6 +31,8 @@ pub struct Objects {
     _lock: File,
     sizes: Vec<Bytes>,
     note: Option<String>,
+    /// Files on a disk, beside those of the folder.
+    pub(crate) disk: Option<OnDisk>,
 }
 
 impl Objects {
@@ -95,7 +98,7 @@ impl Objects {
             fs::set_permissions(path, Permissions::from_mode(0o755))
                 .map_err(TargetError::file(path))?;
         }
-        Ok(Self { folder, _lock: lock, sizes, note })
+        Ok(Self { folder, _lock: lock, sizes, note, disk: None })
     }
 
     /// The folder that servers take as their root; the objects are in `bytes/` in it.
@@ -122,26 +125,26 @@ impl Objects {
 }
 
 /// What is free in a folder.
-struct Room {
+pub(crate) struct Room {
     place: PathBuf,
     free: Option<u64>,
 }
 
 impl Room {
-    fn of(place: &Path) -> Self {
+    pub(crate) fn of(place: &Path) -> Self {
         let free =
             rustix::fs::statvfs(place).ok().map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize));
         Self { place: place.to_owned(), free }
     }
 
     /// Of a tmpfs, which may be larger than the memory that is left for it.
-    fn of_memory(place: &Path) -> Self {
+    pub(crate) fn of_memory(place: &Path) -> Self {
         let Self { place, free } = Self::of(place);
         let memory = Meminfo::current().ok().and_then(|memory| memory.mem_available);
         Self { place, free: free.map(|free| free.min(memory.unwrap_or(u64::MAX))) }
     }
 
-    fn holds(&self, needed: Bytes) -> bool {
+    pub(crate) fn holds(&self, needed: Bytes) -> bool {
         let wanted = needed.0.saturating_add(MARGIN);
         self.free.is_some_and(|free| free >= wanted)
     }
@@ -158,7 +161,7 @@ impl std::fmt::Display for Room {
     }
 }
 
-fn lock(folder: &Path) -> io::Result<File> {
+pub(crate) fn lock(folder: &Path) -> io::Result<File> {
     let lock = File::open(folder)?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
     Ok(lock)
@@ -166,7 +169,7 @@ fn lock(folder: &Path) -> io::Result<File> {
 
 /// Removes the folders that killed runs of this user left: those that nobody holds locked and
 /// whose process is gone. What cannot be removed is left to the space check.
-fn remove_leftovers(place: &Path) {
+pub(crate) fn remove_leftovers(place: &Path) {
     let Ok(entries) = fs::read_dir(place) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();

@@ -82,8 +82,8 @@ impl Starting {
             Some((stack, _)) if *stack != Stack::OpenSsl => Vec::new(),
             _ => library::mapped_by_tree(self.process.pid(), libraries),
         };
-        if let Some(folder) = settings.target.library_path.folder() {
-            library::check_mapped(&self.place.name, folder, &libraries)?;
+        if let Some(folder) = settings.target.library_folder() {
+            library::check_mapped(&self.place.name, &folder, &libraries)?;
         }
         Ok(Running {
             certificate: self.place.folder.join(CERTIFICATE),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use tls::SendMode;
+use tls::{SendMode, Stack};
 
 use crate::program::Binary;
 use crate::ready::{self, Unready};
@@ -31,6 +31,11 @@ pub trait Server: Sync {
     /// How toll can have it send.
     fn sends(&self) -> &'static [SendMode] {
         &[SendMode::User]
+    }
+
+    /// What it can run on; empty where toll has no choice.
+    fn stacks(&self) -> &'static [Stack] {
+        &[Stack::OpenSsl]
     }
 
     /// The keys of a target that only this server has a use for, or few others.

@@ -17,15 +17,16 @@ use crate::server::Server;
 
 /// The keys of a target that say what a server negotiates.
 const NEGOTIATED: [&str; 3] = ["tickets", "session-cache", "encrypt-then-mac"];
+/// The keys of a target that say what a server runs on.
+const LIBRARIES: [&str; 2] = ["library", "library-path"];
 /// The keys of a target that say how a server is started.
-const STARTED: [&str; 9] = [
+const STARTED: [&str; 8] = [
     "if-missing",
     "cpus",
     "cores",
     "threads-per-core",
     "certificate-key",
     "object",
-    "library-path",
     "environment",
     "warmup",
 ];
@@ -54,6 +55,7 @@ impl dyn Server + '_ {
         let is_own = |server: &&dyn Server| server.own_keys().contains(&key);
         match SERVERS.iter().any(is_own) {
             true => self.own_keys().contains(&key),
+            false if LIBRARIES.contains(&key) => !self.stacks().is_empty(),
             false if NEGOTIATED.contains(&key) => self.is_configured(),
             false if STARTED.contains(&key) => self.program().is_some(),
             false => true,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use cpus::CpuList;
 use tls::{CertificateKey, Group, KeyExchange, Suite, Version};
 
+use crate::environment::LIBRARY_PATH;
 use crate::{Target, TargetError, library, program};
 
 /// The settings of a server under test: its description, and what a run adds to it.
@@ -62,13 +63,17 @@ impl Settings {
     /// What is added to the environment of the server's processes.
     pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
         let given = self.target.environment.iter().map(|(name, value)| (name.into(), value.into()));
-        self.target.library_path.variable().into_iter().chain(given).collect()
+        let folder = self.target.library_folder();
+        let library = folder.map(|folder| (LIBRARY_PATH.into(), folder.into()));
+        library.into_iter().chain(given).collect()
     }
 
     /// Refuses what no server could carry out.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         self.target.cpus.check_allowed().map_err(TargetError::Settings)?;
-        library::check_path(&self.target.library_path)?;
+        if let Some(folder) = self.target.library_folder() {
+            library::check_folder(&folder, self.target.library)?;
+        }
         if self.versions.is_empty() {
             return Err(TargetError::Settings("no TLS version; write 1.2, 1.3 or both".to_owned()));
         }

@@ -2,11 +2,13 @@
 //! [`Target`]; a new option is a field of it. The keys that are flags of `toll serve` too are read
 //! into the same struct there.
 
+use std::num::NonZeroU32;
+
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use keys::{Conflict, Force, WrongValue};
-use objects::{Mix, Url};
+use objects::{Files, MOST_FILES, Mix, Storage, Url};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
@@ -14,7 +16,9 @@ use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
 use units::Bytes;
 
 use crate::servers::Embedded;
-use crate::{Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, WarmUp};
+use crate::{
+    Aes, CommandLine, Crypto, Directives, Environment, LibraryPath, Server, TlsLibrary, WarmUp,
+};
 
 /// A server under test. What is `None` is left open.
 #[skip_serializing_none]
@@ -45,13 +49,21 @@ pub struct Target {
     pub certificate_key: CertificateKey,
 
     /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
-    #[arg(long, value_name = "NAME", default_value_t = Stack::OpenSsl)]
-    pub library: Stack,
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub library: TlsLibrary,
 
     /// The generated objects that are asked for.
     #[arg(skip = Mix::of_size(OBJECT))]
     #[serde(deserialize_with = "generated")]
     pub object: Mix,
+
+    /// Where the files lie that it serves: `memory` (tmpfs), or `disk`, in the result folder; then
+    /// what is cached of them is dropped before each trial.
+    #[arg(skip)]
+    pub storage: Storage,
+    /// How many different files of the object's size are asked for.
+    #[arg(skip = NonZeroU32::MIN)]
+    pub files: NonZeroU32,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
     #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
@@ -170,8 +182,10 @@ impl Default for Target {
             cores: None,
             threads_per_core: None,
             certificate_key: CertificateKey::Rsa(2048),
-            library: Stack::OpenSsl,
+            library: TlsLibrary::default(),
             object: Mix::of_size(OBJECT),
+            storage: Storage::Memory,
+            files: NonZeroU32::MIN,
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
@@ -204,10 +218,10 @@ impl Target {
             force: Force::Opposite,
         };
         let mut conflicts: Vec<_> = useless.map(conflict).collect();
-        if self.library != Stack::OpenSsl {
+        if self.library != TlsLibrary::default() {
             conflicts.push(Conflict {
                 cause: "library",
-                why: "is part of toll".to_owned(),
+                why: "says where it comes from".to_owned(),
                 key: "library-path",
                 force: Force::Opposite,
             });
@@ -229,16 +243,37 @@ impl Target {
                 ),
             });
         }
-        if self.send.is_kernels() && self.library != Stack::OpenSsl {
+        let stacks = server.stacks();
+        if !stacks.is_empty() && !stacks.contains(&self.library.stack()) {
+            return Err(WrongValue {
+                key: "library",
+                why: format!(
+                    "target.library = {}, but {server} runs on OpenSSL; write openssl or \
+                     openssl-built, or take embedded",
+                    self.library
+                ),
+            });
+        }
+        if self.send.is_kernels() && self.library.stack() != Stack::OpenSsl {
             return Err(WrongValue {
                 key: "send",
                 why: format!(
                     "target.send = {}, but only OpenSSL gives its keys to the kernel, not {}; write \
                      user, or take target.library = openssl",
-                    self.send,
-                    self.library.name()
+                    self.send, self.library
                 ),
             });
+        }
+        if self.files.get() > MOST_FILES {
+            let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
+            return Err(WrongValue { key: "files", why });
+        }
+        if self.has_files() && self.files().is_none() {
+            let why = format!(
+                "target.object = {}, but different files and files on disk have one size; write one",
+                self.object
+            );
+            return Err(WrongValue { key: "object", why });
         }
         let needed = [("command", self.command.is_some()), ("url", self.url.is_some())];
         match needed.iter().find(|(key, is_said)| server.own_keys().contains(key) && !is_said) {
@@ -248,6 +283,19 @@ impl Target {
                 why: format!("target.server = {server} lacks target.{key}; write it too"),
             }),
         }
+    }
+
+    /// Whether it serves other files than the objects that all servers have.
+    fn has_files(&self) -> bool {
+        self.storage == Storage::Disk || self.files.get() > 1
+    }
+
+    /// These files.
+    #[must_use]
+    pub fn files(&self) -> Option<Files> {
+        let sizes = self.object.sizes().filter(|_| self.has_files())?;
+        let [size] = sizes[..] else { return None };
+        Some(Files { storage: self.storage, size, count: self.files })
     }
 
     /// The CPUs that the server is pinned to, where toll does that.
@@ -316,10 +364,31 @@ mod tests {
 
     #[test]
     fn only_openssl_gives_its_keys_to_the_kernel() {
-        let of = |library, send| Target { library, send, ..Target::default() }.check();
+        let of = |library, send| {
+            Target { library: TlsLibrary::Own(library), send, ..Target::default() }.check()
+        };
         assert_eq!(of(Stack::RustlsRing, SendMode::User), Ok(()));
         let refusal = of(Stack::RustlsRing, SendMode::KtlsWrite).unwrap_err();
         assert!(refusal.why.contains("not rustls-ring; write user"), "{refusal}");
+    }
+
+    #[test]
+    fn different_files_have_one_size() {
+        let of = |object: &str, storage, files| Target {
+            object: object.parse().unwrap(),
+            storage,
+            files: NonZeroU32::new(files).unwrap(),
+            ..Target::default()
+        };
+        let (memory, disk) = (Storage::Memory, Storage::Disk);
+        assert_eq!(of("1MiB", memory, 1).files(), None);
+        assert_eq!(of("1MiB", disk, 1).files().unwrap().path(0), "/disk/1MiB/0");
+        assert_eq!(of("2KiB", memory, 9).files().unwrap().path(8), "/memory/2KiB/8");
+        assert_eq!(of("1KiB 50%, 2KiB 50%", memory, 1).check(), Ok(()));
+        for wrong in [of("1KiB 50%, 2KiB 50%", disk, 1), of("1KiB 50%, 2KiB 50%", memory, 2)] {
+            assert_eq!(wrong.check().unwrap_err().key, "object");
+        }
+        assert_eq!(of("1MiB", disk, MOST_FILES + 1).check().unwrap_err().key, "files");
     }
 
     #[test]

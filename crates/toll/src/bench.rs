@@ -1,20 +1,23 @@
+mod bounds;
 mod figures;
 mod instructions;
 mod json;
+mod shown;
 mod table;
 mod words;
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use cpus::CpuList;
-use primitives::bench::{Measurement, Request};
+use primitives::bench::{Measurement, Progress as Stage, Request};
 use primitives::row::Reason;
 use primitives::{Algorithm, Cache, Hardware, Library, library};
 use units::Bytes;
 
 use self::figures::Context;
-use crate::progress::Progress;
+use crate::progress::{Progress, in_minutes};
 use crate::{Failure, interrupt};
 
 /// Measure what algorithms cost, in core cycles per byte and operations per second, over libraries.
@@ -22,13 +25,15 @@ use crate::{Failure, interrupt};
 /// Each result is checked against a second library; a wrong one gets no figure. Samples of about
 /// 100 µs stand between two readings of the core, and count only if nothing else used it. Without
 /// names, all libraries are measured with all algorithms, but with the handshakes of RSA-2048 and P-256
-/// over X25519 alone: `toll bench handshakes` has the others.
+/// over X25519 alone: `toll bench handshakes` has the others. The tables show OpenSSL and the fastest
+/// library of each algorithm, and with --all or --library every one.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// What to measure: aes-128-gcm, "rsa-2048 sign", rsa-2048, or a kind: aes, gcm, cbc, ctr,
     /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key, records,
-    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`: latency and throughput of single ones, and the bounds that follow
+    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`:
+    /// latency and throughput of single ones, and what algorithms cost with them at the least
     #[arg(value_name = "ALGORITHM")]
     algorithms: Vec<String>,
 
@@ -60,6 +65,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
 
+    /// Show the figures of all libraries, not only OpenSSL's and those of the fastest
+    #[arg(long)]
+    all: bool,
+
     /// Print the names of algorithms and libraries, and measure nothing
     #[arg(long)]
     list: bool,
@@ -76,7 +85,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   toll bench
-      all libraries, in about a minute
+      all libraries, in half a minute to a minute
   toll bench aes-128-gcm --size 16KiB --library openssl --library /opt/openssl-4/lib/libcrypto.so
       the system's OpenSSL and another one, which is loaded at run time
   toll bench sha --library openssl --library multibuffer --size 8KiB --cache cold
@@ -84,7 +93,7 @@ Examples:
   toll bench records handshakes --size 1KiB --size 16KiB
       TLS in memory, without sockets, server side and client side apart
   toll bench instructions
-      what AESENC, PCLMULQDQ and similar instructions cost here: the lower bound for every library
+      what AESENC, PCLMULQDQ and similar instructions cost here: bounds and estimates for every library
   toll bench gcm cbc --hardware none
       what the AES instructions gain: the same without them
   toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'
@@ -126,13 +135,17 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         samples: arguments.samples.into(),
     };
     let is_wanted = !arguments.quiet && !arguments.json;
-    let bar = Progress::new(is_wanted, "{bar:24} {pos}/{len} figures  {wide_msg}");
-    let mut report = |primitives::bench::Progress { done, all }| {
-        let words = match all {
-            0 => "making keys and checking each library against a second one",
-            _ => "sampling; Ctrl-C keeps what was measured",
-        };
-        bar.show(done as u64, all as u64, || words.to_owned());
+    let bar = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+    let mut sampling_began = None;
+    let mut report = |stage| match stage {
+        Stage::Preparing { done, all } => bar.show(done as u64, all as u64, || {
+            "making keys and checking each library against a second one".to_owned()
+        }),
+        Stage::Sampling { done, all } => bar.show(done as u64, all as u64, || {
+            let elapsed = sampling_began.get_or_insert_with(Instant::now).elapsed();
+            let left = elapsed.mul_f64((all - done) as f64 / done.max(1) as f64);
+            format!("{} left  sampling; Ctrl-C keeps what was measured", in_minutes(left))
+        }),
     };
     let measurement = request.run(&interrupted, &mut report)?;
     drop(bar);
@@ -141,12 +154,21 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         cache: arguments.cache,
         threads: cpus.len(),
         hardware: arguments.hardware,
+        shows_all: arguments.all || !arguments.libraries.is_empty(),
     };
     if arguments.json {
         let text = json::of(&measurement, &context).map_err(Failure::measurement)?;
         crate::print(&format!("{text}\n"));
     } else {
-        crate::print(&table::in_words(&measurement, &context));
+        let bounds = match (arguments.hardware, measurement.interrupted) {
+            (Hardware::All, false) => {
+                let (costs, _) =
+                    primitives::instructions::measure(cpus.as_slice()[0], &interrupted)?;
+                primitives::instructions::bounds(&costs)
+            }
+            _ => Vec::new(),
+        };
+        crate::print(&table::in_words(&measurement, &bounds, &context));
     }
     ended(&measurement)
 }

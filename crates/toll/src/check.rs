@@ -4,9 +4,15 @@ mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
-use observe::check::{Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
+use cpus::CpuList;
+use observe::Fact;
+use observe::check::{AesGcm, Change, Item, Judgement, Measured, NAMES, Root, Stage, judge};
 use observe::tuning::{self, Made, Record};
+use primitives::bench::Request;
+use primitives::row::Outcome;
+use primitives::{Aes, Algorithm, Cache, library};
 use serde::Serialize;
 
 use crate::Failure;
@@ -104,8 +110,10 @@ impl Arguments {
     fn items(&self, root: &Root) -> Result<Vec<Item>, Failure> {
         let cpus = crate::allowed_cpus()?;
         let line = Progress::new(!self.json, "{wide_msg}");
+        line.show(0, 0, || "measuring AES-GCM of OpenSSL and ring".to_owned());
+        let aes_gcm = aes_gcm(&cpus).map_or_else(Fact::unknown, Fact::Known);
         let mut report = |stage: Stage| line.show(0, 0, || words::stage(stage).to_owned());
-        let measured = Measured::of_this_machine(&cpus, &mut report);
+        let measured = Measured::of_this_machine(&cpus, aes_gcm, &mut report);
         drop(line);
         let mut items = judge(root, &measured);
         if !self.only.is_empty() {
@@ -132,6 +140,34 @@ impl Arguments {
                 made.len()
             ))),
         }
+    }
+}
+
+/// What OpenSSL and ring take for AES-GCM on the first CPU, sampled for about 50 ms each.
+fn aes_gcm(cpus: &CpuList) -> Result<AesGcm, String> {
+    const SAMPLES: usize = 150;
+    let open = |name| library::open(name).map_err(|why| why.to_string());
+    let libraries = [open("openssl")?, open("ring")?];
+    let request = Request {
+        algorithms: &[Algorithm::Gcm(Aes::Aes128)],
+        libraries: &libraries,
+        checkers: &libraries,
+        sizes: &[16 << 10],
+        cache: Cache::Warm,
+        cpus: &cpus.first(1),
+        samples: SAMPLES,
+    };
+    let measurement = request.run(&AtomicBool::new(false), &mut |_| {});
+    let costs =
+        measurement.map_err(|error| error.to_string())?.rows.into_iter().map(|row| {
+            match row.outcome {
+                Outcome::Measured(measured) => Ok(measured.cycles().median),
+                Outcome::None(none) => Err(format!("{}: {}", row.library_title, none.why)),
+            }
+        });
+    match costs.collect::<Result<Vec<f64>, String>>()?[..] {
+        [openssl, ring] => Ok(AesGcm { openssl, ring }),
+        _ => Err("the clock stood still".to_owned()),
     }
 }
 

@@ -52,7 +52,7 @@ Examples:
   toll load https://127.0.0.1:8443/bytes/1MiB --ca cert.pem --cpus 1
       a server on one CPU, and a load on another
 
-Exit codes: 0 done; 1 a gate (--gate) is not met; 2 the request was wrong, or the server cannot be reached; 3 a measurement
+Exit codes: 0 done; 1 a gate (--gate) fails; 2 the request was wrong, or the server cannot be reached; 3 a measurement
 failed or is not valid; 130 interrupted.";
 
 #[derive(Subcommand)]

@@ -85,7 +85,7 @@ fn thousandths(elapsed: Duration, left: Duration) -> u64 {
 }
 
 /// `1:05`
-fn in_minutes(time: Duration) -> String {
+pub(crate) fn in_minutes(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cpus::CpuList;
 use server::{CertificateSource, Server, Settings};
-use targets::Target;
+use targets::{Target, TlsLibrary};
 use tls::{Group, Stack, Suite, Version};
 use units::Nanos;
 
@@ -112,6 +112,11 @@ impl Arguments {
             ));
         }
         let target = self.target;
+        let TlsLibrary::Own(library) = target.library else {
+            return Err(Failure::request(
+                "--library openssl-built is for studies; run LD_LIBRARY_PATH=target/openssl/lib toll serve",
+            ));
+        };
         let certificate = match (self.certificate, self.key) {
             (Some(certificate), Some(key)) => CertificateSource::Files { certificate, key },
             _ => CertificateSource::Fresh(target.certificate_key),
@@ -121,7 +126,7 @@ impl Arguments {
             listen_plain: self.listen_plain,
             cpus,
             root: self.root,
-            library: target.library,
+            library,
             versions: self.tls,
             suites: self.suites,
             groups: self.groups,

@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use trial::{Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, Walks, WarningKind};
+use trial::{
+    Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, Receipt, Walks, WarningKind,
+};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
@@ -47,6 +49,9 @@ fn in_lines(line: &Line, width: usize) -> String {
     }
     if let Some(arrivals) = line.operations.arrivals {
         row("arrivals", arrivals_in_words(arrivals));
+    }
+    if let Some(pace) = pace(line) {
+        row("pace", pace);
     }
     for (label, value) in errors(line) {
         row(label, value);
@@ -212,17 +217,34 @@ fn pages(line: &Line) -> Vec<String> {
 
 /// What should have started, whatever the answers were.
 fn arrivals_in_words(arrivals: Arrivals) -> String {
-    let Arrivals { intended, waiting, deadline_misses } = arrivals;
+    let Arrivals { intended, waiting, deadlines, deadline_misses } = arrivals;
     let mut text = format!(
         "{} operations should start, {} had not started when the window ended",
         thousands(intended),
         thousands(waiting)
     );
-    if let Some(misses) = deadline_misses {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "; {} missed their deadline", thousands(misses));
+    match deadlines.zip(deadline_misses) {
+        None => {}
+        Some((0, _)) => text += "; no deadline lay in the window, which is shorter than the pace",
+        Some((deadlines, misses)) => {
+            // Writing to a string cannot fail.
+            let (misses, deadlines) = (thousands(misses), thousands(deadlines));
+            let _ = write!(text, "; {misses} of {deadlines} deadlines were missed");
+        }
     }
     text
+}
+
+/// The rate at which connections were to ask, and what came.
+fn pace(line: &Line) -> Option<String> {
+    let Receipt { asked, obtained, .. } = &line.receipt;
+    let rate = |bps: u64| BitsPerSecond(bps as f64);
+    Some(format!(
+        "{} asked, each connection every {}; {} obtained",
+        rate(asked.pace_bps?),
+        Nanos(asked.period_ns?),
+        rate(obtained.pace_bps?)
+    ))
 }
 
 /// CPU time per operation and, where there are bodies, per GB.

@@ -46,6 +46,15 @@ fn the_sentence_comes_first_and_every_item_is_told() {
     }
 }
 
+/// What OpenSSL does with AES-GCM is measured here, whatever the processor's flags promise.
+#[test]
+fn aes_gcm_is_measured() {
+    let output = toll(&["--json", "--only", "openssl"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seen = found["items"][0]["seen"].as_str().unwrap();
+    assert!(seen.contains(", AES-128-GCM ") && seen.contains(", ring "), "{seen}");
+}
+
 #[test]
 fn programs_get_one_object() {
     let output = toll(&["--json", "--only", "background,hypervisor"]);

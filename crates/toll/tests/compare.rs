@@ -157,8 +157,8 @@ fn programs_get_all_figures() {
     assert_eq!((&cells[1]["verdict"], &cells[1]["ratio"]), (&json!("not-compared"), &Value::Null));
     assert_eq!(found["invalid_in_b"].as_array().unwrap().len(), 7);
     assert_eq!(
-        (&found["gates"][0]["met"], &found["gates"][0]["cells"][0]["met"]),
-        (&json!(false), &json!(true))
+        (&found["gates"][0]["result"], &found["gates"][0]["cells"][0]["result"]),
+        (&json!("not-met"), &json!("met"))
     );
 }
 
@@ -202,7 +202,10 @@ fn a_report_is_judged_too_and_written_all_the_same() {
     assert!(run.join("report.html").exists());
     let json = toll("report", &["--json", "--gate", "p99<=3ms"], &[&run]);
     let found: Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!((&found["study"], &found["gates"][0]["met"]), (&json!("small"), &json!(false)));
+    assert_eq!(
+        (&found["study"], &found["gates"][0]["result"]),
+        (&json!("small"), &json!("not-met"))
+    );
     assert_exit(&toll("report", &["--gate", "ratio>=1"], &[&run]), 2);
 }
 

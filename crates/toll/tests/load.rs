@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use support::{Killed, Serve, answering, first_cpu, last_cpu, machine, text, toll, toll_path};
-use trial::{Limit, Line};
+use trial::{LatencyNs, Limit, Line, WarningKind};
 use units::Bytes;
 
 /// `toll load` of an object over TLS, with a short warm-up.
@@ -78,6 +78,17 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
             &[&https, "--insecure", "--ca", garbage],
             "--insecure true trusts any certificate, which contradicts --ca",
         ),
+        (&[&https, "--arrival", "paced 2Gb"], "`2Gb` has no unit of a rate; write a data rate"),
+        (
+            &[&https, "--arrival", "paced 2Gb/s", "--operation", "handshakes"],
+            "--operation handshakes asks for no bodies, which contradicts --arrival paced 2Gb/s",
+        ),
+        (
+            &[&https, "--arrival", "paced 2Gb/s", "--client", "wrk"],
+            "which contradicts --arrival paced 2Gb/s",
+        ),
+        (&[&missing, "--arrival", "paced 2Gb/s"], "is a rate of objects whose size is not known"),
+        (&[&https, "--arrival", "paced 2Gb/s"], "is shorter than 1ms; give a lower rate or more"),
         (&[&https, "--cpus", "1023"], "--cpus: CPU 1023 is not available"),
         (&[&https, "--ca", garbage], "garbage.pem"),
         (&[&https, "--ca", "/nonexistent/ca.pem"], "/nonexistent/ca.pem"),
@@ -473,6 +484,51 @@ fn an_open_loop_tells_what_was_meant_to_start_and_that_no_more_was_asked_for() {
     // On a machine with other work, that may have been the limit instead.
     let limits = [Limit::OfferedLoad, Limit::Noise, Limit::ClientCpu, Limit::ServerCpu];
     assert!(limits.contains(&line.verdict.limit), "{:?}", line.verdict);
+}
+
+#[test]
+fn a_server_that_stalls_misses_deadlines_and_its_pace() {
+    // Ten connections that ask every 100 ms.
+    let paced = |service: Duration| {
+        let address = turning(one_kib(), service);
+        let mut load = toll();
+        load.args(["load", &format!("http://{address}/bytes/1KiB"), "-c", "10", "-d", "1s"]);
+        load.args(["--warmup", "300ms", "--arrival", "paced 819200b/s"]);
+        line(&mut load)
+    };
+    let prompt = paced(Duration::ZERO);
+    let asked = &prompt.receipt.asked;
+    assert_eq!((asked.pace_bps, asked.period_ns), (Some(819_200), Some(100_000_000)));
+    assert_eq!(asked.arrival.as_deref(), Some("paced 819200b/s"));
+    let arrivals = prompt.operations.arrivals.unwrap();
+    assert_eq!((arrivals.intended, arrivals.deadlines), (100, Some(100)), "{arrivals:?}");
+    assert_eq!(prompt.receipt.obtained.pace_bps, Some(prompt.goodput_bps));
+
+    // It answers four times per connection and second instead of ten.
+    let stalled = paced(Duration::from_millis(250));
+    let arrivals = stalled.operations.arrivals.unwrap();
+    assert_eq!((arrivals.intended, arrivals.deadlines), (100, Some(100)), "{arrivals:?}");
+    assert!(arrivals.deadline_misses >= Some(50), "{arrivals:?}");
+    assert!(stalled.receipt.obtained.pace_bps < Some(819_200 / 2), "{:?}", stalled.receipt);
+    assert_ne!(stalled.verdict.limit, Limit::OfferedLoad, "{:?}", stalled.verdict);
+    // Latency counts from when an object was due, not from when it was asked for.
+    let LatencyNs { p99, service_p99, .. } = stalled.latency_ns;
+    assert!(p99 > service_p99, "{p99:?} {service_p99:?}");
+}
+
+#[test]
+fn connections_of_a_paced_load_that_open_in_the_window_are_reported() {
+    let server = Serve::alone(&[]);
+    let mut load = server.load("bytes/1KiB");
+    load.args(["-c", "100", "-d", "1s", "--warmup", "0s", "--arrival", "paced 10s"]);
+    let line = line(&mut load);
+    let kinds: Vec<_> = line.warnings.iter().map(|warning| warning.kind).collect();
+    assert!(kinds.contains(&WarningKind::StillOpening), "{kinds:?}");
+    // Of a hundred connections only ten were to ask.
+    for other in [WarningKind::FewOperations, WarningKind::ConnectionsNotKept] {
+        assert!(!kinds.contains(&other), "{kinds:?}");
+    }
+    assert_eq!(line.operations.arrivals.unwrap().deadlines, Some(0));
 }
 
 #[test]

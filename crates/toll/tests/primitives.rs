@@ -76,7 +76,8 @@ impl Alone {
 #[test]
 fn the_gates_of_answers_decide_the_exit_code() {
     for (gate, code) in [("ratio >= 0.001", 0), ("ratio >= 1000", 1)] {
-        let desk = Desk::new(&format!("{STUDY}gate = \"{gate}\"\n"));
+        let desk =
+            Desk::new(&format!("{}gate = \"{gate}\"\n", STUDY.replace("rounds = 2", "rounds = 6")));
         let output = desk.run(&[]).output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(code), "{told}");

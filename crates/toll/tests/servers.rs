@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use cpus::CpuList;
 use support::{Desk, LIMIT, Serve, first_cpu, text, toll_path};
+use targets::{Target, TlsLibrary};
 use trial::{Line, WarningKind};
 
 /// What a run printed, and the lines of its journal.
@@ -192,7 +193,14 @@ fn the_library_is_in_the_receipt_and_another_than_asked_is_refused() {
 
 #[test]
 fn the_embedded_servers_library_is_what_was_asked_for() {
-    let libraries = tls::Stack::ALL.map(tls::Stack::name);
+    let built = Target { library: TlsLibrary::Built, ..Target::default() };
+    let is_built =
+        built.library_folder().is_some_and(|folder| folder.join("libssl.so.3").is_file());
+    let libraries: Vec<_> = tls::Stack::ALL
+        .map(tls::Stack::name)
+        .into_iter()
+        .chain(is_built.then_some("openssl-built"))
+        .collect();
     let ran = run(
         "server = \"embedded\"\ncertificate-key = \"ecdsa:p256\"\ntickets = true",
         &format!(
@@ -201,11 +209,12 @@ fn the_embedded_servers_library_is_what_was_asked_for() {
              sweep.\"load.resumption\" = [\"0%\", \"100%\"]"
         ),
     );
-    for line in ran.valid(6) {
+    for line in ran.valid(2 * libraries.len()) {
         let asked = line.receipt.asked.library.as_deref().unwrap();
         let obtained = line.receipt.obtained.library.join(", ");
         let expected = match asked {
             "openssl" => "libssl.so",
+            "openssl-built" => "openssl/lib/libssl.so",
             "rustls-ring" => "with ring",
             _ => "with AWS-LC",
         };
@@ -230,6 +239,22 @@ fn a_group_that_the_server_does_not_take_gives_no_figure() {
 }
 
 #[test]
+fn a_group_that_the_servers_library_lacks_is_left_out_and_named() {
+    let ran = run(
+        "server = \"embedded\"",
+        "load.operation = \"handshakes\"\nload.group = \"X25519MLKEM768\"\n\
+         sweep.\"target.library\" = [\"openssl\", \"rustls-ring\", \"rustls-aws-lc\"]",
+    );
+    let version = tls::openssl_version();
+    let is_old = ["3.0.", "3.1.", "3.2.", "3.3.", "3.4."].iter().any(|old| version.contains(old));
+    ran.valid(if is_old { 1 } else { 2 });
+    let targets = fs::read_to_string(ran.desk.results().join("targets.json")).unwrap();
+    let named =
+        |library: &str| targets.contains(&format!("{library}, which lacks X25519MLKEM768; "));
+    assert!(named("embedded runs on rustls-ring") && named(")") == is_old, "{targets}");
+}
+
+#[test]
 fn an_openssl_that_is_not_built_is_skipped_with_a_line() {
     // Beside no folder `target`.
     let folder = tempfile::tempdir().unwrap();
@@ -238,7 +263,7 @@ fn an_openssl_that_is_not_built_is_skipped_with_a_line() {
     let study = folder.path().join("built.toml");
     let lines = "schema = 1\nquestion = \"?\"\ntrials = 1\n[target]\nserver = \"embedded\"\n[load]\n\
                 connections = 4\nwarmup = \"50ms\"\nduration = \"500ms\"\n[[case]]\nname = \"c\"\n\
-                sweep.\"target.library-path\" = [\"system\", \"built\"]\n";
+                sweep.\"target.library\" = [\"openssl\", \"openssl-built\"]\n";
     fs::write(&study, lines).unwrap();
     let output = std::process::Command::new(&toll)
         .current_dir(&folder)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use support::{children, is_running, toll_path, until};
-use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError};
+use targets::{Objects, Running, Server, Settings, Stopped, Target, TargetError, TlsLibrary};
 use tempfile::TempDir;
 use tls::{CertificateKey, Group, Stack, Suite, Version};
 use units::Bytes;
@@ -439,7 +439,7 @@ fn the_embedded_server_reports_the_library_that_it_runs_on() {
     );
     support::write_program(&another, &script);
     let embedded = server("embedded");
-    let target = Target { library: Stack::RustlsRing, ..settings().target };
+    let target = Target { library: TlsLibrary::Own(Stack::RustlsRing), ..settings().target };
     for (toll, reported) in [(toll_path(), Stack::RustlsRing), (another, Stack::RustlsAwsLc)] {
         let settings = Settings { target: target.clone(), toll: Some(toll), ..settings() };
         let server = start(embedded, &settings, &folder);
@@ -452,12 +452,12 @@ fn the_embedded_server_reports_the_library_that_it_runs_on() {
 #[test]
 fn each_runs_on_the_openssl_that_was_built() {
     let folder = tempfile::tempdir().unwrap();
-    let library_path: targets::LibraryPath = "built".parse().unwrap();
-    if !library_path.folder().is_some_and(|folder| folder.join("libssl.so.3").is_file()) {
+    let target = Target { library: TlsLibrary::Built, ..settings().target };
+    if !target.library_folder().is_some_and(|folder| folder.join("libssl.so.3").is_file()) {
         println!("skipped: make openssl was not run");
         return;
     }
-    let settings = Settings { target: Target { library_path, ..settings().target }, ..settings() };
+    let settings = Settings { target, ..settings() };
     for kind in kinds() {
         let server = start(kind, &settings, &folder);
         let version = server.libraries()[0].version.clone().unwrap();

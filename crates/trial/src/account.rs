@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
-use load::{Arrival, ArrivalCounts, Operation, Outcome};
+use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
 use observe::{
     CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
 };
@@ -29,11 +29,12 @@ impl Trial {
     /// What was meant to start, where that does not follow from the answers.
     fn arrivals(&self, outcome: &Outcome) -> Option<Arrivals> {
         let arrival = self.job.plan.arrival;
-        let ArrivalCounts { intended, waiting, deadline_misses } = outcome.arrivals;
+        let ArrivalCounts { intended, waiting, deadlines, deadline_misses } = outcome.arrivals;
         arrival.is_scheduled().then(|| Arrivals {
             intended,
             waiting,
-            deadline_misses: arrival.deadline().map(|_| deadline_misses),
+            deadlines: arrival.is_paced().then_some(deadlines),
+            deadline_misses: arrival.is_paced().then_some(deadline_misses),
         })
     }
 
@@ -100,10 +101,15 @@ impl Trial {
             observed.core_hz,
         );
         if self.job.plan.operation == Operation::Requests {
-            warnings.extend(Warning::connections_not_kept(
-                outcome.latencies.connect.len(),
-                outcome.completed,
-            ));
+            let (opened, connections) =
+                (outcome.latencies.connect.len(), self.job.plan.connections);
+            let handshakes: u64 = outcome.negotiated.iter().map(|(_, count)| count).sum();
+            // A paced load has fewer operations than connections where its window is short.
+            let is_opened_once = handshakes <= connections as u64 && self.job.url.is_tls();
+            warnings.extend(match self.job.plan.arrival.is_paced() && is_opened_once {
+                true => Warning::still_opening(opened, connections),
+                false => Warning::connections_not_kept(opened, outcome.completed),
+            });
         }
         let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
         warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));
@@ -115,6 +121,10 @@ impl Trial {
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
         warnings.extend(self.not_steady.map(Warning::not_steady));
+        if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
+            let read = observed.readings.read_from_disk();
+            warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
+        }
         Line {
             schema: SCHEMA,
             valid: receipt.mismatch.is_empty()
@@ -131,6 +141,7 @@ impl Trial {
                 body: outcome.bytes.body,
                 decrypted: outcome.bytes.opened,
                 unproven: outcome.bytes.unproven,
+                read_from_disk: observed.readings.read_from_disk(),
             },
             rate_per_s: 0.0,
             goodput_bps: 0,

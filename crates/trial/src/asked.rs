@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use load::{Job, Operation};
+use load::{Arrival, Job, Operation, Pace};
 use serde::{Deserialize, Serialize};
 use tls::{CertificateKey, SendMode};
 
@@ -49,13 +49,19 @@ pub struct Asked {
     /// When operations are meant to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrival: Option<String>,
+    /// Body bits per second that all connections together were to ask for, where they ask at a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace_bps: Option<u64>,
+    /// From a request of a connection to its next, in nanoseconds, where connections ask at a pace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
     /// How long the load grew before the warm-up, in nanoseconds, where it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp_ns: Option<u64>,
     /// What to ask the server for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The objects and their shares, where there are several.
+    /// The objects and their shares, or the files, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<String>,
     /// How many connections are open at once.
@@ -79,7 +85,7 @@ pub struct Asked {
     /// The server's, where it runs on this machine and they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpus: Option<String>,
-    /// The TLS library that the embedded server was to run on.
+    /// The TLS library that the server was to run on, where it has a choice or was given one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The folder that the server's TLS library was to come from.
@@ -120,9 +126,14 @@ impl Asked {
             page_bytes: plan.session.as_ref().map(|_| plan.page().0),
             walks: plan.walks,
             arrival: Some(job.plan.arrival.to_string()),
+            pace_bps: pace(&plan.arrival),
+            period_ns: job.period().ok().flatten().map(|period| period.0),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
             url: Some(job.url.to_string()),
-            objects: job.objects.as_ref().map(ToString::to_string),
+            objects: match &job.files {
+                Some(files) => Some(files.to_string()),
+                None => job.objects.as_ref().map(ToString::to_string),
+            },
             connections: Some(job.plan.connections),
             receive: has_requests.then(|| job.plan.receive().to_string()),
             verify: Some(job.plan.verify().to_string()),
@@ -137,5 +148,13 @@ impl Asked {
             crypto: None,
             aes: None,
         }
+    }
+}
+
+/// The rate of a paced load, where it has one.
+pub(crate) fn pace(arrival: &Arrival) -> Option<u64> {
+    match arrival {
+        Arrival::Paced { pace: Pace::Rate(rate) } => Some(*rate),
+        _ => None,
     }
 }

@@ -84,6 +84,10 @@ pub struct ByteCounts {
     pub decrypted: u64,
     /// Of bodies, not counted because their operation failed or was not proven.
     pub unproven: u64,
+    /// What the server's processes had read from disks, by the kernel's count; absent where that is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_from_disk: Option<u64>,
 }
 
 /// What one connection sent and received, from the handshake to the end: the mean of those that were

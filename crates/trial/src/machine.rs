@@ -157,6 +157,8 @@ impl Machine for ThisMachine {
             let cpu = server.tree.read().ok()?;
             Some((TaskReading { at, on_cpu: cpu.on_cpu, waiting: cpu.waiting }, cpu.threads))
         };
+        let server_disk_bytes =
+            self.server.as_ref().and_then(|server| server.tree.read_from_disk().ok());
         let (server, server_threads) = self.server.as_ref().and_then(of_tree).unzip();
         let server_threads = server_threads.unwrap_or_default();
         let backend = self.backend.as_ref().and_then(of_tree).map(|(backend, _)| backend);
@@ -165,7 +167,17 @@ impl Machine for ThisMachine {
         // One that is gone is left out, and with it what was known of it.
         let links = self.links.iter().map_while(|(_, link)| link.read().ok()).collect();
         let softirq_threads = observe::softirq_threads();
-        Reading { at, server, backend, server_threads, threads, softirq_threads, net, links }
+        Reading {
+            at,
+            server,
+            backend,
+            server_disk_bytes,
+            server_threads,
+            threads,
+            softirq_threads,
+            net,
+            links,
+        }
     }
 
     fn find_links(&mut self, server: IpAddr) {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use targets::Calls;
 use tls::SendMode;
 
+use crate::asked::pace;
+
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -63,6 +65,9 @@ pub struct Obtained {
     /// Resumed handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<u64>,
+    /// Body bits per second that came, where all connections together were to ask at a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace_bps: Option<u64>,
     /// The most connections that were open at the same time, warm-up included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<usize>,
@@ -138,6 +143,9 @@ impl Obtained {
             bodies_compared: (has_requests && job.plan.operation != Operation::Session)
                 .then_some(verified.compared),
             objects: objects.zip(counts).collect(),
+            pace_bps: pace(&job.plan.arrival).map(|_| {
+                (outcome.bytes.body as f64 * 8.0 / outcome.window.seconds()).round() as u64
+            }),
             connections: Some(outcome.most_open),
             kept_open: is_closed_by_server.then_some(outcome.kept_open),
             order_pages: order_pages(outcome),

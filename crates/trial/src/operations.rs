@@ -77,7 +77,10 @@ pub struct Arrivals {
     pub intended: u64,
     /// Meant to start before the window's end, and not begun by then.
     pub waiting: u64,
-    /// Not over when their connection was to ask again; only where it asks at a pace.
+    /// Their connection was to ask again within the window; only where it asks at a pace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<u64>,
+    /// Those of them that were not over then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_misses: Option<u64>,
 }

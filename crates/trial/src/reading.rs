@@ -16,6 +16,8 @@ pub struct Reading {
     pub server: Option<TaskReading>,
     /// The process tree of the server's backend, where that is accounted for apart.
     pub backend: Option<TaskReading>,
+    /// What the server's processes have had read from disks, in bytes, where that is counted.
+    pub server_disk_bytes: Option<u64>,
     /// Time on a CPU of each of the server's threads, by the kernel's number.
     pub server_threads: BTreeMap<u32, Nanos>,
     /// The load threads that live, in the order in which they were asked for.
@@ -176,12 +178,19 @@ impl Readings {
     /// Drops what was read of the server: it was not of all its processes.
     pub fn forget_server(&mut self) {
         self.end.server = None;
+        self.end.server_disk_bytes = None;
     }
 
     /// The server's usage, where it is known and lived to the end.
     #[must_use]
     pub fn server(&self) -> Option<Usage> {
         self.end.server?.since(&self.start.server?)
+    }
+
+    /// The bytes that the server's processes had read from disks; `None` where that is not known.
+    #[must_use]
+    pub fn read_from_disk(&self) -> Option<u64> {
+        self.end.server_disk_bytes?.checked_sub(self.start.server_disk_bytes?)
     }
 
     /// The usage of the server's backend.

@@ -7,7 +7,7 @@
 use load::{Job, KeyExchangeMode, Outcome, PeerClient, Receive};
 use observe::{Fact, KernelTlsCounters};
 use serde::{Deserialize, Serialize};
-use targets::{Directives, Environment, Library, LibraryPath};
+use targets::{Directives, Environment, Library, Target, TlsLibrary};
 use tls::{CertificateKey, Stack};
 
 use crate::asked::Asked;
@@ -28,17 +28,12 @@ pub struct Receipt {
 /// What a server that toll started was to run on, and what it runs on.
 #[derive(Debug, Clone)]
 pub struct RunsOn {
-    /// Where its TLS library was to come from.
-    pub library_path: LibraryPath,
-    /// Variables that it was given.
-    pub environment: Environment,
-    /// Directives that it was given.
-    pub directives: Directives,
+    /// Its description.
+    pub target: Target,
     /// The TLS libraries that its processes have mapped.
     pub libraries: Vec<Library>,
-    /// Where it has a choice of TLS libraries: the one it was to take, and what it says it took,
-    /// with its version.
-    pub stack: Option<(Stack, (Stack, String))>,
+    /// Where it reports which TLS library it runs on: that, with its version.
+    pub stack: Option<(Stack, String)>,
 }
 
 impl Receipt {
@@ -53,32 +48,38 @@ impl Receipt {
 
     /// The same with what the server was to run on and what it runs on.
     pub(crate) fn with_server(mut self, server: &RunsOn) -> Self {
-        let RunsOn { library_path, environment, directives, libraries, stack } = server;
+        let RunsOn { target, libraries, stack } = server;
+        let Target { library, library_path, environment, directives, .. } = target;
         self.asked.library_path = library_path.folder().map(|_| library_path.to_string());
         let is_changed = *environment != Environment::default();
         self.asked.environment = is_changed.then(|| environment.to_string());
         let is_changed = *directives != Directives::default();
         self.asked.directives = is_changed.then(|| directives.to_string());
+        let has_choice = stack.is_some() || *library != TlsLibrary::default();
+        self.asked.library = has_choice.then(|| library.to_string());
         self.obtained.library = libraries.iter().map(ToString::to_string).collect();
-        if let Some((asked, (reported, version))) = stack {
-            self.asked.library = Some(asked.to_string());
+        if let Some((reported, version)) = stack {
             if self.obtained.library.is_empty() {
                 self.obtained.library = vec![version.clone()];
             }
-            if asked != reported {
+            if library.stack() != *reported {
                 self.mismatch.push(Mismatch {
                     what: "library".to_owned(),
-                    asked: asked.to_string(),
+                    asked: library.to_string(),
                     obtained: format!("{reported} ({version})"),
                 });
             }
         }
-        if let Some(folder) = library_path.folder()
-            && !libraries.iter().any(|library| library.is_from(folder))
+        if let Some(folder) = target.library_folder()
+            && !libraries.iter().any(|library| library.is_from(&folder))
         {
+            let (what, asked) = match library_path.folder() {
+                Some(_) => ("library_path", library_path.to_string()),
+                None => ("library", library.to_string()),
+            };
             self.mismatch.push(Mismatch {
-                what: "library_path".to_owned(),
-                asked: library_path.to_string(),
+                what: what.to_owned(),
+                asked,
                 obtained: match self.obtained.library.as_slice() {
                     [] => "no library known to toll".to_owned(),
                     libraries => libraries.join(", "),
@@ -134,15 +135,18 @@ mod tests {
     fn a_server_on_another_library_than_asked_is_a_mismatch() {
         let library =
             |path: &str| Library { path: path.into(), version: Some("OpenSSL 3.0.22".to_owned()) };
+        let on = |target, libraries: &[Library]| {
+            let libraries = libraries.to_vec();
+            Receipt::default().with_server(&RunsOn { target, libraries, stack: None })
+        };
         let receipt = |path: &str, libraries: &[Library]| {
-            let path = path.parse().unwrap();
-            Receipt::default().with_server(&RunsOn {
-                library_path: path,
+            let target = Target {
+                library_path: path.parse().unwrap(),
                 environment: "A=1".parse().unwrap(),
                 directives: "aio threads".parse().unwrap(),
-                libraries: libraries.to_vec(),
-                stack: None,
-            })
+                ..Target::default()
+            };
+            on(target, libraries)
         };
         let asked = receipt("/opt/ssl", &[library("/opt/ssl/libcrypto.so.3")]);
         assert!(asked.mismatch.is_empty(), "{:?}", asked.mismatch);
@@ -156,17 +160,24 @@ mod tests {
             "library_path: asked /opt/ssl, got /usr/lib/libcrypto.so.3 (OpenSSL 3.0.22)"
         );
         assert_eq!(receipt("/opt/ssl", &[]).mismatch.len(), 1);
+
+        let built = Target { library: TlsLibrary::Built, ..Target::default() };
+        let path = format!("{}/libcrypto.so.3", built.library_folder().unwrap().display());
+        assert!(on(built.clone(), &[library(&path)]).mismatch.is_empty());
+        assert_eq!(
+            on(built, &[library("/usr/lib/libcrypto.so.3")]).mismatch[0].to_string(),
+            "library: asked openssl-built, got /usr/lib/libcrypto.so.3 (OpenSSL 3.0.22)"
+        );
     }
 
     #[test]
     fn a_server_that_reports_another_library_than_asked_is_a_mismatch() {
         let receipt = |reported| {
+            let library = TlsLibrary::Own(Stack::RustlsRing);
             Receipt::default().with_server(&RunsOn {
-                library_path: LibraryPath::System,
-                environment: Environment::default(),
-                directives: Directives::default(),
+                target: Target { library, ..Target::default() },
                 libraries: Vec::new(),
-                stack: Some((Stack::RustlsRing, (reported, "a library 1.0".to_owned()))),
+                stack: Some((reported, "a library 1.0".to_owned())),
             })
         };
         let asked = receipt(Stack::RustlsRing);

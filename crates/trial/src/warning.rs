@@ -21,6 +21,13 @@ use crate::workers::Workers;
 /// A core frequency that moved more than this makes the trial's rate one of two machines.
 pub const FREQUENCY_MOVED: f64 = 0.10;
 
+/// The part of what a server sends from a disk that it must have had read from there. The rest may come
+/// from memory: what one connection read, another may ask for soon after.
+const READ_FROM_DISK: f64 = 0.5;
+
+/// The part of a paced load's connections that may be opened within the window.
+const STILL_OPENING: f64 = 0.01;
+
 /// A warning in three parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -61,6 +68,8 @@ pub enum WarningKind {
     SharedBackend,
     /// A hyperthread beside the server's was busy with neither the server nor the client.
     BusySibling,
+    /// Connections were still being opened within the window.
+    StillOpening,
     /// Handshakes negotiated more than one of what was left open.
     Mixed,
     /// The server has fewer busy threads than CPUs.
@@ -75,6 +84,8 @@ pub enum WarningKind {
     NotSteady,
     /// Another program used the kernel's TLS.
     ForeignKernelTls,
+    /// What was to be read from a disk came from memory.
+    ObjectsInCache,
 }
 
 /// A server whose rate still changed when its warm-up was over.
@@ -176,6 +187,23 @@ impl Warning {
         })
     }
 
+    /// For kept connections of which each was opened once, more than one in a hundred of them within the
+    /// window: their handshakes are part of what the server did.
+    #[must_use]
+    pub fn still_opening(opened: u64, connections: usize) -> Option<Self> {
+        (opened as f64 > STILL_OPENING * connections as f64).then(|| Self {
+            kind: WarningKind::StillOpening,
+            seen: format!(
+                "{} of {} connections were opened within the window, so their handshakes are part of \
+                 the figures",
+                thousands(opened),
+                thousands(connections as u64)
+            ),
+            likely_cause: "the warm-up is too short to open them all".into(),
+            remedy: "warm up longer (--warmup)".into(),
+        })
+    }
+
     /// Of handshakes that did not all negotiate the same. What was asked for is a mismatch where it
     /// differs; this is what was left open.
     pub(crate) fn mixed(obtained: &Obtained) -> Option<Self> {
@@ -216,6 +244,25 @@ impl Warning {
             likely_cause: "/dev/shm is missing, or the memory is full".into(),
             remedy: "free some memory in /dev/shm, and measure again".into(),
         }
+    }
+
+    /// Of files on a disk of which the server read much less than it sent.
+    pub(crate) fn objects_in_cache(read: Option<u64>, sent: u64) -> Option<Self> {
+        let read = match read {
+            Some(read) if read as f64 >= READ_FROM_DISK * sent as f64 => return None,
+            Some(read) => format!("{} of what it sent", percent(read as f64 / sent as f64)),
+            None => "an unknown part of what it sent".to_owned(),
+        };
+        Some(Self {
+            kind: WarningKind::ObjectsInCache,
+            seen: format!(
+                "the server had only {read} read from the disk; the rest came from memory"
+            ),
+            likely_cause: "there are so few files that the load asked for the same ones again"
+                .into(),
+            remedy: "use more files (target.files), or measure for less time (load.duration)"
+                .into(),
+        })
     }
 
     /// Of a closed loop whose figures leave out some of its users' time.
@@ -398,7 +445,9 @@ impl Warning {
 
     fn few_operations(operations: &Operations, connections: usize) -> Option<Self> {
         let completed = operations.completed;
-        (0 < completed && completed < connections as u64).then(|| Self {
+        // Connections that ask at a pace are not all to ask within the window.
+        let is_paced = operations.arrivals.is_some_and(|arrivals| arrivals.deadlines.is_some());
+        (!is_paced && 0 < completed && completed < connections as u64).then(|| Self {
             kind: WarningKind::FewOperations,
             seen: format!("{completed} operations completed on {connections} connections"),
             likely_cause: "one operation takes longer than the window".into(),

@@ -18,6 +18,8 @@ pub enum Quantity {
     SecondsPerGigabyte,
     /// CPUs that are fully used.
     Cpus,
+    /// Core cycles per second.
+    CyclesPerSecond,
     /// Bytes.
     Bytes,
     /// Packets.
@@ -53,6 +55,8 @@ impl Quantity {
             Self::Nanos => text.parse().map(|Nanos(value)| value as f64).map_err(in_words),
             Self::SecondsPerGigabyte => number("s/GB", "no time per GB such as 0.35s/GB"),
             Self::Cpus => number("CPUs", "no number of CPUs such as 1.5CPUs"),
+            Self::CyclesPerSecond => number("Gcycles/s", "no rate of cycles such as 1.5Gcycles/s")
+                .map(|cycles| cycles * 1e9),
             Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
             Self::Packets => number("packets", "no number of packets such as 9 packets"),
         }
@@ -67,6 +71,7 @@ impl Quantity {
             Self::Nanos => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Self::SecondsPerGigabyte => &[("s/GB", 1.0), ("ms/GB", 1e-3), ("µs/GB", 1e-6)],
             Self::Cpus => &[("CPUs", 1.0)],
+            Self::CyclesPerSecond => &[("Gcycles/s", 1e9), ("Mcycles/s", 1e6), ("cycles/s", 1.0)],
             Self::Bytes => &[("B", 1.0)],
             Self::Packets => &[("packets", 1.0)],
         }
@@ -167,6 +172,7 @@ mod tests {
         assert_eq!(Quantity::SecondsPerGigabyte.parse("0.35s/GB"), Ok(0.35));
         assert_eq!(Quantity::Nanos.parse("5ms"), Ok(5e6));
         assert_eq!(Quantity::Bytes.parse("1KiB"), Ok(1024.0));
+        assert_eq!(Quantity::CyclesPerSecond.parse("1.5Gcycles/s"), Ok(1.5e9));
         assert_eq!(Quantity::Packets.parse("9 packets"), Ok(9.0));
         for text in ["95", "much%", "inf%"] {
             let message = Quantity::Share.parse(text).unwrap_err();

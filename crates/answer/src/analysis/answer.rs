@@ -10,7 +10,8 @@ use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
-use super::hit_rate::saved;
+use super::hit_rate::{latencies, saved};
+use super::offered::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
@@ -60,7 +61,10 @@ impl Answer {
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
         Self {
-            sentence: joined(&sentence(compared), &saved(compared).unwrap_or_default()),
+            sentence: [saved(compared), latencies(compared), beside_published(compared)]
+                .into_iter()
+                .flatten()
+                .fold(sentence(compared), |all, more| joined(&all, &more)),
             purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),

@@ -67,6 +67,7 @@ impl Bar {
             .baseline()
             .filter(|_| compared.kind() == Kind::Tax)
             .and_then(|baseline| baseline.trials.mark());
+        let mark = entry.trials.mark_of(compared.rule.metric);
         Self {
             label: compared.label(&compared.rule.compare, entry.value),
             cell: entry.trials.cell.name.clone(),
@@ -75,10 +76,8 @@ impl Bar {
             figure: entry.figure.clone(),
             ratio: entry.ratio.clone(),
             mark: match entry.figure {
-                Some(_) => entry.trials.mark().into_iter().chain(baseline).min(),
-                None => {
-                    entry.trials.mark().or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured))
-                }
+                Some(_) => mark.into_iter().chain(baseline).min(),
+                None => mark.or(Some(Mark::NotMeasured)).min(Some(Mark::NotMeasured)),
             },
             infeasible: entry.trials.infeasible(),
         }

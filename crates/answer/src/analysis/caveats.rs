@@ -8,6 +8,7 @@ use trial::Limit;
 
 use super::compared::{Compared, Entry};
 use super::limits::{in_words, of_trials};
+use super::offered::is_of_whole_load;
 use super::trials::IS_A_MAXIMUM;
 use super::trials::TrialCounts;
 use crate::figure::Figure;
@@ -37,7 +38,10 @@ fn other_limits(compared: &Compared<'_>) -> Vec<String> {
     type Found = (usize, Vec<String>, &'static str);
     let mut by_limit: BTreeMap<(bool, Limit), Found> = BTreeMap::new();
     let all = compared.entries.iter().map(|entry| entry.trials.counts().valid).sum();
-    for entry in &compared.entries {
+    let entries = compared.entries.iter();
+    // Of what was to serve the whole load, the others have no figure, and it is said why.
+    let metric = compared.rule.metric;
+    for entry in entries.filter(|entry| !is_of_whole_load(metric, entry.trials.cell)) {
         let valid = entry.trials.counts().valid;
         for (limit, count) in entry.trials.limits() {
             let first = entry.trials.valid().find(|line| line.verdict.limit == limit);

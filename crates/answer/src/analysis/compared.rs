@@ -9,6 +9,7 @@ use crate::label::{label, label_in_sentence, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
+use super::offered::behind;
 use super::trials::CellTrials;
 use crate::figure::Figure;
 use crate::figure::paired;
@@ -73,12 +74,14 @@ impl<'a> Compared<'a> {
         let entry = |&(trials, value): &(&'a CellTrials<'a>, &'a str)| {
             let is_baseline = is_baseline(value);
             let baseline = baseline.filter(|_| !is_baseline);
+            let is_behind = behind(trials, rule.metric).is_some();
             let ratio = baseline.and_then(|other| match rule.compare == CLIENT {
                 true => paired(trials.samples(rule.metric), other.samples(rule.metric)),
                 false => trials.ratio(other, rule.metric),
             });
             let figure = match rule.metric.row().kind {
                 Kind::Tax => ratio.as_ref().and_then(|ratio| ratio.map(|kept| 1.0 - kept)),
+                _ if is_behind => None,
                 _ => trials.figure(rule.metric),
             };
             Entry { trials, value, is_baseline, figure, ratio }
@@ -216,6 +219,9 @@ impl<'a> Compared<'a> {
         }
         if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
+        }
+        if let Some(behind) = behind(trials, self.rule.metric) {
+            return behind;
         }
         if counts.valid > 0 {
             return if !self.rule.metric.is_of(trials.cell) {

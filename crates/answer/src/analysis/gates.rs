@@ -8,6 +8,7 @@ use super::summary::of_cell;
 use super::trials::CellTrials;
 use crate::gate::expression::Gate;
 use crate::gate::outcome::GateOutcome;
+use crate::mark::Mark;
 
 /// One for each gate of each rule, about all cells that the rule compares with a baseline.
 pub(super) fn all(rules: &[AnswerRule], trials: &[CellTrials<'_>]) -> Vec<GateOutcome> {
@@ -26,7 +27,9 @@ fn of<'a>(
         let cells = entries.filter(|entry| !entry.is_baseline).map(|entry| {
             let ratio = entry.ratio.as_ref().map(|ratio| ratio.estimate);
             // What something costs does not depend on what limited the trials.
-            let mark = entry.trials.mark().filter(|_| rule.metric.row().kind == Kind::Throughput);
+            let is_maximum = rule.metric.row().kind == Kind::Throughput;
+            let mark = entry.trials.mark_of(rule.metric);
+            let mark = mark.filter(|mark| is_maximum || *mark == Mark::NotOfferedLoad);
             gate.gated(&entry.trials.cell.name, &of_cell(entry.trials.cell), ratio, mark)
         });
         gate.outcome(cells.collect())

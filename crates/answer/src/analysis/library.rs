@@ -1,12 +1,15 @@
 //! What the server's TLS library leaves unused of this processor.
 
 use observe::Machine;
-use observe::check::{FIRST_OPENSSL_WITH_VAES, lacks_vaes};
 use tls::{Cipher, Suite};
 
 use journal::TargetRecord;
 
 use super::compared::Compared;
+
+/// What the AES-GCM of OpenSSL 3.1 and later asks of a processor, by the kernel's names, and before has
+/// no code for (`crypto/modes/asm/aes-gcm-avx512.pl`).
+const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
 
 /// For an answer about AES-GCM: that a newer library would use what this processor has, where that
 /// is so.
@@ -21,11 +24,12 @@ pub(super) fn advice(
     let cell = &gcm.trials.cell.name;
     let target = targets.iter().find(|target| target.cells.contains(cell))?;
     let version = openssl(target.version.as_deref()?)?;
-    let is_told = gcm.figure.is_some() && lacks_vaes(version, flags);
-    is_told.then(|| {
+    let is_unused =
+        is_before_3_1(version) && NEEDED.iter().all(|flag| flags.iter().any(|f| f == flag));
+    (gcm.figure.is_some() && is_unused).then(|| {
         format!(
             "This processor has VAES and AVX-512, which the AES-GCM of OpenSSL {version} does not \
-             use. OpenSSL {FIRST_OPENSSL_WITH_VAES} and later use them: measure a newer version."
+             use. OpenSSL 3.1 and later use them: measure a newer version."
         )
     })
 }
@@ -41,6 +45,13 @@ fn openssl(version: &str) -> Option<&str> {
     version.split_once("OpenSSL ")?.1.split_whitespace().next()
 }
 
+/// Whether `3.0.22` is; no, where it is not understood.
+fn is_before_3_1(version: &str) -> bool {
+    let mut parts = version.split('.').map(str::parse::<u32>);
+    let [Some(Ok(major)), Some(Ok(minor))] = [parts.next(), parts.next()] else { return false };
+    (major, minor) < (3, 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::scene::{CBC, GCM, SPREAD, Scene};
@@ -50,8 +61,6 @@ mod tests {
     use observe::Fact;
     use study::Metric;
     use study::testing::server;
-
-    const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
 
     fn remedy(suites: &[&str], version: &str, flags: &[&str]) -> String {
         let mut scene = Scene::suites(&[server("nginx")], suites).answer(

@@ -5,6 +5,7 @@ mod cross_checks;
 mod doubts;
 mod gates;
 mod hit_rates;
+mod offered;
 mod predictions;
 mod projections;
 mod properties;

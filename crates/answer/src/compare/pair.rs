@@ -7,6 +7,7 @@ use stats::Estimate;
 
 use super::{Only, Side};
 use crate::analysis::CellSummary;
+use crate::analysis::offered::fell_behind;
 use crate::figure::Figure;
 use crate::figure::Verdict;
 use crate::mark::Mark;
@@ -84,8 +85,12 @@ impl Only {
 impl Pair {
     pub(super) fn of(metric: Metric, both: &Match<'_>) -> Self {
         let (a, b) = (both.summary_a.figures.get(metric), both.summary_b.figures.get(metric));
-        let ratio =
-            a.zip(b).and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
+        let is_behind = |cell, summary: &CellSummary| fell_behind(metric, cell, &summary.limits);
+        let behind_a = is_behind(both.cell_a, both.summary_a);
+        let behind_b = is_behind(both.cell_b, both.summary_b);
+        let ratio = a.zip(b).filter(|_| !behind_a && !behind_b);
+        let ratio = ratio.and_then(|(a, b)| stats::ratio_of_medians(&b.samples, &a.samples).ok());
+        let mark = |behind, mark| if behind { Some(Mark::NotOfferedLoad) } else { mark };
         Self {
             case: both.cell_a.case.clone(),
             label: both.summary_a.label.clone(),
@@ -96,8 +101,8 @@ impl Pair {
             b: b.cloned(),
             ratio,
             verdict: Verdict::of(ratio.as_ref(), 1.0),
-            mark_a: both.summary_a.mark,
-            mark_b: both.summary_b.mark,
+            mark_a: mark(behind_a, both.summary_a.mark),
+            mark_b: mark(behind_b, both.summary_b.mark),
         }
     }
 }

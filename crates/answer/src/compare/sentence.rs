@@ -4,6 +4,7 @@ use stats::Estimate;
 
 use super::Pair;
 use crate::Verdict;
+use crate::mark::Mark;
 use crate::wording::ratio_in_words;
 use study::Metric;
 
@@ -12,6 +13,14 @@ pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
     let compared: Vec<(&Pair, &Estimate)> =
         cells.iter().filter_map(|pair| Some((pair, pair.ratio.as_ref()?))).collect();
     match compared[..] {
+        [] if cells
+            .iter()
+            .any(|pair| [pair.mark_a, pair.mark_b].contains(&Some(Mark::NotOfferedLoad))) =>
+        {
+            format!(
+                "Nothing can be compared in {measure}: the offered load was not the limit in all trials."
+            )
+        }
         [] => format!("Nothing can be compared in {measure}: no cell has a figure in both runs."),
         [(pair, ratio)] if cells.len() == 1 => {
             let times = ratio_in_words(ratio);

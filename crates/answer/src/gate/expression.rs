@@ -19,7 +19,6 @@ pub struct Gate {
     pub(super) counts: Counts,
 }
 
-/// What is held against the limit.
 /// What of a figure decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
@@ -28,6 +27,7 @@ pub(super) enum Counts {
     Interval,
 }
 
+/// What is held against the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
     Figure(Metric),
@@ -41,6 +41,12 @@ impl Gate {
         let (comparator, limit) = (gate.comparator, gate.limit);
         let (judged, counts) = (Judged::Ratio, Counts::Interval);
         Self { text: format!("{gate} ({what})"), scope: None, judged, comparator, limit, counts }
+    }
+
+    /// The same, judged by medians alone.
+    #[must_use]
+    pub fn by_median(&self) -> Self {
+        Self { counts: Counts::Median, ..self.clone() }
     }
 }
 
@@ -62,7 +68,14 @@ impl FromStr for Gate {
             let metric: Metric = name.parse().map_err(wrong)?;
             (Judged::Figure(metric), metric.row().quantity.parse(limit).map_err(wrong)?)
         };
-        Ok(Self { text: text.to_owned(), scope, judged, comparator, limit, counts: Counts::Median })
+        Ok(Self {
+            text: text.to_owned(),
+            scope,
+            judged,
+            comparator,
+            limit,
+            counts: Counts::Interval,
+        })
     }
 }
 

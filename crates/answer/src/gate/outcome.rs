@@ -8,14 +8,27 @@ use super::expression::{Counts, Gate, Judged};
 use crate::mark::Mark;
 use crate::wording::{list, quantity, ratio_in_words};
 
+/// The fewest trials whose range covers the median with 95%.
+const LEAST_TRIALS: usize = 6;
+
+/// Whether a gate is met, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reached {
+    Met,
+    /// The interval includes the limit.
+    Inconclusive,
+    NotMet,
+}
+
 /// What became of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateOutcome {
     /// The gate as it was written.
     pub gate: String,
-    /// Whether every cell meets it.
-    pub met: bool,
-    /// The same in a sentence, with the cells that do not.
+    /// That of its worst cell.
+    pub result: Reached,
+    /// The same in a sentence, with the cells that do not meet it.
     pub sentence: String,
     /// Every cell that it is about.
     pub cells: Vec<GatedCell>,
@@ -27,8 +40,7 @@ pub struct GatedCell {
     pub cell: String,
     /// In words.
     pub label: String,
-    /// Whether it meets the gate.
-    pub met: bool,
+    pub result: Reached,
     /// What was judged, in the metric's unit; `None` where it was not measured.
     pub figure: Option<Estimate>,
     /// What keeps the figure from being the server's maximum.
@@ -43,59 +55,68 @@ impl Gate {
         figure: Option<Estimate>,
         mark: Option<Mark>,
     ) -> GatedCell {
+        let result = self.reached(figure);
+        GatedCell { cell: cell.to_owned(), label: label.to_owned(), result, figure, mark }
+    }
+
+    fn reached(&self, figure: Option<Estimate>) -> Reached {
         let holds = |value| self.comparator.holds(value, self.limit);
-        let met = figure.is_some_and(|Estimate { median, interval, n }| match self.counts {
-            Counts::Median => holds(median),
-            Counts::Interval => n > 1 && holds(interval.low) && holds(interval.high),
-        });
-        GatedCell { cell: cell.to_owned(), label: label.to_owned(), met, figure, mark }
+        match (figure, self.counts) {
+            (None, _) => Reached::NotMet,
+            (Some(figure), Counts::Median) if holds(figure.median) => Reached::Met,
+            (Some(_), Counts::Median) => Reached::NotMet,
+            (Some(figure), Counts::Interval) if figure.n < LEAST_TRIALS => Reached::NotMet,
+            (Some(Estimate { interval, .. }), Counts::Interval) => {
+                match [interval.low, interval.high].map(holds) {
+                    [true, true] => Reached::Met,
+                    [false, false] => Reached::NotMet,
+                    _ => Reached::Inconclusive,
+                }
+            }
+        }
     }
 
     pub(crate) fn outcome(&self, cells: Vec<GatedCell>) -> GateOutcome {
-        let met = !cells.is_empty() && cells.iter().all(|cell| cell.met);
-        let sentence = self.sentence(&cells);
-        GateOutcome { gate: self.to_string(), met, sentence, cells }
+        let result = cells.iter().map(|cell| cell.result).max().unwrap_or(Reached::NotMet);
+        let sentence = self.sentence(result, &cells);
+        GateOutcome { gate: self.to_string(), result, sentence, cells }
     }
 
-    fn sentence(&self, cells: &[GatedCell]) -> String {
-        let failed: Vec<String> = cells
+    fn sentence(&self, result: Reached, cells: &[GatedCell]) -> String {
+        let (all, cell_or_cells) = (cells.len(), if cells.len() == 1 { "cell" } else { "cells" });
+        let such: Vec<String> = cells
             .iter()
-            .filter(|cell| !cell.met)
+            .filter(|cell| cell.result == result)
             .map(|cell| format!("{} ({})", self.in_words(cell), cell.label))
             .collect();
-        let cell_or_cells = if cells.len() == 1 { "cell" } else { "cells" };
-        let result = match failed.len() {
-            _ if cells.is_empty() => "NOT met: there is no cell to judge".to_owned(),
-            0 => {
-                let tightest = self.tightest(cells).map(|cell| {
+        let (n, which) = (such.len(), list(&such));
+        let result = match result {
+            _ if cells.is_empty() => "NOT met: there is no cell to judge.".to_owned(),
+            Reached::Met => {
+                let nearest = self.tightest(cells).map(|cell| {
                     format!(": the nearest is {} ({})", self.in_words(cell), cell.label)
                 });
-                let tightest = tightest.unwrap_or_default();
-                format!("met by {} {cell_or_cells}{tightest}", cells.len())
+                format!("met by {all} {cell_or_cells}{}.", nearest.unwrap_or_default())
             }
-            n => format!("NOT met by {n} of {} {cell_or_cells}: {}", cells.len(), list(&failed)),
+            Reached::Inconclusive => format!(
+                "inconclusive in {n} of {all} {cell_or_cells}, whose interval includes the limit: \
+                 {which}. More or longer trials narrow it."
+            ),
+            Reached::NotMet => format!("NOT met by {n} of {all} {cell_or_cells}: {which}."),
         };
-        let unsure = cells.iter().filter(|cell| self.reaches_across(cell)).count();
-        let counts = match self.counts {
-            Counts::Median => "the median counts",
-            Counts::Interval => "the whole interval counts",
-        };
-        let unsure = match unsure {
-            0 => String::new(),
-            n => format!(" In {n} the interval includes the limit; {counts}."),
-        };
-        let is_single = |cell: &GatedCell| cell.figure.is_some_and(|figure| figure.n == 1);
-        let single = match self.counts {
-            Counts::Interval if cells.iter().any(is_single) => {
-                " A single pair of trials has no interval, and meets no gate."
-            }
-            _ => "",
-        };
-        format!("Gate {self} {result}.{unsure}{single}")
+        format!("Gate {self} {result}")
     }
 
     fn in_words(&self, cell: &GatedCell) -> String {
-        let Some(figure) = &cell.figure else { return "not measured".to_owned() };
+        let Some(figure) = &cell.figure else {
+            let behind = cell.mark == Some(Mark::NotOfferedLoad);
+            let why = if behind {
+                "the offered load was not the limit in all trials"
+            } else {
+                "not measured"
+            };
+            return why.to_owned();
+        };
         let client = match cell.mark {
             Some(Mark::ClientBound) => ", the client was the limit",
             _ => "",
@@ -107,7 +128,13 @@ impl Gate {
                 unit.with_unit(quantity(*figure, unit.factor))
             }
         };
-        words + client
+        let few = match self.counts {
+            Counts::Interval if figure.n < LEAST_TRIALS => {
+                format!(", {} of at least {LEAST_TRIALS} trials", figure.n)
+            }
+            _ => String::new(),
+        };
+        words + client + &few
     }
 
     /// The cell that comes nearest to not meeting it.
@@ -118,12 +145,5 @@ impl Gate {
             Comparator::AtLeast | Comparator::Above => cells.iter().min_by(by_median),
             Comparator::AtMost | Comparator::Below => cells.iter().max_by(by_median),
         }
-    }
-
-    fn reaches_across(&self, cell: &GatedCell) -> bool {
-        cell.figure.is_some_and(|Estimate { interval, n, .. }| {
-            let holds = |end| self.comparator.holds(end, self.limit);
-            n > 1 && holds(interval.low) != holds(interval.high)
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! What the journal says of the tables: a cost for each row, with what was published of it and how far it
 //! is from what the instructions allow.
 
-use primitives::instructions::Bound;
+use primitives::instructions::{self, Bound};
 use primitives::{CycleSource, RowKey};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct Costs {
     pub answers: Vec<Answer>,
     /// All rows of the study, also those that were not measured, in its order.
     pub rows: Vec<Row>,
-    /// What no program can go below here.
+    /// What the instructions allow here.
     pub bounds: Vec<LowerBound>,
     /// The lines that are in no figure, because they cannot be what toll measured.
     pub discarded: Vec<Discarded>,
@@ -57,12 +57,19 @@ impl Costs {
         let mut discarded = Vec::new();
         let keys = keys(tables);
         let lines = sound(&keys, &entries.primitives, &mut discarded);
-        let bounds = bounds(tables, &entries.bounds, &mut discarded);
+        let mut bounds = bounds(tables, &entries.bounds, &mut discarded);
         let reference = study.reference.as_deref().and_then(|name| Reference::find(name).ok());
         let row = |(table, key): &(&Table, RowKey)| {
             Row::of(&table.name, key, &lines, &bounds, reference.as_ref())
         };
         let rows: Vec<Row> = keys.iter().map(row).collect();
+        for bound in &mut bounds {
+            let of = rows.iter().filter(|row| row.bound == Some(bound.of));
+            let costs = of.filter_map(|row| {
+                Some((row.library_title.as_str(), row.cost.as_ref()?.cycles.estimate.median))
+            });
+            bound.beaten = instructions::beaten(bound.cycles_per_byte.estimate.median, costs);
+        }
         let find = |name: &str| tables.iter().find(|table| table.name == name);
         let answers: Vec<Answer> = study
             .primitives
@@ -161,6 +168,7 @@ fn bounds(
             of: bound.of,
             cycles_per_byte: Figure::of(samples)?,
             arithmetic: bound.arithmetic.clone(),
+            beaten: None,
         })
     };
     bounds.into_iter().filter_map(bound).collect()

@@ -93,7 +93,8 @@ fn curve(curve: &Curve) -> findings::Curve {
             .to_owned(),
         axis: Axis::Factors,
         lines: curve.series.iter().map(line).collect(),
-        bound: bound.map(|(of, cost)| (format!("bound of {of}: {cost:.3} cycles/byte"), *cost)),
+        bound: bound
+            .map(|(of, cost)| (format!("{} of {of}: {cost:.3} cycles/byte", of.word()), *cost)),
         limits: Vec::new(),
         notes: Vec::new(),
         marks: Vec::new(),
@@ -143,9 +144,12 @@ fn bounds(bounds: &[LowerBound]) -> Table {
         |name: &str, of: fn(&LowerBound) -> String| Column::words(name, bounds.iter().map(of));
     Table {
         title: "What the instructions allow".to_owned(),
-        count: format!("{} bounds", bounds.len()),
+        count: format!("{} bounds and estimates", bounds.len()),
         columns: vec![
-            text("bound of", |bound| bound.of.to_string()),
+            text("of", |bound| bound.of.to_string()),
+            text("bound or estimate", |bound| {
+                bound.beaten.clone().unwrap_or_else(|| bound.of.word().to_owned())
+            }),
             Column::numbers("cycles/byte", "range of the rounds", bounds.iter().map(cost)),
             text("how", |bound| bound.arithmetic.clone()),
         ],

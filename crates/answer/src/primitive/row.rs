@@ -74,7 +74,7 @@ pub struct Beside {
     pub cycles_per_byte: f64,
 }
 
-/// What no program can go below.
+/// What an algorithm costs at the least.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LowerBound {
     pub of: Bounded,
@@ -82,6 +82,8 @@ pub struct LowerBound {
     pub cycles_per_byte: Figure,
     /// How it comes about.
     pub arithmetic: String,
+    /// What to say where a library is faster.
+    pub beaten: Option<String>,
 }
 
 impl Row {

@@ -8,16 +8,7 @@ use random::Random;
 /// For each of `rounds`, all numbers below `cells` in an order of its own.
 pub(crate) fn interleaved(cells: usize, rounds: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Random::new(seed);
-    (0..rounds)
-        .map(|_| {
-            let mut order: Vec<usize> = (0..cells).collect();
-            // Fisher and Yates.
-            for last in (1..cells).rev() {
-                order.swap(last, random.below(last as u64 + 1) as usize);
-            }
-            order
-        })
-        .collect()
+    (0..rounds).map(|_| random.order(cells)).collect()
 }
 
 /// What a trial's random arrivals and objects follow from: its study's seed, its cell and its round,

@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpus::CpuList;
-use load::{Engine, Job, Operation, Plan, Progress, Trust, Url};
+use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
-use tls::{OrPlain, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
 use super::warm_up::{self, warm_up};
-use study::{Cell, Only, Study, mixed_objects, offer, path};
+use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
 use trial::{Sending, ThisMachine, Trial, neighbours};
 
@@ -67,9 +67,11 @@ impl ThisBench {
         let cells = study.cells.iter().filter(|cell| cell.target.server.program().is_some());
         let sizes: Vec<Bytes> =
             cells.filter_map(|cell| cell.target.object.sizes()).flatten().collect();
+        let sets: Vec<Files> =
+            study.cells.iter().filter_map(|cell| files(&cell.target, &cell.load)).collect();
         let objects = match sizes.is_empty() {
             true => None,
-            false => Some(Arc::new(Objects::make(&sizes, &folder)?)),
+            false => Some(Arc::new(Objects::make(&sizes, &folder)?.with_files(&sets, &folder)?)),
         };
         let allowed =
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
@@ -175,6 +177,15 @@ impl Bench for ThisBench {
     }
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
+        if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
+            && let Some(library) = lacking(running, group)
+        {
+            return Err(StartError::Missing(format!(
+                "{} runs on {library}, which lacks {group}; take another library, or leave \
+                 load.group = {group} out",
+                cell.target.server
+            )));
+        }
         let mut job = job(cell, target, 0);
         if let Some(peer) = Peer::of(cell.load.client) {
             let client = Client::prepare(peer, &job, offer(cell.target.server));
@@ -189,7 +200,7 @@ impl Bench for ThisBench {
         {
             let path = objects::path(made.sizes()[0]);
             job.url = Url::at(job.url.is_tls(), job.address, &path);
-            job.objects = None;
+            (job.objects, job.files) = (None, None);
         }
         load::probe(&job).map(|_| ()).map_err(|error| StartError::Failed(error.to_string()))
     }
@@ -220,6 +231,9 @@ impl Bench for ThisBench {
             beyond_limit,
             latency_file: Some(latency_file),
         };
+        if let (Some(objects), Some(files)) = (&self.objects, &trial.job.files) {
+            objects.drop_cached(files).map_err(|error| error.to_string())?;
+        }
         let orders = target.orders(cell)?;
         let sent = target.sent(cell)?;
         let machine = target.machine();
@@ -317,11 +331,9 @@ impl ThisTarget {
     fn runs_on(&self, cell: &Cell) -> Option<RunsOn> {
         match &self.life {
             Life::Started(running) => Some(RunsOn {
-                library_path: cell.target.library_path.clone(),
-                environment: cell.target.environment.clone(),
-                directives: cell.target.directives.clone(),
+                target: cell.target.clone(),
                 libraries: running.libraries().to_vec(),
-                stack: running.stack().map(|reported| (cell.target.library, reported.clone())),
+                stack: running.stack().cloned(),
             }),
             Life::Elsewhere(_) => None,
         }
@@ -406,6 +418,14 @@ impl ThisTarget {
     }
 }
 
+/// The TLS library of a server, where it lacks the group.
+fn lacking(running: &Running, group: Group) -> Option<String> {
+    if let Some((stack, _)) = running.stack().filter(|(stack, _)| !stack.has_group(group)) {
+        return Some(stack.to_string());
+    }
+    running.libraries().iter().find(|library| library.lacks(group)).map(ToString::to_string)
+}
+
 /// Another program that can carry out this plan at a server that leaves this to it.
 fn client(peer: Peer, job: &Job, offer: Offer) -> Result<Client, String> {
     Client::prepare(peer, job, offer).map_err(|error| error.to_string())
@@ -464,5 +484,6 @@ fn job(cell: &Cell, target: &ThisTarget, seed: u64) -> Job {
         Life::Elsewhere(found) => (found.address, found.url.clone(), None, Trust::System),
     };
     let trust = plan.trust().unwrap_or(known);
-    Job { plan, url, objects, address, trust, seed, operations: None }
+    let files = files(&cell.target, &plan);
+    Job { files, plan, url, objects, address, trust, seed, operations: None }
 }

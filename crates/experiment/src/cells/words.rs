@@ -5,7 +5,7 @@ use std::time::Duration;
 use answer::{label, spoken};
 use cpus::CpuList;
 use journal::Role;
-use load::{Client, Operation};
+use load::{Arrival, Client, Operation};
 use study::find::Over;
 use study::{Cell, Forecast, Study};
 use units::{Nanos, thousands};
@@ -104,7 +104,14 @@ fn load(cell: &Cell) -> String {
         }
         (None, Operation::Handshakes) => {}
         (None, _) if target.url.is_some() => {}
-        (None, _) => words.push(format!("{} objects", target.object)),
+        (None, _) => words.push(match study::files(target, load) {
+            Some(files) => files.to_string(),
+            None => format!("{} objects", target.object),
+        }),
+    }
+    let is_shown = cell.find.is_none() && !cell.params.contains_key("load.arrival");
+    if load.arrival != Arrival::CLOSED && is_shown {
+        words.push(load.arrival.to_string());
     }
     if load.is_plain() {
         words.push("plain HTTP".to_owned());

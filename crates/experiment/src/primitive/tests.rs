@@ -239,7 +239,7 @@ fn sentences_have_figures_and_ratios() {
     let bounded = if primitives::instructions::all().is_empty() {
         ["", ""]
     } else {
-        [", 4.00x the bound", ", 2.00x the bound"]
+        [", 4.00x the estimate", ", 2.00x the estimate"]
     };
     assert_eq!(
         ciphers.sentences[1],
@@ -348,6 +348,21 @@ fn a_bound_that_is_no_cost_is_discarded() {
     let found = desk.found(&study);
     assert_eq!(found.discarded.len(), 1);
     assert_eq!(found.bounds[0].cycles_per_byte.samples, [0.5]);
+}
+
+#[test]
+fn a_bound_above_what_a_library_costs_is_none() {
+    if primitives::instructions::all().is_empty() {
+        return;
+    }
+    let (desk, study) = (Desk::new(), study());
+    desk.run(&study, &mut Known::default());
+    assert_eq!(desk.found(&study).bounds[0].beaten, None);
+    desk.forge(|text| {
+        text.replace("\"cycles_per_byte\":0.5,\"arith", "\"cycles_per_byte\":1.5,\"arith")
+    });
+    let beaten = desk.found(&study).bounds[0].beaten.clone();
+    assert_eq!(beaten.unwrap(), "beaten by aws-lc 1: not a bound");
 }
 
 #[test]

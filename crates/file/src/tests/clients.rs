@@ -64,6 +64,7 @@ fn what_a_client_cannot_do_is_refused() {
         ("wrk", &["load.receive = \"walk\""][..], "decrypts everything, which contradicts"),
         ("ab", &["load.key-exchange = \"fixed\""], "makes fresh keys, which contradicts"),
         ("h2load", &["load.arrival = \"poisson 9/s\""], "as soon as it has its answer"),
+        ("h2load", &["load.arrival = \"paced 1Mb/s\""], "as soon as it has its answer"),
         ("wrk", &["load.warmup = \"1s\""], "has no warm-up, which contradicts"),
         ("wrk", &["load.verify = \"1/8\""], "verifies nothing, which contradicts"),
         ("wrk", &["load.resumption = \"50%\"", "target.tickets = true"], "resumes no share"),

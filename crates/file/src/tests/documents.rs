@@ -76,11 +76,57 @@ fn gcm_vs_cbc_sweeps_as_many_cores_as_there_are() {
     assert_eq!(published, ["2 to 2.4x", "about 8 Gb/s a core"]);
     let quick = of("0-1", Some("quick"));
     assert!(!quick.cut.is_empty());
+    assert!(seconds(&quick) < 300.0, "{:?}", quick.forecast());
+}
+
+/// How long all of it takes at most.
+fn seconds(study: &Study) -> f64 {
     // What a trial takes beside its windows is 80 ms.
-    let forecast = quick.forecast();
+    let forecast = study.forecast();
     let trials = (forecast.held + forecast.searching) as f64;
-    let primitives = quick.primitives.forecast().seconds();
-    assert!(forecast.time.seconds() + 0.08 * trials + primitives < 300.0, "{forecast:?}");
+    forecast.time.seconds() + 0.08 * trials + study.primitives.forecast().seconds()
+}
+
+#[test]
+fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
+    let study = shipped_at("handshakes", "0-1", None);
+    let quick = shipped_at("handshakes", "0-1", Some("quick"));
+    assert_eq!(quick.cells.len(), 2 * 2 * 2 + 2 * 6);
+    assert!(seconds(&quick) <= 240.0, "{:?}", quick.forecast());
+    let compared = |study: &Study, case: &str| {
+        let of_case = study.answers.iter().filter(|rule| rule.case == case);
+        of_case.map(|rule| rule.compare.clone()).collect::<Vec<_>>()
+    };
+    let paper = ["target.certificate-key", "load.operation", "target.certificate-key"];
+    assert_eq!(compared(&quick, "paper"), paper);
+    assert_eq!(compared(&study, "keys"), ["target.certificate-key", "load.group"]);
+    // The quick one has one group.
+    assert_eq!(compared(&quick, "keys"), ["target.certificate-key"]);
+    let cut = "scale quick: without the answer over load.group of case keys, which has one value";
+    let without: Vec<_> =
+        quick.cut.iter().filter(|clause| clause.contains(" answer over ")).collect();
+    assert_eq!(without, [cut]);
+}
+
+#[test]
+fn quick_video_takes_five_minutes_at_a_gigabit_per_second() {
+    let mut quick = shipped_at("ktls", "0-1", Some("quick"));
+    quick.cells.retain(|cell| cell.case.starts_with("video-"));
+    assert!(seconds(&quick) <= 300.0, "{:?}", quick.forecast());
+    let modes = 3;
+    assert_eq!(quick.cells.len(), 2 * modes);
+    for cell in &quick.cells {
+        assert_eq!(cell.load.connections, 5_000);
+        assert_eq!(cell.load.arrival.to_string(), "paced 1Gb/s");
+        let files = study::files(&cell.target, &cell.load).unwrap();
+        let asked_for = (cell.load.warmup().seconds() + cell.load.duration.seconds()) * 1e9 / 8.0;
+        let is_on_disk = cell.case == "video-disk";
+        assert_eq!(files.storage == load::Storage::Disk, is_on_disk);
+        // Each comes from the disk.
+        assert!(!is_on_disk || files.total().0 as f64 > asked_for, "{files}");
+    }
+    let full = shipped_at("ktls", "0-1", None);
+    assert_eq!(full.cells.iter().filter(|cell| cell.case == "video-disk").count(), 3 * modes);
 }
 
 #[test]
@@ -146,7 +192,7 @@ fn the_guide_has_every_key_with_what_holds_without_it() {
 fn the_study_of_handshakes_has_the_parts_of_each_handshake() {
     let study = shipped_at("handshakes", "0-1", None);
     let keys: Vec<_> = study.cells.iter().filter(|cell| cell.case == "keys").collect();
-    assert_eq!(keys.len(), 2 * 3 * 6);
+    assert_eq!(keys.len(), 2 * 4 * 6);
     let table = study.primitives.tables.iter().find(|table| table.name == "in-memory").unwrap();
     for cell in keys {
         let parts = [cell.private_key_operation(), cell.handshake_in_memory()];
@@ -156,8 +202,4 @@ fn the_study_of_handshakes_has_the_parts_of_each_handshake() {
     assert_eq!(hit_rates("resumption"), 2 * 2 * 5);
     assert_eq!(hit_rates("resumption-tls12-tickets"), 2 * 5);
     assert_eq!(hit_rates("resumption-tls12-sessions"), 2 * 5);
-    let quick = shipped_at("handshakes", "0-1", Some("quick"));
-    assert_eq!(quick.cells.len(), 2 * 2 * 2 + 2 * 6);
-    let seconds = quick.forecast().time.seconds() + quick.primitives.forecast().seconds();
-    assert!(seconds < 240.0, "{seconds}");
 }

@@ -105,6 +105,11 @@ fn what_contradicts_a_search_is_refused_with_its_line() {
             "line 8: case bulk: load.arrival = poisson 9/s is the load",
         ),
         (
+            &["arrival = \"paced 1Gb/s\""],
+            &[],
+            "line 8: case bulk: load.arrival = paced 1Gb/s is the load",
+        ),
+        (
             &[],
             &["load.operation = \"handshakes\""],
             "case bulk: find.maximize = goodput is about bodies",
@@ -291,6 +296,30 @@ fn a_scale_takes_the_place_of_what_the_study_says_and_tells_what_it_cut() {
         ]
     );
     assert_eq!(read_back(&quick), quick);
+}
+
+#[test]
+fn a_scale_changes_one_case_and_leaves_the_others() {
+    let two = SCALED.replace(
+        "[[answer]]",
+        "[[case]]\nname = \"other\"\nload.suite = \"none\"\nload.warmup = \"2s\"\n[[answer]]",
+    );
+    let with = |line: &str| {
+        let text = two.replace("[scale.quick]\n", &format!("[scale.quick]\n{line}\n"));
+        scaled(Some("quick"), &text)
+    };
+    let quick = with("case.other.load.warmup = \"7s\"").unwrap();
+    let warmups: Vec<_> = quick.cells.iter().map(|cell| cell.load.warmup().seconds()).collect();
+    assert_eq!(warmups, [0.01, 0.01, 7.0]);
+    let cut = "scale quick: load.warmup = 7s instead of 10ms in case other";
+    assert!(quick.cut.iter().any(|clause| clause == cut), "{:?}", quick.cut);
+    let wrong = |line: &str| with(line).unwrap_err();
+    let message = wrong("case.othre.load.warmup = \"7s\"");
+    assert!(message.contains("is no case of this scale; did you mean other?"), "{message}");
+    let message = wrong("case.other.trials = 2");
+    assert!(message.contains("is no key of a case of a scale"), "{message}");
+    let message = wrong("case.other.load.warmpu = \"7s\"");
+    assert!(message.contains("did you mean warmup?"), "{message}");
 }
 
 #[test]

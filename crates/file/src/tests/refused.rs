@@ -114,11 +114,20 @@ fn values_that_are_none_are_told_which_there_are() {
         ("verify = \"64\"", "write 1/64, or 1/1 for all"),
         ("cpus = \"one\"", "`one` is no list of CPUs"),
         ("arrival = \"poisson 2000\"", "`poisson 2000`"),
+        ("arrival = \"paced 2Gb\"", "`2Gb` has no unit of a rate"),
         ("resumption = \"0.5\"", "`0.5` is no share; write a whole percentage such as 70%"),
     ] {
         let message = load(&[line]);
         assert!(message.starts_with("line 8: load.") && message.contains(part), "{message}");
     }
+    let message = case(&["load.arrival = \"paced 800Gb/s\""]);
+    assert!(
+        message.starts_with("line 10: case bulk: load.arrival: a pace of 671µs is shorter"),
+        "{message}"
+    );
+    let handshakes = ["load.operation = \"handshakes\"", "load.arrival = \"paced 1Gb/s\""];
+    let message = case(&handshakes);
+    assert!(message.contains("asks for no bodies, which contradicts load.arrival"), "{message}");
     let message = case(&["load.operation = \"surf\""]);
     assert!(message.contains("write one of: handshakes, one-request"), "{message}");
     let message = case(&["target.server = \"ngnix\""]);

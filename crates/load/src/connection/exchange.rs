@@ -1,6 +1,7 @@
 //! Requests and their responses on an established connection.
 
-use super::{Counted, Ending, LEAST_ROOM, Next, Open, Phase, Readable};
+use super::counted::Counted;
+use super::{Ending, LEAST_ROOM, Next, Open, Phase, Readable};
 use crate::context::Context;
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::{Completed, Given, Want};
@@ -187,9 +188,14 @@ impl Open {
             }
         }
         self.account(context);
-        if let Phase::Receiving { reception, .. } = &self.phase {
-            if reception.is_proven() && context.is_winding_up {
-                return Ok(Next::Close);
+        if let Phase::Receiving { reception, .. } = &mut self.phase {
+            if context.is_winding_up {
+                if !self.counted.has_unread() {
+                    reception.ask_proof();
+                }
+                if reception.is_proven() {
+                    return Ok(Next::Close);
+                }
             }
             // Part of a record is progress too: a slow server may need a long time for a whole one.
             if turn > 0 {

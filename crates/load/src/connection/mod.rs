@@ -5,11 +5,13 @@
 
 mod browsing;
 mod closing;
+mod counted;
 mod exchange;
 mod opening;
 
 use rustix::event::epoll::EventFlags;
 
+use self::counted::Counted;
 use crate::context::{Context, INCOMING, Ready};
 use crate::failure::Failure;
 use crate::handshake::Handshake;
@@ -18,6 +20,7 @@ use crate::record::Sealer;
 use crate::recorder::Times;
 use crate::session::{self, User};
 use crate::socket::Socket;
+use crate::window::Edge;
 
 /// A server that closes does so with its last response. Where the window ends before it is due to be
 /// given up, this long after the response it has not meant to.
@@ -70,34 +73,6 @@ struct Open {
     /// Body bytes of the response under way that were counted.
     counted: Counted,
     readable: Readable,
-}
-
-/// Body bytes of one response: all so far, and those within the window.
-#[derive(Default)]
-struct Counted {
-    body: u64,
-    opened: u64,
-    window_body: u64,
-    window_opened: u64,
-}
-
-impl Counted {
-    /// What follows is another response of the same operation.
-    fn begin_response(&mut self) {
-        (self.body, self.opened) = (0, 0);
-    }
-
-    fn has_window_body(&self) -> bool {
-        self.window_body > 0
-    }
-
-    fn advance(&mut self, body: u64, opened: u64, is_within: bool) {
-        if is_within {
-            self.window_body += body - self.body;
-            self.window_opened += opened - self.opened;
-        }
-        (self.body, self.opened) = (body, opened);
-    }
 }
 
 /// What is known about bytes that can be read.
@@ -236,6 +211,18 @@ impl Connection {
         self.finish(role, result, context, slot)
     }
 
+    /// The window begins or ends, and the bytes of a response may lie unread in the socket, which
+    /// is to wake the thread only when all have come. To look costs a system call.
+    pub(crate) fn crosses(&mut self, edge: Edge) {
+        let Some(open) = &mut self.open else { return };
+        if open.mark > 1
+            && open.operation.is_some()
+            && matches!(open.phase, Phase::Receiving { .. })
+        {
+            open.counted.crosses(edge, open.received.len() as u64 + open.socket.readable());
+        }
+    }
+
     /// The window is over: `true` while the connection still has bytes to prove.
     pub(crate) fn wind_up(&mut self, context: &mut Context<'_>, slot: usize) -> bool {
         let Some(open) = &mut self.open else { return false };
@@ -248,15 +235,12 @@ impl Connection {
         {
             context.recorder.in_flight(context.window, times);
         }
-        if let Phase::Receiving { reception, .. } = &mut open.phase {
-            reception.ask_proof();
-            if !reception.is_proven() && open.counted.has_window_body() {
-                open.set_mark(1);
-                open.readable = Readable::Unknown;
-                let result = open.receive(context);
-                self.finish(role, result, context, slot);
-                return self.open.is_some();
-            }
+        if matches!(open.phase, Phase::Receiving { .. }) && open.counted.has_window_body() {
+            open.set_mark(1);
+            open.readable = Readable::Unknown;
+            let result = open.receive(context);
+            self.finish(role, result, context, slot);
+            return self.open.is_some();
         }
         if let Phase::Closing { ending: Ending::Response { at, .. }, .. } = open.phase {
             // The response is complete; only the server's close is missing.

@@ -231,9 +231,7 @@ impl Reception {
     /// The least number of bytes on the wire of a response like the earlier ones to this
     /// expectation.
     pub(crate) fn total(&self, expectation: Expectation) -> Option<u64> {
-        let (Framing::Tls { lengths, .. }, Expectation::Object(size)) =
-            (&self.framing, expectation)
-        else {
+        let (Framing::Tls { lengths, .. }, Some(size)) = (&self.framing, expectation.size()) else {
             return None;
         };
         lengths.totals.expected(size)

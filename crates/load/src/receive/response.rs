@@ -8,8 +8,29 @@ use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
 pub(crate) enum Expectation {
     /// The generated object of this size.
     Object(u64),
+    /// So many bytes of the stream of all generated objects, from `start` on.
+    File { size: u64, start: u64 },
     /// Whatever the server sends.
     Anything,
+}
+
+impl Expectation {
+    /// The length of the body, where that is known.
+    pub(crate) fn size(self) -> Option<u64> {
+        match self {
+            Self::Object(size) | Self::File { size, .. } => Some(size),
+            Self::Anything => None,
+        }
+    }
+
+    /// Where the body begins in the stream of all generated objects.
+    fn starts(self) -> Option<u64> {
+        match self {
+            Self::Object(_) => Some(0),
+            Self::File { start, .. } => Some(start),
+            Self::Anything => None,
+        }
+    }
 }
 
 /// A response that arrived as promised.
@@ -69,9 +90,10 @@ impl Response {
 
     /// Whether the body of a generated object continues with `content` and does not end with it.
     pub(super) fn knows(&self, content: &[u8]) -> bool {
-        matches!(self.expectation, Expectation::Object(_))
-            && self.left().is_some_and(|left| left > content.len() as u64)
-            && objects::matches(self.body, content)
+        self.expectation.starts().is_some_and(|start| {
+            self.left().is_some_and(|left| left > content.len() as u64)
+                && objects::matches(start + self.body, content)
+        })
     }
 
     /// The length of the head, once it has come.
@@ -98,7 +120,7 @@ impl Response {
         matches!(self.phase, Phase::Done).then_some(Completed {
             body: self.body,
             opened: self.body,
-            compared: matches!(self.expectation, Expectation::Object(_)),
+            compared: self.expectation.size().is_some(),
             closes: self.closes,
         })
     }
@@ -208,10 +230,10 @@ impl Response {
 
     /// Compares body bytes and counts them.
     fn take_bytes(&mut self, content: &[u8]) -> Result<(), Failure> {
-        if let Expectation::Object(size) = self.expectation {
+        if let (Some(size), Some(start)) = (self.expectation.size(), self.expectation.starts()) {
             // The first difference is reported before the excess, wherever the bytes are cut.
             let left = usize::try_from(size - self.body).unwrap_or(usize::MAX);
-            if !objects::matches(self.body, &content[..left.min(content.len())]) {
+            if !objects::matches(start + self.body, &content[..left.min(content.len())]) {
                 return Err(Failure::new(
                     ErrorKind::Content,
                     format!("the object differs after byte {}", self.body),
@@ -239,7 +261,7 @@ impl Response {
     }
 
     fn check_length(&self, length: u64) -> Result<(), Failure> {
-        let Expectation::Object(size) = self.expectation else { return Ok(()) };
+        let Some(size) = self.expectation.size() else { return Ok(()) };
         let seen = || format!("a body of {length} bytes for an object of {size}");
         match length.cmp(&size) {
             std::cmp::Ordering::Equal => Ok(()),

@@ -15,6 +15,8 @@ use open::Open;
 use paced::Paced;
 pub(crate) use ramp::Ramp;
 
+use units::Nanos;
+
 use crate::Arrival;
 
 /// See [`Arrival`].
@@ -39,6 +41,8 @@ pub(crate) struct Part {
     /// The load's seed; equal seeds give equal arrivals.
     pub(crate) seed: u64,
     pub(crate) ramp: Ramp,
+    /// From a tick of a paced connection to its next; 0 where nothing is paced.
+    pub(crate) period: Nanos,
 }
 
 impl Part {
@@ -75,7 +79,7 @@ impl Schedule {
             Arrival::Open { rate, distribution } => {
                 Self::Open(Open::new(rate, distribution, &part))
             }
-            Arrival::Paced { every } => Self::Paced(Paced::new(every.0, part)),
+            Arrival::Paced { .. } => Self::Paced(Paced::new(part)),
         }
     }
 

@@ -6,8 +6,6 @@ use super::{Due, Part};
 /// rounds, slot by slot: the next tick is found by counting, without a queue of timers.
 #[derive(Debug)]
 pub(crate) struct Paced {
-    /// From a slot's tick to its next, in ns.
-    every: u64,
     part: Part,
     slots: Vec<Slot>,
     /// The next tick that the schedule has not processed.
@@ -36,9 +34,8 @@ struct Tick {
 }
 
 impl Paced {
-    pub(super) fn new(every: u64, part: Part) -> Self {
+    pub(super) fn new(part: Part) -> Self {
         let mut paced = Self {
-            every,
             part,
             slots: vec![Slot { state: State::Absent, next: 0 }; part.slots],
             cursor: Tick { slot: 0, number: 0 },
@@ -100,17 +97,17 @@ impl Paced {
     }
 
     fn at(&self, tick: Tick) -> u64 {
-        self.phase(tick.slot).saturating_add(tick.number.saturating_mul(self.every))
+        self.phase(tick.slot).saturating_add(tick.number.saturating_mul(self.part.period.0))
     }
 
     /// The first tick of a slot at this time or later.
     fn first_tick(&self, slot: usize, time: u64) -> u64 {
-        time.saturating_sub(self.phase(slot)).div_ceil(self.every)
+        time.saturating_sub(self.phase(slot)).div_ceil(self.part.period.0)
     }
 
     /// The slots of the load's threads take turns, so that each thread is busy all the time.
     fn phase(&self, slot: usize) -> u64 {
         let number = self.part.number(slot);
-        (u128::from(self.every) * number as u128 / self.part.connections as u128) as u64
+        (u128::from(self.part.period.0) * number as u128 / self.part.connections as u128) as u64
     }
 }

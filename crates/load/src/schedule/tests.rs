@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use units::Nanos;
 
 use super::*;
-use crate::{Distribution, Rate};
+use crate::{Distribution, Pace, Rate};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -19,6 +19,7 @@ fn part(slots: usize) -> Part {
         window_start: 0,
         seed: 1,
         ramp: Ramp::NONE,
+        period: Nanos(0),
     }
 }
 
@@ -26,8 +27,16 @@ fn open(rate: u64, distribution: Distribution) -> Arrival {
     Arrival::Open { rate: Rate::from_thousandths(rate * 1000).unwrap(), distribution }
 }
 
-fn paced(every: u64) -> Arrival {
-    Arrival::Paced { every: Nanos(every) }
+fn paced(period: u64) -> Arrival {
+    Arrival::Paced { pace: Pace::Every(Nanos(period)) }
+}
+
+fn schedule(arrival: Arrival, part: Part) -> Schedule {
+    let period = match arrival {
+        Arrival::Paced { pace: Pace::Every(period) } => period,
+        _ => Nanos(0),
+    };
+    Schedule::new(arrival, Part { period, ..part })
 }
 
 /// One operation of a simulation.
@@ -84,7 +93,7 @@ fn intended(begun: &[Begun]) -> Vec<u64> {
 /// All starts that a schedule intends before `end`.
 fn all_starts(arrival: Arrival, part: Part, end: u64) -> Vec<u64> {
     let mut starts = Vec::new();
-    Schedule::new(arrival, part).leave(end, |at| starts.push(at));
+    schedule(arrival, part).leave(end, |at| starts.push(at));
     starts.sort_unstable();
     starts
 }
@@ -93,7 +102,8 @@ fn all_starts(arrival: Arrival, part: Part, end: u64) -> Vec<u64> {
 fn parts(threads: usize, connections: usize, seed: u64) -> impl Iterator<Item = Part> {
     (0..threads).map(move |thread| {
         let slots = connections / threads + usize::from(thread < connections % threads);
-        Part { thread, threads, slots, connections, window_start: 0, seed, ramp: Ramp::NONE }
+        let (window_start, ramp, period) = (0, Ramp::NONE, Nanos(0));
+        Part { thread, threads, slots, connections, window_start, seed, ramp, period }
     })
 }
 
@@ -135,7 +145,7 @@ proptest! {
         services in proptest::collection::vec(0u64..100_000_000, 1..20),
     ) {
         let end = looks.last().unwrap() + 1;
-        let mut schedule = Schedule::new(arrival, part(slots));
+        let mut schedule = schedule(arrival, part(slots));
         let begun = simulate(&mut schedule, slots, looks, |i| services[i % services.len()]);
                 let mut seen = intended(&begun);
                 schedule.leave(end, |at| seen.push(at));
@@ -149,7 +159,7 @@ proptest! {
     /// nanosecond, as long as a slot is free.
     #[test]
     fn waking_as_scheduled_begins_in_time(arrival in scheduled(), slots in 1usize..20) {
-        let mut schedule = Schedule::new(arrival, part(slots));
+        let mut schedule = schedule(arrival, part(slots));
         for slot in 0..slots {
             while let Some(intended) = schedule.freed(slot, 0) {
                 prop_assert_eq!(intended, 0);
@@ -214,7 +224,7 @@ proptest! {
         let threads = threads.min(connections);
         let mut phases = BTreeSet::new();
         for part in parts(threads, connections, 1) {
-            let mut schedule = Schedule::new(paced(every), part);
+            let mut schedule = schedule(paced(every), part);
             let looks = (0..4 * part.slots as u64 * 4).map(|i| i * every / (part.slots as u64 * 4));
             let begun = simulate(&mut schedule, part.slots, looks, |_| 0);
             for slot in 0..part.slots {
@@ -264,7 +274,7 @@ proptest! {
 
 #[test]
 fn starts_are_late_but_kept_when_the_thread_stalls() {
-    let mut schedule = Schedule::new(open(1000, Distribution::Uniform), part(10));
+    let mut schedule = schedule(open(1000, Distribution::Uniform), part(10));
     let millisecond = SECOND / 1000;
     // Every millisecond, but for the fourth second.
     let looks = (0..8000).filter(|ms| !(3000..4000).contains(ms)).map(|ms| ms * millisecond);
@@ -280,7 +290,7 @@ fn starts_are_late_but_kept_when_the_thread_stalls() {
 
 #[test]
 fn connections_of_an_open_loop_take_turns_and_arrivals_wait_for_them() {
-    let mut schedule = Schedule::new(open(1000, Distribution::Uniform), part(3));
+    let mut schedule = schedule(open(1000, Distribution::Uniform), part(3));
     let millisecond = SECOND / 1000;
     assert_eq!(schedule.wake_at(), None, "no slot is free");
     assert_eq!(schedule.freed(2, 0), Some(0));
@@ -304,7 +314,7 @@ fn connections_of_an_open_loop_take_turns_and_arrivals_wait_for_them() {
 
 #[test]
 fn a_late_response_starts_the_next_at_once_and_shifts_no_tick() {
-    let mut schedule = Schedule::new(paced(100), part(2));
+    let mut schedule = schedule(paced(100), part(2));
     assert_eq!(schedule.freed(0, 0), Some(0));
     assert_eq!(schedule.freed(1, 0), None);
     assert_eq!(schedule.wake_at(), Some(0));
@@ -322,7 +332,7 @@ fn a_late_response_starts_the_next_at_once_and_shifts_no_tick() {
 #[test]
 fn a_connection_that_opens_in_the_warm_up_has_nothing_to_catch_up_with() {
     let part = Part { window_start: 1000, ..part(2) };
-    let mut schedule = Schedule::new(paced(100), part);
+    let mut schedule = schedule(paced(100), part);
     assert_eq!(schedule.freed(0, 730), None);
     assert_eq!(schedule.next(799), None);
     assert_eq!(schedule.next(800), Some(Due { slot: 0, intended: 800, late: 0 }));
@@ -335,7 +345,7 @@ fn a_connection_that_opens_in_the_warm_up_has_nothing_to_catch_up_with() {
 #[test]
 fn users_think_and_do_not_start_in_step() {
     let think = Arrival::Closed { think: Nanos(1000) };
-    let mut schedule = Schedule::new(think, part(4));
+    let mut schedule = schedule(think, part(4));
     for slot in 0..4 {
         assert_eq!(schedule.freed(slot, 0), None);
     }
@@ -352,7 +362,7 @@ fn users_think_and_do_not_start_in_step() {
 
 #[test]
 fn without_think_time_a_free_slot_begins_at_once() {
-    let mut schedule = Schedule::new(Arrival::CLOSED, part(2));
+    let mut schedule = schedule(Arrival::CLOSED, part(2));
     assert_eq!((schedule.wake_at(), schedule.next(5)), (None, None));
     assert_eq!(schedule.freed(1, 7), Some(7));
     assert_eq!(schedule.freed(1, 8), Some(8));
@@ -378,7 +388,7 @@ proptest! {
         for part in parts(threads, 8, seed) {
             let starts = {
                 let mut starts = Vec::new();
-                Schedule::new(open(rate, distribution), Part { ramp, ..part })
+                schedule(open(rate, distribution), Part { ramp, ..part })
                     .leave(end, |at| starts.push(at));
                 starts
             };

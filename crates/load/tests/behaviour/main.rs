@@ -3,6 +3,7 @@
 
 mod closing;
 mod early;
+mod edges;
 mod habits;
 mod handshakes;
 mod honest;

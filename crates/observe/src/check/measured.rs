@@ -3,16 +3,14 @@ use std::time::Duration;
 use cpus::CpuList;
 
 use super::programs::{self, Program};
-use super::{Root, Snapshot};
+use super::{AesGcm, Root, Snapshot};
 use crate::machine::{self, Descriptors};
 use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The CPUs that this process may use.
     pub cpus: CpuList,
-    /// Its limits of open files.
     pub descriptors: Fact<Descriptors>,
     /// How each two of the CPUs get along.
     pub siblings: Fact<Vec<SiblingRatio>>,
@@ -20,7 +18,9 @@ pub struct Measured {
     pub kernel_tls: Availability,
     /// Whether cycles can be counted.
     pub hardware_counters: Availability,
+    /// The version of the system's OpenSSL.
     pub openssl: String,
+    pub aes_gcm: Fact<AesGcm>,
     /// The programs that studies start.
     pub programs: Vec<Program>,
     /// This process, which is no background.
@@ -36,9 +36,8 @@ pub struct Measured {
 pub enum Stage {
     /// Which CPUs share a core: 15 ms per pair, more where other work uses them.
     Siblings,
-    /// Which programs are there.
     Programs,
-    /// What the machine does by itself, for a second.
+    /// What the machine does without load, for 1 s.
     Background,
 }
 
@@ -46,8 +45,12 @@ pub enum Stage {
 const WATCHED: Duration = Duration::from_secs(1);
 
 impl Measured {
-    /// Tries and measures. Takes a little more than a second, and more with many CPUs.
-    pub fn of_this_machine(cpus: &CpuList, report: &mut dyn FnMut(Stage)) -> Self {
+    /// Tries and measures. Takes a little more than 1 s, and more with many CPUs.
+    pub fn of_this_machine(
+        cpus: &CpuList,
+        aes_gcm: Fact<AesGcm>,
+        report: &mut dyn FnMut(Stage),
+    ) -> Self {
         report(Stage::Siblings);
         let siblings = siblings(cpus).into();
         report(Stage::Programs);
@@ -64,6 +67,7 @@ impl Measured {
             kernel_tls: machine::kernel_tls(),
             hardware_counters: machine::hardware_counters(),
             openssl: tls::openssl_version().to_owned(),
+            aes_gcm,
             programs,
             own_pid: std::process::id(),
             before,
@@ -72,7 +76,7 @@ impl Measured {
     }
 }
 
-/// More pairs would take more than a second: twelve CPUs.
+/// More pairs would take more than 1 s: twelve CPUs.
 const MOST_PAIRS: usize = 66;
 
 /// Each pair of a few CPUs; of more, the first with each of the others, which shows as well whether

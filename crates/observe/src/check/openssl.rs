@@ -1,48 +1,39 @@
-//! Which code a version of OpenSSL has for this processor.
-//!
-//! Only what is known for certain: from 3.1 on its AES-GCM has code for VAES, VPCLMULQDQ and AVX-512
-//! (`crypto/modes/asm/aes-gcm-avx512.pl`), and before it has not.
+//! How fast the system's OpenSSL is at the algorithm of most connections, compared with another library.
 
-use super::{Fix, Item, Measured, Root};
+use super::{Fix, Item, Measured};
+use crate::Fact;
 
 const NAME: &str = "openssl";
 
-/// The first version of OpenSSL whose AES-GCM uses VAES and AVX-512.
-pub const FIRST_OPENSSL_WITH_VAES: &str = "3.1";
+/// How many times as much OpenSSL may cost: two good implementations differ by less.
+const MOST: f64 = 1.25;
 
-/// What that code asks of a processor, by the kernel's names.
-const NEEDED: [&str; 6] = ["vaes", "vpclmulqdq", "avx512f", "avx512bw", "avx512dq", "avx512vl"];
-
-/// Whether the AES-GCM of this version of OpenSSL (`3.0.22`) leaves unused what a processor with
-/// these flags has for it. No, where the version is not understood.
-#[must_use]
-pub fn lacks_vaes<S: AsRef<str>>(version: &str, flags: &[S]) -> bool {
-    let has = |needed: &&str| flags.iter().any(|flag| flag.as_ref() == *needed);
-    let is_older = |parts| parts < (3, 1);
-    NEEDED.iter().all(has) && parts(version).is_some_and(is_older)
+/// Core cycles per byte of AES-128-GCM at 16 KiB.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AesGcm {
+    pub openssl: f64,
+    pub ring: f64,
 }
 
-fn parts(version: &str) -> Option<(u32, u32)> {
-    let mut parts = version.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
-pub(super) fn item(root: &Root, measured: &Measured) -> Item {
-    let seen = measured.openssl.clone();
-    let version = seen.strip_prefix("OpenSSL ").and_then(|rest| rest.split(' ').next());
-    let flags = root.cpu_flags();
-    match (version, flags.known()) {
-        (Some(version), Some(flags)) if lacks_vaes(version, flags) => Item::warning(
-            NAME,
-            seen,
-            "its AES-GCM does not use this processor's VAES and AVX-512: on a Sapphire Rapids core \
-             AES-128-GCM took 0.58 cycles per byte at 16 KiB with 3.0.22 and 0.20 with 4.0.3, 2.9 \
-             times as much",
-            Fix::Advice(format!(
-                "measure with OpenSSL {FIRST_OPENSSL_WITH_VAES} or later, or take the GCM figures \
-                 as valid for this version only"
-            )),
-        ),
-        _ => Item::ok(NAME, seen),
+pub(super) fn item(measured: &Measured) -> Item {
+    let version = &measured.openssl;
+    let AesGcm { openssl, ring } = match &measured.aes_gcm {
+        Fact::Known(costs) => *costs,
+        Fact::Unknown { not_available_here: why } => {
+            return Item::ok(NAME, format!("{version} (its AES-GCM was not measured: {why})"));
+        }
+    };
+    let seen =
+        format!("{version}, AES-128-GCM {openssl:.2} cycles per byte at 16 KiB, ring {ring:.2}");
+    if openssl <= MOST * ring {
+        return Item::ok(NAME, seen);
     }
+    let why = format!(
+        "its AES-GCM takes {:.1} times as long as ring's on this processor: figures of AES-GCM show \
+         this version, not the processor",
+        openssl / ring
+    );
+    let advice = "measure with a newer OpenSSL (`library-path`), or take the GCM figures as valid for \
+                  this version only";
+    Item::warning(NAME, seen, &why, Fix::Advice(advice.to_owned()))
 }

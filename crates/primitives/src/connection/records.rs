@@ -1,5 +1,5 @@
 //! Records of one side, in batches: those of a batch are timed together, and the other side's part of
-//! it lies before or behind.
+//! it comes before or after.
 
 use super::handshakes::Untimed;
 use super::pair::{Ends, Pair};
@@ -7,13 +7,11 @@ use crate::algorithm::Way;
 use crate::check::{Checker, Wrong};
 use crate::libraries::library::Library;
 use crate::material::message;
-use crate::routine::{Failed, Unavailable};
+use crate::routine::Failed;
 use crate::sampler::{Instruments, Spent, Subject};
 use crate::stack::Kind;
-use crate::work::{Refused, Work};
+use crate::work::Work;
 
-/// Bytes that a record holds at most (RFC 8446, 5.1).
-const LARGEST: usize = 16 << 10;
 /// Bytes of messages in a batch: enough for the clock's readings not to matter, and little enough for
 /// the second-level cache.
 const BATCH: usize = 64 << 10;
@@ -39,12 +37,9 @@ pub(super) struct Records {
 
 impl Records {
     /// Of messages of that size.
-    pub(super) fn new(ends: Ends, way: Way, size: usize) -> Result<Self, Refused> {
-        if !(1..=LARGEST).contains(&size) {
-            return Err(Unavailable::because("a record holds between 1B and 16KiB").into());
-        }
+    pub(super) fn new(ends: Ends, way: Way, size: usize) -> Result<Self, Failed> {
         let batch = (BATCH / size).min(MOST);
-        let (pair, _) = ends.connect(Kind::Full, &mut Untimed).map_err(Wrong::from)?;
+        let (pair, _) = ends.connect(Kind::Full, &mut Untimed)?;
         let mut records = Self {
             ends,
             pair,
@@ -55,11 +50,11 @@ impl Records {
             records: 0,
             renew: RENEW,
         };
-        records.batch(1, &mut Untimed).map_err(Wrong::from)?;
+        records.batch(1, &mut Untimed)?;
         Ok(records)
     }
 
-    /// Seals so many messages and opens them; one of the two is timed.
+    /// Seals `count` messages and opens them; one of the two is timed.
     fn batch(&mut self, count: usize, instruments: &mut dyn Instruments) -> Result<Spent, Failed> {
         if self.records + count as u64 > self.renew {
             self.pair = self.ends.connect(Kind::Full, &mut Untimed)?.0;
@@ -173,17 +168,5 @@ mod tests {
         assert_eq!(records_in(&[23, 3, 3, 0, 2, 9]), None);
         assert_eq!(records_in(&[23, 3, 3]), None);
         assert_eq!(records_in(&[]), Some(0));
-    }
-
-    #[test]
-    fn a_record_has_its_bounds() {
-        let libraries = [library::open("openssl").unwrap()];
-        let checker = Checker::new(&libraries);
-        let seal = Algorithm::Record(Protection::Tls13Aes128Gcm, Way::Seal);
-        for (size, is_one) in [(0, false), (1, true), (LARGEST, true), (LARGEST + 1, false)] {
-            let made =
-                crate::set_up(libraries[0].as_ref(), seal, size, Default::default(), &checker);
-            assert_eq!(made.is_ok(), is_one, "{size}");
-        }
     }
 }

@@ -4,16 +4,21 @@ use std::arch::is_x86_feature_detected as has;
 
 use super::Instruction;
 
-/// A chain and twelve chains of an instruction. `$chain` reads and writes register 0; `$spread`
-/// has `\i` where the number of its register stands. Registers 13 to 15 are never written.
+/// A chain and twelve chains of an instruction. `$chain` reads and writes register 0, or its two
+/// instructions write what the other reads; `$spread` has `\i` where the number of its register stands.
+/// Registers 13 to 15 are never written.
 macro_rules! instruction {
     ($name:literal, $width:literal, $purpose:literal, $has:expr, $chain:literal, $spread:literal) => {
+        instruction!($name, $width, $purpose, $has, [$chain, $chain], $spread)
+    };
+    ($name:literal, $width:literal, $purpose:literal, $has:expr, [$one:literal, $other:literal],
+     $spread:literal) => {
         Instruction {
             name: $name,
             purpose: $purpose,
             width: $width,
             is_here: || $has,
-            chain: |blocks| looped!(blocks, ".rept 120", $chain),
+            chain: |blocks| looped!(blocks, ".rept 60", $one, $other),
             spread: |blocks| {
                 looped!(blocks, ".rept 10\n.irp i,1,2,3,4,5,6,7,8,9,10,11,12", $spread, ".endr")
             },
@@ -23,15 +28,14 @@ macro_rules! instruction {
 
 /// Runs a repeated instruction; callers know that the processor has it.
 macro_rules! looped {
-    ($blocks:ident, $repeat:literal, $line:literal $(, $end:literal)?) => {
+    ($blocks:ident, $repeat:literal $(, $line:literal)+) => {
         // SAFETY: `is_here` was asked before; only vector registers, the counter and the flags
         // change.
         unsafe {
             std::arch::asm!(
                 "2:",
                 $repeat,
-                $line,
-                $($end,)?
+                $($line,)+
                 ".endr",
                 "dec {blocks}",
                 "jnz 2b",
@@ -46,7 +50,7 @@ macro_rules! looped {
     };
 }
 
-pub(super) static INSTRUCTIONS: [Instruction; 11] = [
+pub(super) static INSTRUCTIONS: [Instruction; 12] = [
     instruction!(
         "AESENC 128",
         16,
@@ -74,15 +78,23 @@ pub(super) static INSTRUCTIONS: [Instruction; 11] = [
     instruction!(
         "PCLMULQDQ 128",
         16,
-        "a quarter of a product of GHASH",
+        "a third of a product of GHASH",
         has!("pclmulqdq"),
         "pclmulqdq xmm0, xmm15, 0",
         r"pclmulqdq xmm\i, xmm15, 0"
     ),
     instruction!(
+        "VPCLMULQDQ 256",
+        32,
+        "a third of two products of GHASH",
+        has!("vpclmulqdq") && has!("avx2"),
+        "vpclmulqdq ymm0, ymm0, ymm15, 0",
+        r"vpclmulqdq ymm\i, ymm\i, ymm15, 0"
+    ),
+    instruction!(
         "VPCLMULQDQ 512",
         64,
-        "a quarter of four products of GHASH",
+        "a third of four products of GHASH",
         has!("vpclmulqdq") && has!("avx512f"),
         "vpclmulqdq zmm0, zmm0, zmm15, 0",
         r"vpclmulqdq zmm\i, zmm\i, zmm15, 0"
@@ -124,8 +136,9 @@ pub(super) static INSTRUCTIONS: [Instruction; 11] = [
         16,
         "two rounds of SHA-256",
         has!("sha") && has!("sse4.1"),
-        // It reads xmm0 unnamed; the chain goes through the register that it writes.
-        "sha256rnds2 xmm1, xmm15, xmm0",
+        // As in SHA-256: each reads the result of the one before, and overwrites that of the one before
+        // that. It reads xmm0 unnamed.
+        ["sha256rnds2 xmm1, xmm2, xmm0", "sha256rnds2 xmm2, xmm1, xmm0"],
         r"sha256rnds2 xmm\i, xmm15, xmm0"
     ),
     instruction!(

@@ -21,14 +21,7 @@ const CIPHERTEXT: usize = 1088;
 /// Bytes of an ML-KEM-768 encapsulation key.
 const ENCAPSULATION_KEY: usize = 1184;
 
-/// The library.
 pub(crate) struct AwsLc;
-
-impl AwsLc {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
 
 impl Library for AwsLc {
     fn id(&self) -> &str {

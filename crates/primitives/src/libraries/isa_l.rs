@@ -5,7 +5,7 @@
 //! of its headers `sha1_mb.h`, `sha256_mb.h` and `sha512_mb.h`, up to 2.25 by their old names and since
 //! then by those that begin with `isal_`. Of its structures only three fields are touched, which lie
 //! where they have lain in all versions: the digest, in words of the processor, at byte 64, and status
-//! and error right behind the job.
+//! and error right after the job.
 
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use multibuffer::Backend;
 
-use crate::algorithm::{Algorithm, Hash, normal};
+use crate::algorithm::{Algorithm, Hash};
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
@@ -23,26 +23,23 @@ use crate::routine::{Failed, Routine, Unavailable};
 /// The environment variable with the folder.
 pub(crate) const VARIABLE: &str = "ISAL";
 
-/// Its names here: what it chooses itself, and what can be forced where it exports it.
-const VARIANTS: [(&str, Option<Backend>); 3] =
-    [("isa-l", None), ("isa-l-avx512", Some(Backend::Avx512)), ("isa-l-avx2", Some(Backend::Avx2))];
-
 /// The library, or one variant of it.
 pub(crate) struct IsaL {
-    id: &'static str,
+    id: String,
     title: String,
     backend: Option<Backend>,
     library: Arc<Loaded>,
 }
 
 impl IsaL {
-    /// By its name; `None` where nothing is named so.
-    pub(crate) fn named(name: &str) -> Option<Result<Self, OpenError>> {
-        let (id, backend) = VARIANTS.into_iter().find(|(id, _)| normal(id) == normal(name))?;
-        Some(Self::open(id, backend))
-    }
-
-    fn open(id: &'static str, backend: Option<Backend>) -> Result<Self, OpenError> {
+    /// By one of the names of libraries: what it chooses itself, or what can be forced where it
+    /// exports it.
+    pub(crate) fn named(id: &str) -> Result<Self, OpenError> {
+        let backend = match id {
+            "isa-l-avx512" => Some(Backend::Avx512),
+            "isa-l-avx2" => Some(Backend::Avx2),
+            _ => None,
+        };
         let not_here = |why: String| OpenError::NotHere(format!("{id}: {why}"));
         let folder = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
         let folder = folder.ok_or_else(|| {
@@ -56,8 +53,8 @@ impl IsaL {
             None => "ISA-L crypto".to_owned(),
             Some(backend) => format!("ISA-L crypto {backend}"),
         };
-        let opened = Self { id, title, backend, library };
-        Manager::<Sha256>::new(&opened).map_err(|why| not_here(why.to_string()))?;
+        let opened = Self { id: id.to_owned(), title, backend, library };
+        Manager::new(&opened, &SHA_256).map_err(|why| not_here(why.to_string()))?;
         Ok(opened)
     }
 
@@ -68,7 +65,7 @@ impl IsaL {
     unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         let names = match self.backend {
             None => vec![format!("{name}\0")],
-            // Since 2.25 those of one kind of instructions begin with a line.
+            // Since 2.25 those of one kind of instructions begin with an underscore.
             Some(backend) => {
                 let kind = if backend == Backend::Avx2 { "avx2" } else { "avx512" };
                 vec![format!("{name}_{kind}\0"), format!("_{name}_{kind}\0")]
@@ -100,7 +97,7 @@ fn load(folder: &Path) -> Result<Loaded, String> {
 
 impl Library for IsaL {
     fn id(&self) -> &str {
-        self.id
+        &self.id
     }
 
     fn title(&self) -> &str {
@@ -113,53 +110,29 @@ impl Library for IsaL {
 
     fn prepare(&self, algorithm: Algorithm, _: &Material) -> Result<Routine, Unavailable> {
         match algorithm {
-            Algorithm::Hash(Hash::Sha1) => many::<Sha1>(self),
-            Algorithm::Hash(Hash::Sha256) => many::<Sha256>(self),
-            Algorithm::Hash(Hash::Sha512) => many::<Sha512>(self),
+            Algorithm::Hash(Hash::Sha1) => many(self, &SHA_1),
+            Algorithm::Hash(Hash::Sha256) => many(self, &SHA_256),
+            Algorithm::Hash(Hash::Sha512) => many(self, &SHA_512),
             _ => Err(Unavailable::because("of ISA-L only the multi-buffer hashes are measured")),
         }
     }
 }
 
 /// A hash function of ISA-L.
-trait Function: 'static {
-    const NAME: &'static str;
+struct Function {
+    name: &'static str,
     /// Bytes of a job, which is what a context begins with.
-    const JOB: usize;
-    const DIGEST: usize;
+    job: usize,
+    digest: usize,
     /// Bytes of the digest's words.
-    const WORD: usize;
+    word: usize,
     /// Messages of a vector of 512 bits.
-    const LANES: usize;
+    lanes: usize,
 }
 
-struct Sha1;
-struct Sha256;
-struct Sha512;
-
-impl Function for Sha1 {
-    const NAME: &'static str = "sha1";
-    const JOB: usize = 128;
-    const DIGEST: usize = 20;
-    const WORD: usize = 4;
-    const LANES: usize = 16;
-}
-
-impl Function for Sha256 {
-    const NAME: &'static str = "sha256";
-    const JOB: usize = 128;
-    const DIGEST: usize = 32;
-    const WORD: usize = 4;
-    const LANES: usize = 16;
-}
-
-impl Function for Sha512 {
-    const NAME: &'static str = "sha512";
-    const JOB: usize = 192;
-    const DIGEST: usize = 64;
-    const WORD: usize = 8;
-    const LANES: usize = 8;
-}
+const SHA_1: Function = Function { name: "sha1", job: 128, digest: 20, word: 4, lanes: 16 };
+const SHA_256: Function = Function { name: "sha256", job: 128, digest: 32, word: 4, lanes: 16 };
+const SHA_512: Function = Function { name: "sha512", job: 192, digest: 64, word: 8, lanes: 8 };
 
 /// Room for a context of any of the three, all of which have less than 512 bytes.
 #[repr(C, align(64))]
@@ -190,7 +163,6 @@ type NewSubmit = unsafe extern "C" fn(
 ) -> c_int;
 type NewFlush = unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int;
 
-/// How the manager is called.
 #[derive(Clone, Copy)]
 enum Calls {
     /// What is done comes back.
@@ -199,21 +171,19 @@ enum Calls {
     Written(NewSubmit, NewFlush),
 }
 
-/// A job manager.
-struct Manager<F: Function> {
+struct Manager {
     room: Box<ManagerRoom>,
     calls: Calls,
     /// Keeps it loaded.
     _library: Arc<Loaded>,
-    _function: std::marker::PhantomData<F>,
 }
 
-impl<F: Function> Manager<F> {
-    fn new(of: &IsaL) -> Result<Self, Unavailable> {
-        let lacking =
-            || Unavailable::because(format_args!("{} has no {}_ctx_mgr_*", of.title, F::NAME));
-        let old = |step: &str| format!("{}_ctx_mgr_{step}", F::NAME);
-        let new = |step: &str| format!("isal_{}_ctx_mgr_{step}", F::NAME);
+impl Manager {
+    fn new(of: &IsaL, function: &Function) -> Result<Self, Unavailable> {
+        let name = function.name;
+        let lacking = || Unavailable::because(format_args!("{} has no {name}_ctx_mgr_*", of.title));
+        let old = |step: &str| format!("{name}_ctx_mgr_{step}");
+        let new = |step: &str| format!("isal_{name}_ctx_mgr_{step}");
         // SAFETY: the types are those of the headers. What an old `init` returns is nothing, which a
         // caller that ignores it need not know.
         let found: Option<(Init, Calls)> = unsafe {
@@ -234,7 +204,7 @@ impl<F: Function> Manager<F> {
         // SAFETY: there is more room than a manager takes, aligned as the headers ask.
         unsafe { init(room.0.as_mut_ptr().cast()) };
         let _library = Arc::clone(&of.library);
-        Ok(Self { room, calls, _library, _function: std::marker::PhantomData })
+        Ok(Self { room, calls, _library })
     }
 
     /// Has a message hashed some time, with a context that stays where it is until then.
@@ -279,12 +249,10 @@ impl<F: Function> Manager<F> {
     }
 }
 
-fn many<F: Function>(of: &IsaL) -> Result<Routine, Unavailable> {
-    let mut manager = Manager::<F>::new(of)?;
-    let lanes = match of.backend {
-        Some(Backend::Avx2) => F::LANES / 2,
-        _ => F::LANES,
-    };
+fn many(of: &IsaL, function: &'static Function) -> Result<Routine, Unavailable> {
+    let mut manager = Manager::new(of, function)?;
+    let &Function { job, digest, word, lanes, .. } = function;
+    let lanes = if of.backend == Some(Backend::Avx2) { lanes / 2 } else { lanes };
     // Status and error of a context that is done, or new.
     let mut done = [0; 8];
     done[..4].copy_from_slice(&COMPLETE.to_ne_bytes());
@@ -294,22 +262,22 @@ fn many<F: Function>(of: &IsaL) -> Result<Routine, Unavailable> {
         hash: Box::new(move |messages, output| {
             for (context, message) in contexts.iter_mut().zip(messages) {
                 // As the macro `hash_ctx_init` does.
-                context.0[F::JOB..F::JOB + 8].copy_from_slice(&done);
+                context.0[job..job + 8].copy_from_slice(&done);
                 // SAFETY: contexts and messages outlive the flush below, and nothing touches them.
                 unsafe { manager.submit(context, message)? };
             }
             // Each flush finishes one at least; a manager that never ends is wrong.
             let ended = (0..=lanes).any(|_| !manager.flush());
-            for (context, digest) in contexts.iter().zip(output.chunks_exact_mut(F::DIGEST)) {
-                let state = &context.0[F::JOB..F::JOB + 8];
+            for (context, output) in contexts.iter().zip(output.chunks_exact_mut(digest)) {
+                let state = &context.0[job..job + 8];
                 if !ended || *state != done {
                     return Err(Failed::because("its job manager loses messages"));
                 }
-                let words = context.0[DIGEST_AT..].chunks_exact(F::WORD);
-                for (word, digest) in words.zip(digest.chunks_exact_mut(F::WORD)) {
-                    digest.copy_from_slice(word);
+                let words = context.0[DIGEST_AT..].chunks_exact(word);
+                for (from, to) in words.zip(output.chunks_exact_mut(word)) {
+                    to.copy_from_slice(from);
                     if cfg!(target_endian = "little") {
-                        digest.reverse();
+                        to.reverse();
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use multibuffer::{Algorithm as Function, Backend, Hasher, Sha1, Sha256, Sha512};
 
-use crate::algorithm::{Algorithm, Hash, normal};
+use crate::algorithm::{Algorithm, Hash};
 use crate::hardware::Hardware;
 use crate::libraries::library::{Library, OpenError};
 use crate::material::Material;
@@ -15,39 +15,29 @@ pub(crate) struct MultiBuffer {
     backend: Option<Backend>,
 }
 
-/// The backends by the ends of their names.
-const BACKENDS: [(&str, Backend); 5] = [
-    ("multibuffer-portable", Backend::Portable),
-    ("multibuffer-sha-ni", Backend::ShaNi),
-    ("multibuffer-avx2", Backend::Avx2),
-    ("multibuffer-avx512vl", Backend::Avx512Vl),
-    ("multibuffer-avx512", Backend::Avx512),
-];
-
 impl MultiBuffer {
-    /// By its name; `None` where no backend is named so.
-    pub(crate) fn named(name: &str) -> Option<Result<Self, OpenError>> {
-        let asked = normal(name);
-        if asked == "multibuffer" {
-            return Some(Ok(Self {
-                id: "multibuffer".to_owned(),
-                title: "multi-buffer".to_owned(),
-                backend: None,
-            }));
-        }
-        let (id, backend) = BACKENDS.into_iter().find(|(id, _)| normal(id) == asked)?;
+    /// By one of the names of libraries.
+    pub(crate) fn named(id: &str) -> Result<Self, OpenError> {
+        let backend = match id {
+            "multibuffer-portable" => Backend::Portable,
+            "multibuffer-sha-ni" => Backend::ShaNi,
+            "multibuffer-avx2" => Backend::Avx2,
+            "multibuffer-avx512vl" => Backend::Avx512Vl,
+            "multibuffer-avx512" => Backend::Avx512,
+            _ => {
+                let title = "multi-buffer".to_owned();
+                return Ok(Self { id: id.to_owned(), title, backend: None });
+            }
+        };
+        let hardware = Hardware::of_this_process();
         if !backend.is_available() {
-            return Some(Err(OpenError::NotHere(format!("{id}: this processor has no {backend}"))));
+            return Err(OpenError::NotHere(format!("{id}: this processor has no {backend}")));
         }
-        if !Hardware::of_this_process().allows(backend) {
-            let hardware = Hardware::of_this_process();
-            return Some(Err(OpenError::NotHere(format!("{id}: --hardware {hardware} masks it"))));
+        if !hardware.allows(backend) {
+            return Err(OpenError::NotHere(format!("{id}: --hardware {hardware} masks it")));
         }
-        Some(Ok(Self {
-            id: id.to_owned(),
-            title: format!("multi-buffer {backend}"),
-            backend: Some(backend),
-        }))
+        let title = format!("multi-buffer {backend}");
+        Ok(Self { id: id.to_owned(), title, backend: Some(backend) })
     }
 }
 

@@ -11,14 +11,7 @@ use crate::routine::{Failed, Routine, Unavailable};
 
 common!(ring);
 
-/// The crate.
 pub(crate) struct Ring;
-
-impl Ring {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
 
 impl Library for Ring {
     fn id(&self) -> &str {

@@ -117,7 +117,8 @@ impl Ceiling {
             Watched::Errors => line.verdict.evidence.failed_share,
             Watched::DeadlineMisses => line.operations.arrivals.and_then(|arrivals| {
                 let misses = arrivals.deadline_misses? as f64;
-                (arrivals.intended > 0).then(|| misses / arrivals.intended as f64)
+                let deadlines = arrivals.deadlines.filter(|deadlines| *deadlines > 0)?;
+                Some(misses / deadlines as f64)
             }),
         }
     }

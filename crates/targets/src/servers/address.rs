@@ -1,5 +1,7 @@
 //! A server that runs already, here or on another host. toll neither starts nor configures it.
 
+use tls::Stack;
+
 use crate::server::{Program, Server};
 
 pub(super) struct Address;
@@ -15,6 +17,10 @@ impl Server for Address {
 
     fn is_configured(&self) -> bool {
         false
+    }
+
+    fn stacks(&self) -> &'static [Stack] {
+        &[]
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

@@ -44,8 +44,12 @@ impl Server for Embedded {
         SendMode::ALL
     }
 
+    fn stacks(&self) -> &'static [Stack] {
+        &Stack::ALL
+    }
+
     fn own_keys(&self) -> &'static [&'static str] {
-        &["library", "record-size", "records-per-write"]
+        &["record-size", "records-per-write"]
     }
 }
 
@@ -100,7 +104,7 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
     add("--cpus", settings.target.cpus.to_string().into());
     add("--root", site.root.into());
-    add("--library", settings.target.library.name().into());
+    add("--library", settings.target.library.stack().name().into());
     add("--tls", list(settings.versions.iter().map(|version| version.number())));
     if !settings.suites.is_empty() {
         add("--suites", list(settings.suites.iter().map(|suite| suite.name)));
@@ -127,8 +131,8 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Target;
     use crate::site::tests::site;
+    use crate::{Target, TlsLibrary};
     use tls::{Group, Suite};
 
     fn settings() -> Settings {
@@ -147,7 +151,7 @@ mod tests {
                 .to_vec(),
             groups: vec![Group::X25519, Group::Secp256r1],
             target: Target {
-                library: Stack::RustlsRing,
+                library: TlsLibrary::Own(Stack::RustlsRing),
                 tickets: false,
                 encrypt_then_mac: false,
                 ..settings().target

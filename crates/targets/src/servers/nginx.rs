@@ -32,7 +32,7 @@ impl Server for Nginx {
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
-        &["record-size", "directives"]
+        &["record-size", "directives", "storage", "files"]
     }
 }
 

@@ -184,6 +184,7 @@ defaults
     timeout server 1h
     timeout http-keep-alive 1h
     http-reuse always
+    option http-ignore-probes
 
 frontend clients
     bind 127.0.0.1:2

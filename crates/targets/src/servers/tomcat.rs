@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tls::Stack;
 
 use self::facts::NSS_SWITCHES;
 use crate::program::{self, Binary};
@@ -65,6 +66,10 @@ impl Server for Tomcat {
         false
     }
 
+    fn stacks(&self) -> &'static [Stack] {
+        &[]
+    }
+
     fn own_keys(&self) -> &'static [&'static str] {
         &["crypto", "aes"]
     }
@@ -76,13 +81,6 @@ impl Program for Tomcat {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), TargetError> {
-        if settings.target.library_path.folder().is_some() {
-            return Err(TargetError::Settings(
-                "tomcat runs on no OpenSSL that library-path could name; choose with crypto = \
-                 \"jdk\" or \"nss\""
-                    .to_owned(),
-            ));
-        }
         program::find("jcmd", PACKAGE, &settings.program_folders)?;
         if settings.target.crypto == Crypto::Nss {
             nss_folder()?;
@@ -276,13 +274,5 @@ mod tests {
             "{message}"
         );
         assert!(message.contains("; run make petstore"), "{message}");
-    }
-
-    #[test]
-    fn another_openssl_is_refused() {
-        let mut settings = settings(Crypto::Jdk, Aes::On);
-        settings.target.library_path = "/opt/ssl".parse().unwrap();
-        let error = Tomcat.check(&settings).unwrap_err().to_string();
-        assert!(error.starts_with("tomcat runs on no OpenSSL"), "{error}");
     }
 }

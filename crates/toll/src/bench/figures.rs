@@ -13,6 +13,8 @@ pub(crate) struct Context<'a> {
     pub(crate) cache: Cache,
     pub(crate) threads: usize,
     pub(crate) hardware: Hardware,
+    /// Or only OpenSSL and the fastest library of each algorithm.
+    pub(crate) shows_all: bool,
 }
 
 /// Marks a figure that is too high.

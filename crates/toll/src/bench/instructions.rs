@@ -10,6 +10,7 @@ use primitives::sampler::{Figure, Quality, Quartiles};
 use report::{Column, table};
 use serde::Serialize;
 
+use super::bounds;
 use super::figures::MARK;
 use crate::{Failure, interrupt, screen};
 
@@ -116,15 +117,7 @@ fn in_words(costs: &[Cost], bounds: &[Bound], source: CycleSource) -> String {
         cycles("throughput", |timing| &timing.throughput),
     ];
     text += &table(columns, width, style);
-    if !bounds.is_empty() {
-        let per_byte = |bound: &Bound| format!("{:.3}", bound.cycles_per_byte);
-        let columns = vec![
-            Column::words("bounds", bounds.iter().map(|bound| bound.of.to_string())),
-            Column::words("how", bounds.iter().map(|bound| bound.arithmetic.clone())).gives_way(1),
-            Column::numbers("cycles/byte", "", bounds.iter().map(per_byte)),
-        ];
-        text += &table(columns, width, style);
-    }
+    text += &bounds::table(bounds, &[]);
     let _ = writeln!(text, "Core cycles are {}.", source.in_words());
     for cost in costs {
         if let Err(why) = &cost.measured {

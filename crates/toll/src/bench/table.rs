@@ -3,13 +3,15 @@
 use std::fmt::Write;
 
 use primitives::bench::Measurement;
+use primitives::instructions::Bound;
 use primitives::row::Measured;
 use primitives::{Algorithm, Row, Unit, library};
 use report::{Column, table};
 use units::{Bytes, PerSecond};
 
 use super::figures::{Context, gigabytes, mark, reference, significant};
-use super::words;
+use super::shown::{Figures, main_rows};
+use super::{bounds, words};
 use crate::screen;
 
 /// The names of all algorithms and libraries.
@@ -29,14 +31,21 @@ pub(crate) fn listed() -> String {
     text
 }
 
-/// Everything.
-pub(crate) fn in_words(measurement: &Measurement, context: &Context<'_>) -> String {
+/// The sentences, the tables and the notes.
+pub(crate) fn in_words(
+    measurement: &Measurement,
+    bounds: &[Bound],
+    context: &Context<'_>,
+) -> String {
     let mut text = screen::wrapped(&words::sentences(measurement, context));
+    let main = (!context.shows_all).then(|| main_rows(measurement));
+    let shown = main.as_ref().unwrap_or(measurement);
     for kind in [Kind::Primitive, Kind::Record] {
-        text += &bytes_table(measurement, kind);
+        text += &bytes_table(shown, kind);
     }
-    text += &operations_table(measurement);
-    text += &screen::wrapped(&words::notes(measurement, context));
+    text += &operations_table(shown);
+    text += &bounds::table(bounds, &measurement.rows);
+    text += &screen::wrapped(&words::notes(shown, context));
     text
 }
 
@@ -59,9 +68,6 @@ impl Kind {
         }
     }
 }
-
-/// A row with its figures.
-type Figures<'a> = (&'a Row, &'a Measured);
 
 /// The rows with figures whose unit is this one.
 fn of_unit(measurement: &Measurement, unit: Unit) -> impl Iterator<Item = Figures<'_>> {
@@ -190,7 +196,98 @@ fn quiet(rows: &[Figures<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use primitives::instructions::Bounded;
+    use primitives::row::{Outcome, RowKey};
+    use primitives::sampler::{Quality, Quartiles};
+    use primitives::{Cache, CycleSource, Hardware};
+
     use super::*;
+
+    /// A figure of a library at 16 KiB on a core of 3 GHz.
+    fn row(algorithm: &str, library: &str, cycles_per_byte: f64) -> Row {
+        let quartiles = |median| Quartiles { low: median, median, high: median };
+        let cycles_per_op = cycles_per_byte * 16384.0;
+        Row {
+            key: RowKey {
+                algorithm: algorithm.parse().unwrap(),
+                library: library.to_owned(),
+                size_bytes: Some(16384),
+                hardware: Hardware::All,
+                cache: Cache::Warm,
+                threads: 1,
+            },
+            library_title: library.to_owned(),
+            cycles_source: CycleSource::MeasuredFrequency,
+            outcome: Outcome::Measured(Box::new(Measured {
+                cycles_per_byte: Some(quartiles(cycles_per_byte)),
+                cycles_per_op: quartiles(cycles_per_op),
+                core_hz: 3e9,
+                ops_per_s: 3e9 / cycles_per_op,
+                bytes_per_s: Some(3e9 / cycles_per_byte),
+                messages_per_op: 1,
+                samples: 30,
+                dropped_shared: 0,
+                dropped_unsteady: 0,
+                quality: Quality::Quiet,
+                confirmed_by: "another".to_owned(),
+            })),
+        }
+    }
+
+    /// What is printed of rows, with the bound that AES-GCM once had on Zen 3.
+    fn printed(rows: Vec<Row>, shows_all: bool) -> String {
+        let source = CycleSource::MeasuredFrequency;
+        let measurement = Measurement { rows, source, interrupted: false };
+        let bound = Bound { of: Bounded::Gcm, cycles_per_byte: 0.499, arithmetic: String::new() };
+        let context = Context {
+            libraries: &[],
+            cache: Cache::Warm,
+            threads: 1,
+            hardware: Hardware::All,
+            shows_all,
+        };
+        in_words(&measurement, &[bound], &context)
+    }
+
+    #[test]
+    fn a_library_below_a_bound_shows_that_it_is_none() {
+        let with = |ring| {
+            let gcm = |library, cycles| row("AES-128-GCM", library, cycles);
+            printed(vec![gcm("openssl", 0.811), gcm("ring", ring)], false)
+        };
+        let beaten = with(0.393);
+        assert!(beaten.contains("beaten by ring: not a bound"), "{beaten}");
+        let near = with(0.512);
+        assert!(near.contains("0.512 with ring") && near.contains("estimate"), "{near}");
+        assert!(!near.contains("not a bound"), "{near}");
+        let other = printed(vec![row("SHA-1", "openssl", 1.0)], false);
+        assert!(!other.contains("estimate"), "only the bounds of what was measured: {other}");
+    }
+
+    #[test]
+    fn openssl_and_the_fastest_library_are_shown_and_with_all_every_one() {
+        let rows = || {
+            let gcm = |library, cycles| row("AES-128-GCM", library, cycles);
+            let cbc = |library, cycles| row("AES-128-CBC encrypt", library, cycles);
+            vec![
+                gcm("openssl", 0.8),
+                gcm("ring", 0.6),
+                gcm("aws-lc", 0.7),
+                cbc("openssl", 2.5),
+                cbc("aws-lc", 2.6),
+            ]
+        };
+        let count = |text: &str, library: &str| {
+            let named = |line: &&str| line.split_whitespace().any(|word| word == library);
+            // Sentences and notes end with a full stop, rows of tables do not.
+            text.lines().filter(|line| !line.ends_with('.')).filter(named).count()
+        };
+        let main = printed(rows(), false);
+        assert_eq!((count(&main, "openssl"), count(&main, "aws-lc")), (2, 0), "{main}");
+        assert!(main.contains("--all"), "{main}");
+        let all = printed(rows(), true);
+        assert_eq!((count(&all, "openssl"), count(&all, "aws-lc")), (2, 2), "{all}");
+    }
 
     #[test]
     fn every_name_is_listed() {

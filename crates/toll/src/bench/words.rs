@@ -9,7 +9,8 @@ use primitives::sampler::Quality;
 use primitives::{Algorithm, Hardware, Row, Unit};
 use units::{Bytes, PerSecond};
 
-use super::figures::{Context, MARK, gigabytes, significant};
+use super::figures::{Context, MARK, gigabytes, reference, significant};
+use super::shown::{at_one_size, cost};
 
 /// More sentences than these are a table.
 const MOST: usize = 6;
@@ -25,9 +26,6 @@ const HEADLINES: [&str; 8] = [
     "TLS 1.3 AES-128-GCM record seal",
     "TLS 1.3 P-256 full handshake server",
 ];
-
-/// What is meant where several sizes were measured: the size of a full TLS record.
-const RECORD: u64 = 16 << 10;
 
 /// A sentence for each algorithm, or for the main ones of many.
 pub(crate) fn sentences(measurement: &Measurement, context: &Context<'_>) -> String {
@@ -58,15 +56,9 @@ fn sentence(
     measurement: &Measurement,
     context: &Context<'_>,
 ) -> Option<String> {
-    let rows: Vec<(&Row, &Measured)> = measurement
-        .rows
-        .iter()
-        .filter(|row| row.key.algorithm == algorithm)
-        .filter_map(|row| Some((row, row.outcome.measured()?)))
-        .collect();
-    let sizes = rows.iter().filter_map(|(row, _)| row.key.size_bytes);
-    let size = sizes.clone().find(|&size| size == RECORD).or_else(|| sizes.max());
-    let mut rows = rows.into_iter().filter(|(row, _)| row.key.size_bytes == size);
+    let rows = at_one_size(measurement, algorithm);
+    let size = rows.first().and_then(|(row, _)| row.key.size_bytes);
+    let mut rows = rows.into_iter();
     let first = rows.next()?;
     let best = rows.min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)));
     let at = size.map_or(String::new(), |size| format!(" at {}", Bytes(size)));
@@ -101,11 +93,6 @@ fn sentence(
     }
     text.push('.');
     Some(text)
-}
-
-/// Cycles of a byte or an operation.
-fn cost(measured: &Measured) -> f64 {
-    measured.cycles().median
 }
 
 fn in_unit(algorithm: Algorithm, measured: &Measured, with_unit: bool) -> String {
@@ -168,11 +155,17 @@ pub(crate) fn notes(measurement: &Measurement, context: &Context<'_>) -> String 
         text += "Records and handshakes are timed for one side, in memory and without sockets. The \
                  other side checks the result and is not timed.\n";
     }
-    if measured().any(|one| one.cycles_per_byte.is_some()) {
-        text += "Xeon v4 and Xeon Scalable: Intel's published figures at 8KiB (2017), where there \
-                 are any; toll did not measure them.\n";
+    let has_reference =
+        |row: &Row| row.outcome.measured().is_some_and(|one| reference(row, one).is_some());
+    if measurement.rows.iter().any(has_reference) {
+        text += "Xeon v4 and Xeon Scalable: Intel's published figures at 8KiB (2017); toll did not \
+                 measure them.\n";
     }
-    text += &beside_isa_l(measurement);
+    if context.shows_all {
+        text += &beside_isa_l(measurement);
+    } else {
+        text += "Shown are OpenSSL and the fastest library of each algorithm; the others: --all.\n";
+    }
     text += &without_figures(measurement, context);
     text
 }

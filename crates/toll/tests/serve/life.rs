@@ -66,6 +66,7 @@ fn what_cannot_be_served_is_said_in_one_line() {
             "cannot write the certificate to /nonexistent/c",
         ),
         (&["--timeout", "0s"], "--timeout 0s would end every connection"),
+        (&["--library", "openssl-built"], "run LD_LIBRARY_PATH=target/openssl/lib toll serve"),
         (&["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
     ] {
         let (code, text) = refusal(options);

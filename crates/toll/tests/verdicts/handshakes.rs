@@ -3,12 +3,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::Value;
 use support::{Desk, Killed, Serve, first_cpu, last_cpu, machine, run, text, toll};
+use tls::{CertificateKey, Identity};
 use trial::{Limit, Line, WarningKind};
 
 use crate::bench::{line, open_files};
@@ -303,21 +305,65 @@ fn fewer_handshakes_than_connections_are_no_rate() {
     found.assert_no_rate("which is too short for so many");
 }
 
-/// nginx, but for its security level: RSA-1024 has 80 bits of security, level 2 asks for 112.
-const STRICT_NGINX: &str = r#"#!/bin/sh
-for argument; do
-    case $argument in
-        *.conf) sed -i s/@SECLEVEL=0/@SECLEVEL=2/ "$argument" ;;
-    esac
+/// A server, but for its security level: RSA-1024 has 80 bits of security, level 2 asks for 112.
+const STRICT: &str = r#"
+for file in "$@" "$OPENSSL_CONF"; do
+    if [ -f "$file" ]; then sed -i s/@SECLEVEL=0/@SECLEVEL=2/ "$file"; fi
 done
-exec /usr/sbin/nginx "$@"
-"#;
+exec "/usr/sbin/${0##*/}" "$@""#;
 
+/// The embedded server sets its own level, as long as its library has such keys.
 #[test]
 fn a_key_that_the_security_level_forbids_is_named_and_left_out() {
-    use std::os::unix::fs::PermissionsExt;
+    let _machine = machine();
+    for (server, program) in
+        [("nginx", "nginx"), ("apache", "apache2"), ("haproxy", "haproxy"), ("embedded", "none")]
+    {
+        let desk = Desk::new(&format!(
+            r#"
+schema = 1
+question = "Which keys are allowed here?"
+trials = 1
+[target]
+server = "{server}"
+[load]
+operation = "handshakes"
+suite = "AES128-SHA"
+encrypt-then-mac = false
+connections = 4
+warmup = "0s"
+duration = "500ms"
+[[case]]
+name = "keys"
+sweep."target.certificate-key" = ["rsa:1024", "rsa:2048"]
+"#
+        ));
+        let is_forbidden = server != "embedded";
+        if is_forbidden && !Path::new("/usr/sbin").join(program).exists() {
+            eprintln!("skipped: there is no {program}");
+            continue;
+        }
+        support::write_program(&desk.path().join(program), STRICT);
+        let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+        let output = desk.run(&[]).env("PATH", path).output().unwrap();
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        let skipped = said.lines().find(|line| line.starts_with("Skipped: ")).unwrap_or_default();
+        let why = "rsa:1024 is below what its TLS library allows here";
+        assert_eq!(skipped.contains(why), is_forbidden, "{said}");
+        let journal = std::fs::read_to_string(desk.journal()).expect(&said);
+        assert_eq!(journal.contains(r#""cell":"keys-0001""#), !is_forbidden, "{said}");
+        assert!(journal.contains(r#""cell":"keys-0002""#), "{said}");
+    }
+}
 
-    if !std::path::Path::new("/usr/sbin/nginx").exists() {
+/// nginx with another key and certificate than those that it was given.
+const EXCHANGED: &str = r#"
+if [ "$1" = -p ]; then cp "${0%/*}/server.crt" "${0%/*}/server.key" "$2"; fi
+exec /usr/sbin/nginx "$@""#;
+
+#[test]
+fn a_certificate_of_another_size_is_no_rate() {
+    if !Path::new("/usr/sbin/nginx").exists() {
         eprintln!("skipped: there is no nginx");
         return;
     }
@@ -325,11 +371,10 @@ fn a_key_that_the_security_level_forbids_is_named_and_left_out() {
     let desk = Desk::new(
         r#"
 schema = 1
-question = "Which keys are allowed here?"
+question = "Whose certificate is it?"
 trials = 1
 [target]
 server = "nginx"
-if-missing = "skip"
 [load]
 operation = "handshakes"
 connections = 4
@@ -337,19 +382,44 @@ warmup = "0s"
 duration = "500ms"
 [[case]]
 name = "keys"
-sweep."target.certificate-key" = ["rsa:1024", "rsa:2048"]
 "#,
     );
-    let nginx = desk.path().join("nginx");
-    std::fs::write(&nginx, STRICT_NGINX).unwrap();
-    std::fs::set_permissions(&nginx, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let other = Identity::generate(CertificateKey::Rsa(3072)).unwrap();
+    std::fs::write(desk.path().join("server.crt"), other.certificate_pem).unwrap();
+    std::fs::write(desk.path().join("server.key"), other.key_pem).unwrap();
+    support::write_program(&desk.path().join("nginx"), EXCHANGED);
     let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
     let output = desk.run(&[]).env("PATH", path).output().unwrap();
-    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    let skipped = said.lines().find(|line| line.starts_with("Skipped: ")).expect(&said);
-    assert!(skipped.contains("ee key too small"), "{skipped}");
-    assert!(skipped.contains("rsa:1024 is below what its TLS library allows here"), "{skipped}");
-    let journal = std::fs::read_to_string(desk.journal()).unwrap();
-    assert_eq!(journal.lines().count(), 1, "{said}");
-    assert!(journal.contains(r#""cell":"keys-0002""#), "{journal}");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
+    let why = line.why_invalid().unwrap();
+    assert!(why.contains("certificate_key: asked rsa:2048, got rsa:3072 in "), "{why}");
+}
+
+#[test]
+fn keys_that_do_not_fit_are_refused_in_one_line() {
+    let study = |target: &str, load: &str, answer: &str| {
+        format!(
+            "schema = 1\nquestion = \"?\"\n[target]\nserver = \"embedded\"\n{target}\n[load]\n\
+             operation = \"handshakes\"\n{load}\n[[case]]\nname = \"c\"\n\
+             sweep.\"load.connections\" = [1, 2]\n[[primitives]]\nname = \"t\"\n\
+             algorithms = [\"RSA-2048 sign\"]\nlibraries = [\"openssl\"]\n{answer}\n"
+        )
+    };
+    let nominal = "[[answer]]\ncase = \"c\"\nmetric = \"rate-per-server-cpu\"\n\
+                   compare = \"load.connections\"\nbaseline = 1\nnominal = \"t\"";
+    let static_rsa = "suite = \"AES128-GCM-SHA256\"";
+    let ecdsa = "certificate-key = \"ecdsa:p256\"";
+    for (study, expected) in [
+        (study(ecdsa, "", nominal), "lacks the algorithm ECDSA P-256 sign"),
+        (study("cores = 1\nthreads-per-core = 3", "", ""), "a core has 1 or 2 threads"),
+        (study(ecdsa, static_rsa, ""), "cannot be negotiated with target.certificate-key"),
+        (study("library = \"rustls-ring\"", static_rsa, ""), "rustls-ring does not have"),
+    ] {
+        let desk = Desk::new(&study);
+        let output = desk.run(&[]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+        assert!(said.contains(expected) && !desk.out().exists(), "{said}");
+    }
 }

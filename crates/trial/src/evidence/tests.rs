@@ -15,6 +15,7 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
         at: Some(base + Duration::from_millis(at)),
         server: server.map(|server| task(at, server, 0)),
         backend: None,
+        server_disk_bytes: None,
         // Two workers, of which one does a tenth of the work.
         server_threads: server.map_or_else(BTreeMap::new, |server| {
             [(7, server * 9 / 10), (8, server / 10)]

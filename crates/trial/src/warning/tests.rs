@@ -118,6 +118,27 @@ fn one_connection_per_two_requests_means_not_kept() {
 }
 
 #[test]
+fn paced_connections_that_are_opened_in_the_window_are_reported() {
+    assert!(Warning::still_opening(50, 5_000).is_none());
+    let warning = Warning::still_opening(1_547, 5_000).unwrap();
+    assert_eq!(warning.kind, WarningKind::StillOpening);
+    assert!(warning.seen.starts_with("1,547 of 5,000 connections were opened within"), "{warning}");
+}
+
+#[test]
+fn a_server_that_read_less_than_half_of_what_it_sent_had_it_in_memory() {
+    for read in [Some(100), Some(50), Some(1 << 30)] {
+        assert_eq!(Warning::objects_in_cache(read, 100), None);
+    }
+    assert_eq!(Warning::objects_in_cache(Some(0), 0), None);
+    let warning = Warning::objects_in_cache(Some(49), 100).unwrap();
+    assert_eq!(warning.kind, WarningKind::ObjectsInCache);
+    assert!(warning.seen.contains("49.0% of what it sent read from the disk"), "{warning}");
+    let unknown = Warning::objects_in_cache(None, 100).unwrap();
+    assert!(unknown.seen.contains("an unknown part"), "{unknown}");
+}
+
+#[test]
 fn a_broken_law_names_its_cause() {
     let law = |cause| LittlesLaw {
         users: 1_000,

@@ -22,7 +22,7 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
         PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
-        PublishedUnit::CyclesPerByte | PublishedUnit::Words => return None,
+        PublishedUnit::CyclesPerByte | PublishedUnit::Pace | PublishedUnit::Words => return None,
     };
     Some(Band {
         low: published.low * factor,
@@ -33,7 +33,8 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
 
 /// What the outlines of a chart are, in which the baseline is grey `shapes`.
 pub(super) fn in_words(published: &[Published], shapes: &str) -> Option<String> {
-    let drawn = published.iter().filter(|of| of.unit != PublishedUnit::Words);
+    let is_drawn = |of: &&Published| !matches!(of.unit, PublishedUnit::Pace | PublishedUnit::Words);
+    let drawn = published.iter().filter(is_drawn);
     let all: Vec<String> = drawn.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }

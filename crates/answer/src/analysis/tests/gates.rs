@@ -1,6 +1,7 @@
 //! The gates of answers.
 
 use super::*;
+use crate::gate::Reached::{self, Inconclusive, Met, NotMet};
 use study::Metric;
 
 /// nginx with RSA-2048 and with ECDSA P-256, which gives 2.56x [2.51, 2.61] the rate of one core.
@@ -10,9 +11,9 @@ fn gated(gate: &str) -> Scene {
     scene
 }
 
-fn judged(scene: &Scene) -> (bool, String) {
+fn judged(scene: &Scene) -> (Reached, String) {
     let [outcome] = &scene.analysis().gates[..] else { panic!("one gate") };
-    (outcome.met, outcome.sentence.clone())
+    (outcome.result, outcome.sentence.clone())
 }
 
 #[test]
@@ -20,35 +21,39 @@ fn the_whole_interval_has_to_be_on_the_right_side() {
     let ratio = gated("ratio >= 1").first().bars[1].ratio.clone().unwrap().estimate;
     let (low, median, high) = (ratio.interval.low, ratio.median, ratio.interval.high);
     assert!(low < median && median < high);
-    for (gate, met) in [
-        (format!("ratio >= {low}"), true),
-        (format!("ratio > {low}"), false),
-        (format!("ratio >= {median}"), false),
-        (format!("ratio <= {high}"), true),
-        (format!("ratio <= {median}"), false),
+    for (gate, result) in [
+        (format!("ratio >= {low}"), Met),
+        (format!("ratio > {low}"), Inconclusive),
+        (format!("ratio >= {median}"), Inconclusive),
+        (format!("ratio >= {high}"), Inconclusive),
+        (format!("ratio > {high}"), NotMet),
+        (format!("ratio <= {high}"), Met),
+        (format!("ratio <= {median}"), Inconclusive),
+        (format!("ratio < {low}"), NotMet),
     ] {
-        assert_eq!(judged(&gated(&gate)).0, met, "{gate}");
+        assert_eq!(judged(&gated(&gate)).0, result, "{gate}");
     }
     let (_, sentence) = judged(&gated("ratio >= 2.55"));
     assert_eq!(
         sentence,
-        "Gate ratio >= 2.55 (keys: rate of one core) NOT met by 1 of 1 cell: 2.56x [2.51, 2.61] \
-         (nginx, ECDSA P-256). In 1 the interval includes the limit; the whole interval counts."
+        "Gate ratio >= 2.55 (keys: rate of one core) inconclusive in 1 of 1 cell, whose interval \
+         includes the limit: 2.56x [2.51, 2.61] (nginx, ECDSA P-256). More or longer trials narrow it."
     );
 }
 
 #[test]
 fn what_has_no_ratio_meets_no_gate() {
     let mut scene = gated("ratio >= 0.1");
-    assert!(judged(&scene).0);
-    scene.keep(|_, round| round == 0);
-    let (met, sentence) = judged(&scene);
-    assert!(!met && sentence.contains("A single pair of trials has no interval"), "{sentence}");
+    scene.keep(|_, round| round < 6);
+    assert_eq!(judged(&scene).0, Met);
+    scene.keep(|_, round| round < 5);
+    let (result, sentence) = judged(&scene);
+    assert!(result == NotMet && sentence.contains(", 5 of at least 6 trials"), "{sentence}");
     scene.lines.clear();
     assert_eq!(
         judged(&scene),
         (
-            false,
+            NotMet,
             "Gate ratio >= 0.1 (keys: rate of one core) NOT met by 1 of 1 cell: not measured \
              (nginx, ECDSA P-256)."
                 .to_owned()
@@ -56,7 +61,7 @@ fn what_has_no_ratio_meets_no_gate() {
     );
     // Nor does an answer that is not given, as its server is not installed.
     scene.skip(study::testing::server("nginx"));
-    assert!(scene.analysis().answers.is_empty() && !judged(&scene).0);
+    assert!(scene.analysis().answers.is_empty() && judged(&scene).0 == NotMet);
 }
 
 #[test]
@@ -78,6 +83,6 @@ fn every_metric_can_be_gated() {
             });
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
         }
-        assert!(judged(&scene).0, "{metric}");
+        assert_eq!(judged(&scene).0, Met, "{metric}");
     }
 }

@@ -51,6 +51,27 @@ fn an_answer_over_hit_rates_says_what_ten_points_save() {
 }
 
 #[test]
+fn full_and_resumed_handshakes_have_their_latencies_apart() {
+    const SENTENCE: &str = " Full against resumed handshakes (TCP and TLS) took, p50 and p99: 9.00 [9.00, 9.00] and 15.0 \
+                            [15.0, 15.0] against 7.00 [7.00, 7.00] and 13.0 [13.0, 13.0] ms with 50% resumed.";
+    let mut scene = resumption(600.0, 40.0);
+    assert!(!scene.first().sentence.contains("Full against resumed"));
+    for round in 0..7 {
+        let latency = &mut scene.trial(1, round).latency_ns;
+        (latency.connect_full_p50, latency.connect_full_p99) = (Some(9_000_000), Some(15_000_000));
+        let resumed = (Some(7_000_000), Some(13_000_000));
+        (latency.connect_resumed_p50, latency.connect_resumed_p99) = resumed;
+        scene.trial(2, round).latency_ns = scene.trial(1, round).latency_ns.clone();
+    }
+    let told = scene.first().sentence;
+    assert!(told.ends_with(SENTENCE), "{told}");
+    for round in 0..7 {
+        scene.trial(1, round).latency_ns.connect_full_p50 = None;
+    }
+    assert!(!scene.first().sentence.contains("Full against resumed"));
+}
+
+#[test]
 fn without_two_hit_rates_there_is_no_slope() {
     let mut scene = resumption(600.0, 40.0);
     scene.keep(|cell, _| cell == 1);

@@ -261,7 +261,7 @@ fn cycles(row: &Row, cost: &Cost) -> String {
     }
 }
 
-/// `4.67 GB/s at 2.71 GHz, 3.3x the bound`.
+/// `4.67 GB/s at 2.71 GHz, 3.3x the estimate`.
 fn rate(row: &Row, cost: &Cost) -> String {
     let rate = match cost.bytes_per_s {
         Some(bytes) => format!("{} GB/s", three_digits(bytes / 1e9)),
@@ -271,9 +271,9 @@ fn rate(row: &Row, cost: &Cost) -> String {
         1 => String::new(),
         threads => format!(" of {threads} CPUs"),
     };
-    let bound = row
-        .times_the_bound
-        .map_or_else(String::new, |times| format!(", {}x the bound", three_digits(times)));
+    let bound = row.times_the_bound.zip(row.bound).map_or_else(String::new, |(times, bound)| {
+        format!(", {}x the {}", three_digits(times), bound.word())
+    });
     format!("{rate}{of_all} at {}{bound}", Hertz(cost.core_hz))
 }
 

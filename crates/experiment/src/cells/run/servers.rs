@@ -1,5 +1,6 @@
 //! The servers of a run: started once, with a record of each.
 
+use load::Client;
 use targets::{IfMissing, Target};
 
 use super::{Bench, StartError};
@@ -114,23 +115,27 @@ pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
     groups
 }
 
-/// Writes down that the client of a cell is not installed, and says so once; the server has a record of
-/// its own.
+/// Writes down why a cell is not measured at a server that runs, and says so once: its client is not
+/// installed, or where that is toll the server lacks what the cell asks for.
 fn leave_out(
     cell: &Cell,
     why: String,
     records: &mut Vec<TargetRecord>,
     report: &mut dyn FnMut(Event<'_>),
 ) {
-    let client = cell.load.client.to_string();
-    if let Some(record) = records.iter_mut().find(|record| record.name == client) {
+    let is_known = |record: &&mut TargetRecord| record.skipped.as_ref() == Some(&why);
+    if let Some(record) = records.iter_mut().find(is_known) {
         record.cells.push(cell.name.clone());
         return;
     }
     report(Event::Says(format!("Skipped: {why}.")));
+    let name = match cell.load.client {
+        Client::Toll => cell.target.server.to_string(),
+        client => client.to_string(),
+    };
     records.push(TargetRecord {
-        name: client.clone(),
-        server: client,
+        name: name.clone(),
+        server: name,
         settings: String::new(),
         version: None,
         skipped: Some(why),

@@ -354,3 +354,16 @@ fn data_that_began_before_its_request_is_no_response() {
         }
     }
 }
+
+#[test]
+fn a_file_in_place_of_another_is_wrong_content() {
+    each(|layer, whole| {
+        let end = |start| {
+            let expectation = Expectation::File { size: SIZE as u64, start };
+            receive(layer, whole, expectation, &response(layer).concat())
+        };
+        assert!(matches!(end(0), Ok(End::Complete(_))), "{layer:?}");
+        let wrong = end(4099).unwrap_err();
+        assert!(wrong.seen.contains("the object differs after byte"), "{layer:?} {wrong:?}");
+    });
+}

@@ -5,7 +5,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
-use crate::routine::Unavailable;
+use crate::routine::{Failed, Unavailable};
 
 /// An object of the library.
 pub(super) type Ptr = *mut c_void;
@@ -26,11 +26,18 @@ macro_rules! functions {
         /// The library stays loaded for as long as this lives.
         #[expect(non_snake_case, reason = "the names are those of the library")]
         pub(super) struct $api {
-            $(pub(super) $name: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)+
+            $($name: Option<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)+
             pub(super) library: ::libloading::os::unix::Library,
         }
 
+        #[expect(non_snake_case, reason = "the names are those of the library")]
         impl $api {
+            $(pub(super) fn $name(
+                &self,
+            ) -> Result<unsafe extern "C" fn($($argument),*) $(-> $result)?, Lacking> {
+                self.$name.ok_or(Lacking(stringify!($name)))
+            })+
+
             pub(super) fn of(library: ::libloading::os::unix::Library) -> Self {
                 Self {
                     $($name: {
@@ -133,18 +140,22 @@ functions! {
     fn CRYPTO_free(Ptr, *const c_char, c_int);
 }
 
-/// A function of the library, or why there is none.
-macro_rules! need {
-    ($api:expr, $name:ident) => {
-        $api.$name.ok_or_else(|| {
-            $crate::routine::Unavailable::because(concat!(
-                "this OpenSSL has no ",
-                stringify!($name)
-            ))
-        })
-    };
+/// A function that the library does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("this OpenSSL has no {0}")]
+pub(super) struct Lacking(pub(super) &'static str);
+
+impl From<Lacking> for Unavailable {
+    fn from(lacking: Lacking) -> Self {
+        Self::because(lacking)
+    }
 }
-pub(super) use need;
+
+impl From<Lacking> for Failed {
+    fn from(lacking: Lacking) -> Self {
+        Self::because(lacking)
+    }
+}
 
 impl Api {
     /// What a function without arguments such as `EVP_sha256` returns: a method of the library.

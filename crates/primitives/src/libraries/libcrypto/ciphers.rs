@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::api::{Api, Method, Ptr, need};
-use super::object::{Object, available, cipher_context, ok};
+use super::api::{Api, Method, Ptr};
+use super::object::{Object, cipher_context, ok};
 use crate::algorithm::{Aes, Algorithm, Direction, Hash};
 use crate::cbc_hmac;
 use crate::material::Material;
@@ -38,10 +38,10 @@ impl Cipher {
     ) -> Result<Self, Unavailable> {
         let this = Self {
             context: cipher_context(api)?,
-            init: need!(api, EVP_CipherInit_ex)?,
-            update: need!(api, EVP_CipherUpdate)?,
-            finish: need!(api, EVP_CipherFinal_ex)?,
-            control: need!(api, EVP_CIPHER_CTX_ctrl)?,
+            init: api.EVP_CipherInit_ex()?,
+            update: api.EVP_CipherUpdate()?,
+            finish: api.EVP_CipherFinal_ex()?,
+            control: api.EVP_CIPHER_CTX_ctrl()?,
             encrypts: i32::from(direction == Direction::Encrypt),
         };
         let (context, init) = (this.context.ptr(), this.init);
@@ -50,10 +50,10 @@ impl Cipher {
         let answer = unsafe {
             init(context, method.0, ptr::null_mut(), key.as_ptr(), ptr::null(), this.encrypts)
         };
-        available(answer, "EVP_CipherInit_ex")?;
+        ok(answer, "EVP_CipherInit_ex")?;
         // SAFETY: the context is a cipher's.
-        let answer = unsafe { need!(api, EVP_CIPHER_CTX_set_padding)?(context, 0) };
-        available(answer, "EVP_CIPHER_CTX_set_padding")?;
+        let answer = unsafe { api.EVP_CIPHER_CTX_set_padding()?(context, 0) };
+        ok(answer, "EVP_CIPHER_CTX_set_padding")?;
         Ok(this)
     }
 
@@ -72,14 +72,8 @@ impl Cipher {
         let mut bytes = 0;
         // SAFETY: without an output, the input is associated data of the given length.
         let answer = unsafe {
-            let length = data.len() as i32;
-            (self.update)(
-                self.context.ptr(),
-                ptr::null_mut(),
-                &raw mut bytes,
-                data.as_ptr(),
-                length,
-            )
+            let (context, none) = (self.context.ptr(), ptr::null_mut());
+            (self.update)(context, none, &raw mut bytes, data.as_ptr(), data.len() as i32)
         };
         ok(answer, "EVP_CipherUpdate")
     }
@@ -138,7 +132,6 @@ fn aes(aes: Aes) -> u32 {
     aes.key_bytes() as u32 * 8
 }
 
-/// CBC and CTR.
 pub(super) fn plain(
     api: &Arc<Api>,
     algorithm: Algorithm,
@@ -160,7 +153,6 @@ pub(super) fn plain(
     })))
 }
 
-/// GCM and ChaCha20-Poly1305.
 pub(super) fn sealing(
     api: &Arc<Api>,
     algorithm: Algorithm,
@@ -201,7 +193,7 @@ pub(super) fn stitched(
     })?;
     let mut cipher = Cipher::new(api, method, &material.key[..16], Direction::Encrypt)?;
     let mut mac_key = material.mac_key;
-    available(
+    ok(
         i32::from(cipher.control(SET_MAC_KEY, &mut mac_key[..mac_bytes]) > 0),
         "EVP_CTRL_AEAD_SET_MAC_KEY",
     )?;

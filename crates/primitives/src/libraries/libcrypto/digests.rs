@@ -3,10 +3,11 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::api::{Api, Ptr, need};
-use super::object::{Object, available, digest_context, hmac_context, ok};
+use super::api::{Api, Ptr};
+use super::object::{Object, digest_context, hmac_context, ok};
 use crate::algorithm::Hash;
 use crate::key_schedule::{self, Secrets};
+use crate::libraries::ring_like::{first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 
@@ -18,7 +19,7 @@ pub(super) struct Digest {
 
 impl Digest {
     pub(super) fn of(api: &Arc<Api>, name: &str) -> Result<Self, Unavailable> {
-        if let (Some(fetch), Some(free)) = (api.EVP_MD_fetch, api.EVP_MD_free) {
+        if let (Ok(fetch), Ok(free)) = (api.EVP_MD_fetch(), api.EVP_MD_free()) {
             let name_0 = format!("{name}\0");
             // SAFETY: the name ends with a zero; no context and no properties are the defaults.
             let method = unsafe { fetch(ptr::null_mut(), name_0.as_ptr().cast(), ptr::null()) };
@@ -47,9 +48,9 @@ impl Hasher {
         Ok(Self {
             context: digest_context(api)?,
             digest: Digest::of(api, name)?,
-            init: need!(api, EVP_DigestInit_ex)?,
-            update: need!(api, EVP_DigestUpdate)?,
-            finish: need!(api, EVP_DigestFinal_ex)?,
+            init: api.EVP_DigestInit_ex()?,
+            update: api.EVP_DigestUpdate()?,
+            finish: api.EVP_DigestFinal_ex()?,
         })
     }
 
@@ -81,7 +82,6 @@ fn name(hash: Hash) -> &'static str {
     }
 }
 
-/// A hash function.
 pub(super) fn hash(api: &Arc<Api>, hash: Hash) -> Result<Routine, Unavailable> {
     let mut hasher = Hasher::new(api, name(hash))?;
     Ok(Routine::Apart(Box::new(move |message, output| {
@@ -91,14 +91,6 @@ pub(super) fn hash(api: &Arc<Api>, hash: Hash) -> Result<Routine, Unavailable> {
     })))
 }
 
-/// Copies a result into the output.
-fn put(result: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
-    let output = output.get_mut(..result.len()).ok_or_else(|| Failed::of("copying the result"))?;
-    output.copy_from_slice(result);
-    Ok(result.len())
-}
-
-/// A context of HMAC.
 struct Mac {
     context: Object,
     digest: Digest,
@@ -112,9 +104,9 @@ impl Mac {
         Ok(Self {
             context: hmac_context(api)?,
             digest: Digest::of(api, name(hash))?,
-            init: need!(api, HMAC_Init_ex)?,
-            update: need!(api, HMAC_Update)?,
-            finish: need!(api, HMAC_Final)?,
+            init: api.HMAC_Init_ex()?,
+            update: api.HMAC_Update()?,
+            finish: api.HMAC_Final()?,
         })
     }
 
@@ -151,8 +143,7 @@ pub(super) fn hmac(
     material: &Material,
 ) -> Result<Routine, Unavailable> {
     let mut mac = Mac::new(api, hash)?;
-    let begun = mac.begin(Some(&material.mac_key));
-    available(i32::from(begun.is_ok()), "HMAC_Init_ex")?;
+    mac.begin(Some(&material.mac_key))?;
     Ok(Routine::Apart(Box::new(move |message, output| {
         mac.begin(None)?;
         mac.update(message)?;
@@ -173,9 +164,7 @@ pub(super) fn key_schedule(api: &Arc<Api>, material: &Material) -> Result<Routin
             parts.iter().try_for_each(|part| mac.update(part))?;
             let mut result = [0; LARGEST];
             mac.finish(&mut result)?;
-            let mut short = [0; 32];
-            short.copy_from_slice(&result[..32]);
-            Ok(short)
+            Ok(first(&result))
         };
         key_schedule::derive(&secrets, &mut hmac, output)?;
         Ok(key_schedule::OUTPUT_BYTES)

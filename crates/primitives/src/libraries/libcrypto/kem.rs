@@ -3,8 +3,8 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::api::{Api, Ptr, need};
-use super::object::{Object, available, keys, ok};
+use super::api::{Api, Ptr};
+use super::object::{Object, keys, ok};
 use super::public_key::{Exchange, Group};
 use crate::algorithm::{Kem, Side};
 use crate::material::{KemKeys, Material};
@@ -76,26 +76,23 @@ struct MlKem {
 impl MlKem {
     fn new(api: &Arc<Api>, title: &str, keys: &KemKeys) -> Result<Self, Unavailable> {
         let lacking = || Unavailable::because(format_args!("{title} has no ML-KEM (3.5 has)"));
-        let new = api.EVP_PKEY_new_raw_private_key_ex.ok_or_else(lacking)?;
+        let new = api.EVP_PKEY_new_raw_private_key_ex().map_err(|_| lacking())?;
         let secret = &keys.decapsulation;
         // SAFETY: the key is readable for its length, the name ends with a zero.
         let key = unsafe {
             new(ptr::null_mut(), NAME.as_ptr(), ptr::null(), secret.as_ptr(), secret.len())
         };
-        if let Some(clear) = api.ERR_clear_error {
-            // SAFETY: it empties this thread's queue of errors.
-            unsafe { clear() };
-        }
-        let free = need!(api, EVP_PKEY_free)?;
+        // SAFETY: it empties this thread's queue of errors.
+        unsafe { api.ERR_clear_error()?() };
+        let free = api.EVP_PKEY_free()?;
         let key = Object::new(api, key, free, "ML-KEM").map_err(|_| lacking())?;
-        let decapsulator = context(api, key.ptr()).map_err(Unavailable::because)?;
+        let decapsulator = context(api, key.ptr())?;
         // SAFETY: the context is of this library; no parameters are the defaults.
-        let answer =
-            unsafe { need!(api, EVP_PKEY_decapsulate_init)?(decapsulator.ptr(), ptr::null()) };
-        available(answer, "EVP_PKEY_decapsulate_init")?;
-        need!(api, EVP_PKEY_decapsulate)?;
-        need!(api, EVP_PKEY_encapsulate)?;
-        need!(api, EVP_PKEY_encapsulate_init)?;
+        let answer = unsafe { api.EVP_PKEY_decapsulate_init()?(decapsulator.ptr(), ptr::null()) };
+        ok(answer, "EVP_PKEY_decapsulate_init")?;
+        api.EVP_PKEY_decapsulate()?;
+        api.EVP_PKEY_encapsulate()?;
+        api.EVP_PKEY_encapsulate_init()?;
         Ok(Self { api: Arc::clone(api), decapsulator, _key: key })
     }
 
@@ -103,20 +100,20 @@ impl MlKem {
     fn generate(&self, output: &mut [u8]) -> Result<usize, Failed> {
         let name = "EVP_PKEY_keygen";
         let api = &self.api;
-        let new = api.EVP_PKEY_CTX_new_from_name.ok_or_else(|| Failed::of(name))?;
-        let free = api.EVP_PKEY_CTX_free.ok_or_else(|| Failed::of(name))?;
-        let free_key = api.EVP_PKEY_free.ok_or_else(|| Failed::of(name))?;
-        let init = api.EVP_PKEY_keygen_init.ok_or_else(|| Failed::of(name))?;
-        let generate = api.EVP_PKEY_keygen.ok_or_else(|| Failed::of(name))?;
-        let secret = api.EVP_PKEY_get_raw_private_key.ok_or_else(|| Failed::of(name))?;
-        let public = api.EVP_PKEY_get_raw_public_key.ok_or_else(|| Failed::of(name))?;
+        let new = api.EVP_PKEY_CTX_new_from_name()?;
+        let free = api.EVP_PKEY_CTX_free()?;
+        let free_key = api.EVP_PKEY_free()?;
+        let init = api.EVP_PKEY_keygen_init()?;
+        let generate = api.EVP_PKEY_keygen()?;
+        let secret = api.EVP_PKEY_get_raw_private_key()?;
+        let public = api.EVP_PKEY_get_raw_public_key()?;
         // SAFETY: the name ends with a zero; no context and no properties are the defaults.
         let context = unsafe { new(ptr::null_mut(), NAME.as_ptr(), ptr::null()) };
-        let context = Object::new(api, context, free, name).map_err(|_| Failed::of(name))?;
+        let context = Object::new(api, context, free, name)?;
         let mut key = ptr::null_mut();
         // SAFETY: the context is of this library.
         let answers = unsafe { [init(context.ptr()), generate(context.ptr(), &raw mut key)] };
-        let key = Object::new(api, key, free_key, name).map_err(|_| Failed::of(name))?;
+        let key = Object::new(api, key, free_key, name)?;
         ok(answers[0] & answers[1], name)?;
         let mut at = 0;
         for (get, name) in
@@ -135,14 +132,14 @@ impl MlKem {
     fn encapsulate(&self, to: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
         let name = "EVP_PKEY_encapsulate";
         let api = &self.api;
-        let new = api.EVP_PKEY_new_raw_public_key_ex.ok_or_else(|| Failed::of(name))?;
-        let free = api.EVP_PKEY_free.ok_or_else(|| Failed::of(name))?;
-        let init = api.EVP_PKEY_encapsulate_init.ok_or_else(|| Failed::of(name))?;
-        let encapsulate = api.EVP_PKEY_encapsulate.ok_or_else(|| Failed::of(name))?;
+        let new = api.EVP_PKEY_new_raw_public_key_ex()?;
+        let free = api.EVP_PKEY_free()?;
+        let init = api.EVP_PKEY_encapsulate_init()?;
+        let encapsulate = api.EVP_PKEY_encapsulate()?;
         // SAFETY: the key is readable for its length, the name ends with a zero.
         let key =
             unsafe { new(ptr::null_mut(), NAME.as_ptr(), ptr::null(), to.as_ptr(), to.len()) };
-        let key = Object::new(api, key, free, name).map_err(|_| Failed::of(name))?;
+        let key = Object::new(api, key, free, name)?;
         let context = context(api, key.ptr())?;
         // SAFETY: the context is of this library.
         ok(unsafe { init(context.ptr(), ptr::null()) }, "EVP_PKEY_encapsulate_init")?;
@@ -151,42 +148,24 @@ impl MlKem {
         let (mut ciphertext_bytes, mut secret_bytes) = (CIPHERTEXT, SECRET);
         // SAFETY: both are as long as is said.
         let answer = unsafe {
-            encapsulate(
-                context.ptr(),
-                ciphertext.as_mut_ptr(),
-                &raw mut ciphertext_bytes,
-                secret.as_mut_ptr(),
-                &raw mut secret_bytes,
-            )
+            let (to, shared) = (ciphertext.as_mut_ptr(), secret.as_mut_ptr());
+            encapsulate(context.ptr(), to, &raw mut ciphertext_bytes, shared, &raw mut secret_bytes)
         };
         ok(answer, name)?;
         Ok(ciphertext_bytes + secret_bytes)
     }
 
     fn decapsulate(&self, ciphertext: &[u8], output: &mut [u8]) -> Result<usize, Failed> {
-        let name = "EVP_PKEY_decapsulate";
-        let decapsulate = self.api.EVP_PKEY_decapsulate.ok_or_else(|| Failed::of(name))?;
-        let mut bytes = output.len();
-        // SAFETY: both are as long as is said.
-        let answer = unsafe {
-            decapsulate(
-                self.decapsulator.ptr(),
-                output.as_mut_ptr(),
-                &raw mut bytes,
-                ciphertext.as_ptr(),
-                ciphertext.len(),
-            )
-        };
-        ok(answer, name)?;
-        Ok(bytes)
+        let decapsulate = (self.api.EVP_PKEY_decapsulate()?, "EVP_PKEY_decapsulate");
+        self.decapsulator.transform(decapsulate, ciphertext, output)
     }
 }
 
 fn context(api: &Arc<Api>, key: Ptr) -> Result<Object, Failed> {
     let name = "EVP_PKEY_CTX_new_from_pkey";
-    let new = api.EVP_PKEY_CTX_new_from_pkey.ok_or_else(|| Failed::of(name))?;
-    let free = api.EVP_PKEY_CTX_free.ok_or_else(|| Failed::of(name))?;
+    let new = api.EVP_PKEY_CTX_new_from_pkey()?;
+    let free = api.EVP_PKEY_CTX_free()?;
     // SAFETY: the key is of this library; the context takes a reference to it.
     let context = unsafe { new(ptr::null_mut(), key, ptr::null()) };
-    Object::new(api, context, free, name).map_err(|_| Failed::of(name))
+    Object::new(api, context, free, name)
 }

@@ -87,7 +87,7 @@ fn load(path: &Path) -> Result<Loaded, String> {
 /// One of the texts that `OpenSSL_version` gives.
 fn text(api: &Api, which: libc::c_int) -> Option<String> {
     // SAFETY: the function takes any number, and returns a constant text or null.
-    let text = unsafe { api.OpenSSL_version?(which) };
+    let text = unsafe { api.OpenSSL_version().ok()?(which) };
     if text.is_null() {
         return None;
     }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ptr;
 use std::sync::Arc;
 
-use super::api::{Api, Ptr, need};
+use super::api::{Api, Bytes, Out, Ptr};
 use crate::material::KeyPair;
 use crate::routine::{Failed, Unavailable};
 
@@ -13,10 +13,11 @@ pub(super) fn ok(answer: i32, function: &str) -> Result<(), Failed> {
     if answer == 1 { Ok(()) } else { Err(Failed::of(function)) }
 }
 
-/// As [`ok`], where an algorithm is set up.
-pub(super) fn available(answer: i32, function: &str) -> Result<(), Unavailable> {
-    ok(answer, function).map_err(Unavailable::because)
-}
+/// A function of a context that makes bytes of bytes: `EVP_PKEY_sign`, `EVP_PKEY_decrypt` and others.
+pub(super) type Transform = unsafe extern "C" fn(Ptr, Out, *mut usize, Bytes, usize) -> i32;
+
+/// A function of a context that verifies a signature of a message.
+pub(super) type Verify = unsafe extern "C" fn(Ptr, Bytes, usize, Bytes, usize) -> i32;
 
 /// An object, with the function that frees it. It keeps the library loaded.
 pub(super) struct Object {
@@ -32,9 +33,9 @@ impl Object {
         ptr: Ptr,
         free: unsafe extern "C" fn(Ptr),
         made_by: &str,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, Failed> {
         if ptr.is_null() {
-            return Err(Unavailable::because(Failed::of(made_by)));
+            return Err(Failed::of(made_by));
         }
         let library = Arc::clone(library);
         Ok(Self { ptr, free, _library: library })
@@ -44,6 +45,38 @@ impl Object {
     /// named the field would take the pointer alone, and leave the object to be freed.
     pub(super) fn ptr(&self) -> Ptr {
         self.ptr
+    }
+
+    /// Calls a function of this library with this context, made ready for it, and says how many bytes
+    /// came out.
+    pub(super) fn transform(
+        &self,
+        (function, name): (Transform, &str),
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<usize, Failed> {
+        let (mut bytes, to) = (output.len(), output.as_mut_ptr());
+        // SAFETY: input and output are as long as is said.
+        let answer = unsafe { function(self.ptr, to, &raw mut bytes, input.as_ptr(), input.len()) };
+        ok(answer, name).map(|()| bytes)
+    }
+
+    /// Verifies a signature with a function of this library and this context, made ready for it.
+    pub(super) fn verify(
+        &self,
+        api: &Api,
+        (function, name): (Verify, &str),
+        signature: &[u8],
+        message: &[u8],
+    ) -> Result<usize, Failed> {
+        let (from, of) = (signature.as_ptr(), message.as_ptr());
+        // SAFETY: signature and message are as long as is said.
+        let answer = unsafe { function(self.ptr, from, signature.len(), of, message.len()) };
+        if answer != 1 {
+            // SAFETY: it empties this thread's queue of errors.
+            unsafe { api.ERR_clear_error()?() };
+        }
+        ok(answer, name).map(|()| 0)
     }
 }
 
@@ -57,8 +90,8 @@ impl Drop for Object {
 macro_rules! maker {
     ($(#[$doc:meta])* $name:ident: $new:ident, $free:ident) => {
         $(#[$doc])*
-        pub(super) fn $name(api: &Arc<Api>) -> Result<Object, Unavailable> {
-            let (new, free) = (need!(api, $new)?, need!(api, $free)?);
+        pub(super) fn $name(api: &Arc<Api>) -> Result<Object, Failed> {
+            let (new, free) = (api.$new()?, api.$free()?);
             // SAFETY: the function takes nothing.
             Object::new(api, unsafe { new() }, free, stringify!($new))
         }
@@ -74,13 +107,12 @@ maker!(
     digest_context: EVP_MD_CTX_new, EVP_MD_CTX_free
 );
 maker!(
-    /// A context of HMAC.
     hmac_context: HMAC_CTX_new, HMAC_CTX_free
 );
 
 /// A private key from PKCS #8.
-pub(super) fn private_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Unavailable> {
-    let (read, free) = (need!(api, d2i_AutoPrivateKey)?, need!(api, EVP_PKEY_free)?);
+pub(super) fn private_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Failed> {
+    let (read, free) = (api.d2i_AutoPrivateKey()?, api.EVP_PKEY_free()?);
     let mut der = keys.pkcs8.as_ptr();
     // SAFETY: `der` is readable for the length that is given.
     let key = unsafe { read(ptr::null_mut(), &raw mut der, keys.pkcs8.len() as _) };
@@ -88,8 +120,8 @@ pub(super) fn private_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Unav
 }
 
 /// A public key from a SubjectPublicKeyInfo.
-pub(super) fn public_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Unavailable> {
-    let (read, free) = (need!(api, d2i_PUBKEY)?, need!(api, EVP_PKEY_free)?);
+pub(super) fn public_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Failed> {
+    let (read, free) = (api.d2i_PUBKEY()?, api.EVP_PKEY_free()?);
     let mut der = keys.spki.as_ptr();
     // SAFETY: `der` is readable for the length that is given.
     let key = unsafe { read(ptr::null_mut(), &raw mut der, keys.spki.len() as _) };
@@ -97,8 +129,8 @@ pub(super) fn public_key(api: &Arc<Api>, keys: &KeyPair) -> Result<Object, Unava
 }
 
 /// A context of operations with that key.
-pub(super) fn key_context(api: &Arc<Api>, key: &Object) -> Result<Object, Unavailable> {
-    let (new, free) = (need!(api, EVP_PKEY_CTX_new)?, need!(api, EVP_PKEY_CTX_free)?);
+pub(super) fn key_context(api: &Arc<Api>, key: &Object) -> Result<Object, Failed> {
+    let (new, free) = (api.EVP_PKEY_CTX_new()?, api.EVP_PKEY_CTX_free()?);
     // SAFETY: the key is one; the context takes a reference to it.
     Object::new(api, unsafe { new(key.ptr(), ptr::null_mut()) }, free, "EVP_PKEY_CTX_new")
 }

@@ -3,9 +3,9 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::api::{Api, Ptr, need};
+use super::api::{Api, Ptr};
 use super::digests::{Digest, Hasher, LARGEST};
-use super::object::{Object, available, key_context, keys, ok, private_key, public_key};
+use super::object::{Object, key_context, keys, ok, private_key, public_key};
 use crate::algorithm::{Agreement, Algorithm, Curve, Signing};
 use crate::material::{KeyPair, Material};
 use crate::routine::{Failed, Routine, Unavailable};
@@ -33,62 +33,35 @@ pub(super) fn signature(
     };
     let context = key_context(api, &key)?;
     let init = match signing {
-        Signing::Sign => need!(api, EVP_PKEY_sign_init)?,
-        Signing::Verify => need!(api, EVP_PKEY_verify_init)?,
+        Signing::Sign => api.EVP_PKEY_sign_init()?,
+        Signing::Verify => api.EVP_PKEY_verify_init()?,
     };
     // SAFETY: the context is of this library.
-    available(unsafe { init(context.ptr()) }, "EVP_PKEY_sign_init")?;
+    ok(unsafe { init(context.ptr()) }, "EVP_PKEY_sign_init")?;
     let method = Digest::of(api, digest)?;
     // SAFETY: context and method are of this library.
     let answer = unsafe {
-        match (api.EVP_PKEY_CTX_set_signature_md, api.EVP_PKEY_CTX_ctrl) {
-            (Some(set), _) => set(context.ptr(), method.method),
-            (None, Some(control)) => control(context.ptr(), -1, -1, CTRL_MD, 0, method.method),
-            (None, None) => 0,
+        match api.EVP_PKEY_CTX_set_signature_md() {
+            Ok(set) => set(context.ptr(), method.method),
+            Err(_) => api.EVP_PKEY_CTX_ctrl()?(context.ptr(), -1, -1, CTRL_MD, 0, method.method),
         }
     };
-    available(answer, "EVP_PKEY_CTX_set_signature_md")?;
-    let (sign, verify) = (need!(api, EVP_PKEY_sign)?, need!(api, EVP_PKEY_verify)?);
-    let clear = need!(api, ERR_clear_error)?;
-    let signed = material.signed;
+    ok(answer, "EVP_PKEY_CTX_set_signature_md")?;
+    let sign = (api.EVP_PKEY_sign()?, "EVP_PKEY_sign");
+    let verify = (api.EVP_PKEY_verify()?, "EVP_PKEY_verify");
+    let (api, signed) = (Arc::clone(api), material.signed);
     Ok(Routine::Apart(Box::new(move |input, output| {
         // The digest belongs to the context, which lives as long.
         let _method = &method;
         let mut digest = [0; LARGEST];
         match signing {
             Signing::Sign => {
-                let digest_bytes = hasher.hash(input, &mut digest)?;
-                let mut bytes = output.len();
-                // SAFETY: digest and output are as long as is said.
-                let answer = unsafe {
-                    sign(
-                        context.ptr(),
-                        output.as_mut_ptr(),
-                        &raw mut bytes,
-                        digest.as_ptr(),
-                        digest_bytes,
-                    )
-                };
-                ok(answer, "EVP_PKEY_sign")?;
-                Ok(bytes)
+                let bytes = hasher.hash(input, &mut digest)?;
+                context.transform(sign, &digest[..bytes], output)
             }
             Signing::Verify => {
-                let digest_bytes = hasher.hash(signed, &mut digest)?;
-                // SAFETY: digest and signature are as long as is said.
-                let answer = unsafe {
-                    verify(
-                        context.ptr(),
-                        input.as_ptr(),
-                        input.len(),
-                        digest.as_ptr(),
-                        digest_bytes,
-                    )
-                };
-                if answer != 1 {
-                    // SAFETY: it empties this thread's queue of errors.
-                    unsafe { clear() };
-                }
-                ok(answer, "EVP_PKEY_verify").map(|()| 0)
+                let bytes = hasher.hash(signed, &mut digest)?;
+                context.verify(&api, verify, input, &digest[..bytes])
             }
         }
     })))
@@ -97,19 +70,11 @@ pub(super) fn signature(
 /// RSA decryption with the padding that is the usual one: PKCS #1 version 1.5.
 pub(super) fn rsa_decryption(api: &Arc<Api>, material: &Material) -> Result<Routine, Unavailable> {
     let context = key_context(api, &private_key(api, keys(material.own.as_ref())?)?)?;
-    let init = need!(api, EVP_PKEY_decrypt_init)?;
+    let init = api.EVP_PKEY_decrypt_init()?;
     // SAFETY: the context is of this library.
-    available(unsafe { init(context.ptr()) }, "EVP_PKEY_decrypt_init")?;
-    let decrypt = need!(api, EVP_PKEY_decrypt)?;
-    Ok(Routine::Apart(Box::new(move |input, output| {
-        let mut bytes = output.len();
-        // SAFETY: input and output are as long as is said.
-        let answer = unsafe {
-            let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-            decrypt(context.ptr(), to, &raw mut bytes, from, input.len())
-        };
-        ok(answer, "EVP_PKEY_decrypt").map(|()| bytes)
-    })))
+    ok(unsafe { init(context.ptr()) }, "EVP_PKEY_decrypt_init")?;
+    let decrypt = (api.EVP_PKEY_decrypt()?, "EVP_PKEY_decrypt");
+    Ok(Routine::Apart(Box::new(move |input, output| context.transform(decrypt, input, output))))
 }
 
 /// Ed25519, which signs messages instead of digests.
@@ -121,50 +86,20 @@ pub(super) fn ed25519(
     let context = super::object::digest_context(api)?;
     let pair = keys(material.own.as_ref())?;
     let (key, init) = match signing {
-        Signing::Sign => (private_key(api, pair)?, need!(api, EVP_DigestSignInit)?),
-        Signing::Verify => (public_key(api, pair)?, need!(api, EVP_DigestVerifyInit)?),
+        Signing::Sign => (private_key(api, pair)?, api.EVP_DigestSignInit()?),
+        Signing::Verify => (public_key(api, pair)?, api.EVP_DigestVerifyInit()?),
     };
-    let (sign, verify) = (need!(api, EVP_DigestSign)?, need!(api, EVP_DigestVerify)?);
-    let clear = need!(api, ERR_clear_error)?;
-    let signed = material.signed;
+    let sign = (api.EVP_DigestSign()?, "EVP_DigestSign");
+    let verify = (api.EVP_DigestVerify()?, "EVP_DigestVerify");
+    let (api, signed) = (Arc::clone(api), material.signed);
     Ok(Routine::Apart(Box::new(move |input, output| {
         let none = ptr::null_mut();
         // SAFETY: context and key are of this library; Ed25519 has no digest of its own.
         let answer = unsafe { init(context.ptr(), ptr::null_mut(), ptr::null(), none, key.ptr()) };
         ok(answer, "EVP_DigestSignInit")?;
         match signing {
-            Signing::Sign => {
-                let mut bytes = output.len();
-                // SAFETY: message and output are as long as is said.
-                let answer = unsafe {
-                    sign(
-                        context.ptr(),
-                        output.as_mut_ptr(),
-                        &raw mut bytes,
-                        input.as_ptr(),
-                        input.len(),
-                    )
-                };
-                ok(answer, "EVP_DigestSign")?;
-                Ok(bytes)
-            }
-            Signing::Verify => {
-                // SAFETY: message and signature are as long as is said.
-                let answer = unsafe {
-                    verify(
-                        context.ptr(),
-                        input.as_ptr(),
-                        input.len(),
-                        signed.as_ptr(),
-                        signed.len(),
-                    )
-                };
-                if answer != 1 {
-                    // SAFETY: it empties this thread's queue of errors.
-                    unsafe { clear() };
-                }
-                ok(answer, "EVP_DigestVerify").map(|()| 0)
-            }
+            Signing::Sign => context.transform(sign, input, output),
+            Signing::Verify => context.verify(&api, verify, input, signed),
         }
     })))
 }
@@ -199,7 +134,7 @@ pub(super) enum Group {
     P256,
 }
 
-/// Key agreement with an own key, which also tells the group of fresh ones.
+/// Key agreement with an own key; fresh keys are of its group.
 pub(super) struct Exchange {
     api: Arc<Api>,
     group: Group,
@@ -213,19 +148,17 @@ impl Exchange {
         let own = private_key(api, pair)?;
         let generator = key_context(api, &own)?;
         // SAFETY: the context is of this library.
-        let answer = unsafe { need!(api, EVP_PKEY_keygen_init)?(generator.ptr()) };
-        available(answer, "EVP_PKEY_keygen_init")?;
+        let answer = unsafe { api.EVP_PKEY_keygen_init()?(generator.ptr()) };
+        ok(answer, "EVP_PKEY_keygen_init")?;
         Ok(Self { api: Arc::clone(api), group, own, generator })
     }
 
     fn key(&self, ptr: Ptr, made_by: &str) -> Result<Object, Failed> {
-        let free = self.api.EVP_PKEY_free.ok_or_else(|| Failed::of("EVP_PKEY_free"))?;
-        Object::new(&self.api, ptr, free, made_by).map_err(|_| Failed::of(made_by))
+        Object::new(&self.api, ptr, self.api.EVP_PKEY_free()?, made_by)
     }
 
-    /// A fresh key.
     pub(super) fn generate(&mut self) -> Result<Object, Failed> {
-        let function = self.api.EVP_PKEY_keygen.ok_or_else(|| Failed::of("EVP_PKEY_keygen"))?;
+        let function = self.api.EVP_PKEY_keygen()?;
         let mut key = ptr::null_mut();
         // SAFETY: the context was made ready for it; the key is the caller's.
         ok(unsafe { function(self.generator.ptr(), &raw mut key) }, "EVP_PKEY_keygen")?;
@@ -237,7 +170,7 @@ impl Exchange {
         match self.group {
             Group::X25519 => {
                 let name = "EVP_PKEY_get_raw_public_key";
-                let get = self.api.EVP_PKEY_get_raw_public_key.ok_or_else(|| Failed::of(name))?;
+                let get = self.api.EVP_PKEY_get_raw_public_key()?;
                 let mut bytes = output.len();
                 // SAFETY: the output is as long as is said.
                 ok(unsafe { get(key.ptr(), output.as_mut_ptr(), &raw mut bytes) }, name)?;
@@ -245,9 +178,8 @@ impl Exchange {
             }
             Group::P256 => {
                 let name = "EVP_PKEY_get1_encoded_public_key";
-                let get =
-                    self.api.EVP_PKEY_get1_encoded_public_key.ok_or_else(|| Failed::of(name))?;
-                let free = self.api.CRYPTO_free.ok_or_else(|| Failed::of("CRYPTO_free"))?;
+                let get = self.api.EVP_PKEY_get1_encoded_public_key()?;
+                let free = self.api.CRYPTO_free()?;
                 let mut point = ptr::null_mut();
                 // SAFETY: the point is the caller's, as long as the function says.
                 let bytes = unsafe { get(key.ptr(), &raw mut point) };
@@ -268,17 +200,16 @@ impl Exchange {
         match self.group {
             Group::X25519 => {
                 let name = "EVP_PKEY_new_raw_public_key";
-                let new = self.api.EVP_PKEY_new_raw_public_key.ok_or_else(|| Failed::of(name))?;
+                let new = self.api.EVP_PKEY_new_raw_public_key()?;
                 // SAFETY: the share is readable for its length.
                 let key = unsafe { new(X25519, ptr::null_mut(), share.as_ptr(), share.len()) };
                 self.key(key, name)
             }
             Group::P256 => {
                 let name = "EVP_PKEY_set1_encoded_public_key";
-                let new = self.api.EVP_PKEY_new.ok_or_else(|| Failed::of("EVP_PKEY_new"))?;
-                let copy = self.api.EVP_PKEY_copy_parameters.ok_or_else(|| Failed::of(name))?;
-                let set = self.api.EVP_PKEY_set1_encoded_public_key;
-                let set = set.ok_or_else(|| Failed::of(name))?;
+                let new = self.api.EVP_PKEY_new()?;
+                let copy = self.api.EVP_PKEY_copy_parameters()?;
+                let set = self.api.EVP_PKEY_set1_encoded_public_key()?;
                 // SAFETY: it takes nothing.
                 let key = self.key(unsafe { new() }, "EVP_PKEY_new")?;
                 // SAFETY: both keys are of this library.
@@ -297,14 +228,12 @@ impl Exchange {
         share: &[u8],
         output: &mut [u8],
     ) -> Result<usize, Failed> {
-        let lacking = |name: &'static str| move || Failed::of(name);
         let api = &self.api;
-        let init = api.EVP_PKEY_derive_init.ok_or_else(lacking("EVP_PKEY_derive_init"))?;
-        let set = api.EVP_PKEY_derive_set_peer.ok_or_else(lacking("EVP_PKEY_derive_set_peer"))?;
-        let derive = api.EVP_PKEY_derive.ok_or_else(lacking("EVP_PKEY_derive"))?;
+        let init = api.EVP_PKEY_derive_init()?;
+        let set = api.EVP_PKEY_derive_set_peer()?;
+        let derive = api.EVP_PKEY_derive()?;
         let peer = self.peer(share)?;
-        let context = key_context(api, key.unwrap_or(&self.own));
-        let context = context.map_err(|_| Failed::of("EVP_PKEY_CTX_new"))?;
+        let context = key_context(api, key.unwrap_or(&self.own))?;
         // SAFETY: the context is of this library.
         ok(unsafe { init(context.ptr()) }, "EVP_PKEY_derive_init")?;
         // SAFETY: context and key are of this library.
@@ -312,7 +241,6 @@ impl Exchange {
         let mut bytes = output.len();
         // SAFETY: the output is as long as is said.
         let answer = unsafe { derive(context.ptr(), output.as_mut_ptr(), &raw mut bytes) };
-        ok(answer, "EVP_PKEY_derive")?;
-        Ok(bytes)
+        ok(answer, "EVP_PKEY_derive").map(|()| bytes)
     }
 }

@@ -10,14 +10,7 @@ use crate::libraries::library::Library;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Routine, Unavailable};
 
-/// The crates.
 pub(crate) struct RustCrypto;
-
-impl RustCrypto {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-}
 
 impl Library for RustCrypto {
     fn id(&self) -> &str {

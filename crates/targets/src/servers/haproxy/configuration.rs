@@ -1,6 +1,9 @@
 //! HAProxy's configuration: one process, a thread pinned to each core, no log of requests,
 //! connections that are kept on both sides. It needs neither root nor a folder of the system.
 //!
+//! Without `http-ignore-probes` it answers a connection without a request with an error, which is not a
+//! handshake alone.
+//!
 //! HAProxy has no directive for tickets in TLS 1.3 and for encrypt-then-MAC; OpenSSL gets these in a
 //! configuration of its own.
 
@@ -36,6 +39,7 @@ defaults
     timeout server 1h
     timeout http-keep-alive 1h
     http-reuse always
+    option http-ignore-probes
 
 frontend clients
     bind {http}

@@ -1,7 +1,7 @@
 //! One side of a connection: an `SSL` object between two memory BIOs.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,27 +17,12 @@ use crate::stack::{Endpoint, Kind, Negotiated};
 /// Where a client keeps the session for its next connection, which takes it.
 pub(super) type Session = Rc<RefCell<Option<Object>>>;
 
-/// The functions that a connection calls, all of which are there.
-pub(super) struct Calls {
-    pub(super) handshake: unsafe extern "C" fn(Ptr) -> c_int,
-    pub(super) error: unsafe extern "C" fn(Ptr, c_int) -> c_int,
-    pub(super) read: unsafe extern "C" fn(Ptr, *mut c_void, c_int) -> c_int,
-    pub(super) write: unsafe extern "C" fn(Ptr, *const c_void, c_int) -> c_int,
-    pub(super) bio_pending: unsafe extern "C" fn(Ptr, c_int, i64, Ptr) -> i64,
-    pub(super) bio_read: unsafe extern "C" fn(Ptr, *mut c_void, c_int) -> c_int,
-    pub(super) bio_write: unsafe extern "C" fn(Ptr, *const c_void, c_int) -> c_int,
-    pub(super) clear_errors: unsafe extern "C" fn(),
-    pub(super) set_shutdown: unsafe extern "C" fn(Ptr, c_int),
-}
-
-/// One side of a connection.
 pub(super) struct End {
     pub(super) ssl: Object,
     /// What the other side sent; it belongs to `ssl`.
     pub(super) incoming: Ptr,
     /// What is for the other side; it belongs to `ssl`.
     pub(super) outgoing: Ptr,
-    pub(super) calls: Rc<Calls>,
     pub(super) session: Session,
     pub(super) api: Arc<SslApi>,
     pub(super) crypto: Arc<Api>,
@@ -61,8 +46,8 @@ const SHUT_DOWN: c_int = 3;
 impl End {
     /// That function failed, and why by OpenSSL's word.
     fn failed(&self, function: &str) -> Failed {
-        let (Some(code), Some(reason)) =
-            (self.crypto.ERR_get_error, self.crypto.ERR_reason_error_string)
+        let (Ok(code), Ok(reason)) =
+            (self.crypto.ERR_get_error(), self.crypto.ERR_reason_error_string())
         else {
             return Failed::of(function);
         };
@@ -80,8 +65,10 @@ impl End {
 impl Drop for End {
     /// OpenSSL never resumes a session whose connection was not shut down.
     fn drop(&mut self) {
-        // SAFETY: the object lives until this returns.
-        unsafe { (self.calls.set_shutdown)(self.ssl.ptr(), SHUT_DOWN) };
+        if let Ok(set_shutdown) = self.api.SSL_set_shutdown() {
+            // SAFETY: the object lives until this returns.
+            unsafe { set_shutdown(self.ssl.ptr(), SHUT_DOWN) };
+        }
     }
 }
 
@@ -89,11 +76,12 @@ impl Endpoint for End {
     fn handshake(&mut self, from_peer: &[u8], to_peer: &mut Vec<u8>) -> Result<bool, Failed> {
         self.give_records(from_peer)?;
         // SAFETY: it empties this thread's queue of errors.
-        unsafe { (self.calls.clear_errors)() };
+        unsafe { self.crypto.ERR_clear_error()?() };
         // SAFETY: the object is one of this library.
-        let answer = unsafe { (self.calls.handshake)(self.ssl.ptr()) };
+        let answer = unsafe { self.api.SSL_do_handshake()?(self.ssl.ptr()) };
         // SAFETY: as above.
-        if answer != 1 && unsafe { (self.calls.error)(self.ssl.ptr(), answer) } != WANT_READ {
+        if answer != 1 && unsafe { self.api.SSL_get_error()?(self.ssl.ptr(), answer) } != WANT_READ
+        {
             return Err(self.failed("SSL_do_handshake"));
         }
         self.take_records(to_peer)?;
@@ -101,12 +89,12 @@ impl Endpoint for End {
     }
 
     fn negotiated(&self) -> Result<Negotiated, Failed> {
-        let unknown = || Failed::because("this libssl does not tell what it negotiated");
+        let unknown = || Failed::because("this libssl does not report what it negotiated");
         let api = &self.api;
-        let cipher = api.SSL_get_current_cipher.ok_or_else(unknown)?;
-        let code_point = api.SSL_CIPHER_get_protocol_id.ok_or_else(unknown)?;
-        let control = api.SSL_ctrl.ok_or_else(unknown)?;
-        let reused = api.SSL_session_reused.ok_or_else(unknown)?;
+        let cipher = api.SSL_get_current_cipher()?;
+        let code_point = api.SSL_CIPHER_get_protocol_id()?;
+        let control = api.SSL_ctrl()?;
+        let reused = api.SSL_session_reused()?;
         // SAFETY: the object is one of this library.
         let cipher = unsafe { cipher(self.ssl.ptr()) };
         if cipher.is_null() {
@@ -125,14 +113,12 @@ impl Endpoint for End {
     }
 
     fn keep_session(&mut self) -> Result<(), Failed> {
-        let lacking = || Failed::of("SSL_get1_session");
-        let get = self.api.SSL_get1_session.ok_or_else(lacking)?;
-        let is_resumable = self.api.SSL_SESSION_is_resumable.ok_or_else(lacking)?;
-        let free = self.api.SSL_SESSION_free.ok_or_else(lacking)?;
+        let get = self.api.SSL_get1_session()?;
+        let is_resumable = self.api.SSL_SESSION_is_resumable()?;
+        let free = self.api.SSL_SESSION_free()?;
         // SAFETY: the object is one of this library; the session is counted.
         let session = unsafe { get(self.ssl.ptr()) };
-        let session = Object::new(&self.api, session, free, "SSL_get1_session");
-        let session = session.map_err(|_| lacking())?;
+        let session = Object::new(&self.api, session, free, "SSL_get1_session")?;
         // SAFETY: the session is one of this library.
         if unsafe { is_resumable(session.ptr()) } != 1 {
             return Err(Failed::because("its server gave no ticket"));
@@ -144,7 +130,7 @@ impl Endpoint for End {
     fn seal(&mut self, message: &[u8]) -> Result<(), Failed> {
         let length = length(message)?;
         // SAFETY: the message is readable for its length.
-        match unsafe { (self.calls.write)(self.ssl.ptr(), message.as_ptr().cast(), length) } {
+        match unsafe { self.api.SSL_write()?(self.ssl.ptr(), message.as_ptr().cast(), length) } {
             written if written == length => Ok(()),
             _ => Err(self.failed("SSL_write")),
         }
@@ -153,7 +139,7 @@ impl Endpoint for End {
     fn take_records(&mut self, to_peer: &mut Vec<u8>) -> Result<(), Failed> {
         // SAFETY: the BIO lives as long as the object; this asks for a number alone.
         let pending =
-            unsafe { (self.calls.bio_pending)(self.outgoing, CONTROL_PENDING, 0, ptr::null_mut()) };
+            unsafe { self.crypto.BIO_ctrl()?(self.outgoing, CONTROL_PENDING, 0, ptr::null_mut()) };
         let pending = usize::try_from(pending).map_err(|_| Failed::of("BIO_pending"))?;
         if pending == 0 {
             return Ok(());
@@ -163,7 +149,7 @@ impl Endpoint for End {
         let room = &mut to_peer[start..];
         let length = length(room)?;
         // SAFETY: there is as much room.
-        match unsafe { (self.calls.bio_read)(self.outgoing, room.as_mut_ptr().cast(), length) } {
+        match unsafe { self.crypto.BIO_read()?(self.outgoing, room.as_mut_ptr().cast(), length) } {
             read if read == length => Ok(()),
             _ => Err(Failed::of("BIO_read")),
         }
@@ -175,7 +161,8 @@ impl Endpoint for End {
         }
         let length = length(from_peer)?;
         // SAFETY: the bytes are readable for their length.
-        match unsafe { (self.calls.bio_write)(self.incoming, from_peer.as_ptr().cast(), length) } {
+        match unsafe { self.crypto.BIO_write()?(self.incoming, from_peer.as_ptr().cast(), length) }
+        {
             written if written == length => Ok(()),
             _ => Err(Failed::of("BIO_write")),
         }
@@ -185,7 +172,7 @@ impl Endpoint for End {
         let length = length(message)?;
         // SAFETY: there is as much room.
         let read =
-            unsafe { (self.calls.read)(self.ssl.ptr(), message.as_mut_ptr().cast(), length) };
+            unsafe { self.api.SSL_read()?(self.ssl.ptr(), message.as_mut_ptr().cast(), length) };
         usize::try_from(read).ok().filter(|&read| read > 0).ok_or_else(|| self.failed("SSL_read"))
     }
 }

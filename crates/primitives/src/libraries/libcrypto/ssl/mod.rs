@@ -12,13 +12,13 @@ use std::sync::Arc;
 use libloading::os::unix::Library as Loaded;
 use tls::Version;
 
-use super::api::{Api, Ptr, need};
-use super::object::{Object, available, private_key};
+use super::api::{Api, Ptr};
+use super::object::{Object, ok, private_key};
 use crate::algorithm::Side;
 use crate::routine::{Failed, Unavailable};
 use crate::stack::{Configuration, Endpoint, Identity, NAME, Stack, Wanted};
 use api::SslApi;
-use end::{Calls, End, Session};
+use end::{End, Session};
 
 /// A libssl with its libcrypto.
 pub(super) struct OpenSsl {
@@ -53,7 +53,7 @@ impl OpenSsl {
 
     /// Whether the libssl calls this libcrypto, and no other one that was loaded before.
     fn belongs_together(&self) -> Result<bool, Unavailable> {
-        let own = need!(self.crypto, OpenSSL_version)?;
+        let own = self.crypto.OpenSSL_version()?;
         // SAFETY: the symbol is only compared. A library finds it in those that it depends on.
         let found = unsafe {
             self.api
@@ -83,10 +83,10 @@ impl Stack for OpenSsl {
     ) -> Result<Box<dyn Configuration>, Unavailable> {
         let api = &self.api;
         let method = match side {
-            Side::Client => need!(api, TLS_client_method)?,
-            Side::Server => need!(api, TLS_server_method)?,
+            Side::Client => api.TLS_client_method()?,
+            Side::Server => api.TLS_server_method()?,
         };
-        let (new, free) = (need!(api, SSL_CTX_new)?, need!(api, SSL_CTX_free)?);
+        let (new, free) = (api.SSL_CTX_new()?, api.SSL_CTX_free()?);
         // SAFETY: the method is a constant of the library.
         let context = unsafe { new(method()) };
         let context = Object::new(api, context, free, "SSL_CTX_new")?;
@@ -98,7 +98,6 @@ impl Stack for OpenSsl {
         Ok(Box::new(Config {
             context,
             side,
-            calls: Rc::new(self.calls()?),
             session: Session::default(),
             api: Arc::clone(api),
             crypto: Arc::clone(&self.crypto),
@@ -108,9 +107,9 @@ impl Stack for OpenSsl {
 
 impl OpenSsl {
     /// One version, one suite, one group.
-    fn offer_only(&self, context: &Object, wanted: Wanted) -> Result<(), Unavailable> {
+    fn offer_only(&self, context: &Object, wanted: Wanted) -> Result<(), Failed> {
         let api = &self.api;
-        let control = need!(api, SSL_CTX_ctrl)?;
+        let control = api.SSL_CTX_ctrl()?;
         let version = match wanted.suite.version() {
             Version::Tls12 => 0x0303,
             Version::Tls13 => 0x0304,
@@ -123,17 +122,16 @@ impl OpenSsl {
         ] {
             // SAFETY: the context is of this library; the text ends with a zero.
             let answer = unsafe { control(context.ptr(), command, number, argument) };
-            available(answer as c_int, name)?;
+            ok(answer as c_int, name)?;
         }
         let suites = match wanted.suite.version() {
-            Version::Tls12 => need!(api, SSL_CTX_set_cipher_list)?,
-            Version::Tls13 => need!(api, SSL_CTX_set_ciphersuites)?,
+            Version::Tls12 => api.SSL_CTX_set_cipher_list()?,
+            Version::Tls13 => api.SSL_CTX_set_ciphersuites()?,
         };
         let names = text(wanted.suite.openssl_name)?;
         // SAFETY: the context is of this library; the text ends with a zero.
-        available(unsafe { suites(context.ptr(), names.as_ptr()) }, "SSL_CTX_set_ciphersuites")?;
-        let (options, tickets) =
-            (need!(api, SSL_CTX_set_options)?, need!(api, SSL_CTX_set_num_tickets)?);
+        ok(unsafe { suites(context.ptr(), names.as_ptr()) }, "SSL_CTX_set_ciphersuites")?;
+        let (options, tickets) = (api.SSL_CTX_set_options()?, api.SSL_CTX_set_num_tickets()?);
         let without_tickets = if wanted.resumes { 0 } else { NO_TICKET };
         // SAFETY: the context is of this library, and its own tickets need no cache.
         let answer = unsafe {
@@ -141,69 +139,53 @@ impl OpenSsl {
             options(context.ptr(), NO_ENCRYPT_THEN_MAC | without_tickets);
             tickets(context.ptr(), usize::from(wanted.resumes))
         };
-        available(answer, "SSL_CTX_set_num_tickets")
+        ok(answer, "SSL_CTX_set_num_tickets")
     }
 
-    fn trust(&self, context: &Object, identity: &Identity) -> Result<(), Unavailable> {
+    fn trust(&self, context: &Object, identity: &Identity) -> Result<(), Failed> {
         let root = self.certificate(&identity.root)?;
-        let store = need!(self.api, SSL_CTX_get_cert_store)?;
-        let verify = need!(self.api, SSL_CTX_set_verify)?;
-        let add = need!(self.crypto, X509_STORE_add_cert)?;
+        let store = self.api.SSL_CTX_get_cert_store()?;
+        let verify = self.api.SSL_CTX_set_verify()?;
+        let add = self.crypto.X509_STORE_add_cert()?;
         // SAFETY: all are of this library; the store takes a reference to the certificate.
         let answer = unsafe {
             verify(context.ptr(), VERIFY_PEER, ptr::null());
             add(store(context.ptr()), root.ptr())
         };
-        available(answer, "X509_STORE_add_cert")
+        ok(answer, "X509_STORE_add_cert")
     }
 
-    fn identify(&self, context: &Object, identity: &Identity) -> Result<(), Unavailable> {
+    fn identify(&self, context: &Object, identity: &Identity) -> Result<(), Failed> {
         let certificate = self.certificate(&identity.certificate)?;
         let key = private_key(&self.crypto, &identity.pair)?;
-        let use_certificate = need!(self.api, SSL_CTX_use_certificate)?;
-        let use_key = need!(self.api, SSL_CTX_use_PrivateKey)?;
+        let use_certificate = self.api.SSL_CTX_use_certificate()?;
+        let use_key = self.api.SSL_CTX_use_PrivateKey()?;
         // SAFETY: all are of this library; the context takes references.
         let answers = unsafe {
             [use_certificate(context.ptr(), certificate.ptr()), use_key(context.ptr(), key.ptr())]
         };
-        available(answers[0], "SSL_CTX_use_certificate")?;
-        available(answers[1], "SSL_CTX_use_PrivateKey")
+        ok(answers[0], "SSL_CTX_use_certificate")?;
+        ok(answers[1], "SSL_CTX_use_PrivateKey")
     }
 
-    fn certificate(&self, der: &[u8]) -> Result<Object, Unavailable> {
-        let (read, free) = (need!(self.crypto, d2i_X509)?, need!(self.crypto, X509_free)?);
+    fn certificate(&self, der: &[u8]) -> Result<Object, Failed> {
+        let (read, free) = (self.crypto.d2i_X509()?, self.crypto.X509_free()?);
         let mut start = der.as_ptr();
         // SAFETY: the bytes are readable for the length that is given.
         let certificate = unsafe { read(ptr::null_mut(), &raw mut start, der.len() as _) };
         Object::new(&self.crypto, certificate, free, "d2i_X509")
     }
-
-    fn calls(&self) -> Result<Calls, Unavailable> {
-        let (api, crypto) = (&self.api, &self.crypto);
-        Ok(Calls {
-            handshake: need!(api, SSL_do_handshake)?,
-            error: need!(api, SSL_get_error)?,
-            read: need!(api, SSL_read)?,
-            write: need!(api, SSL_write)?,
-            bio_pending: need!(crypto, BIO_ctrl)?,
-            bio_read: need!(crypto, BIO_read)?,
-            bio_write: need!(crypto, BIO_write)?,
-            clear_errors: need!(crypto, ERR_clear_error)?,
-            set_shutdown: need!(api, SSL_set_shutdown)?,
-        })
-    }
 }
 
 /// With a zero at its end.
-fn text(text: &str) -> Result<CString, Unavailable> {
-    CString::new(text).map_err(Unavailable::because)
+fn text(text: &str) -> Result<CString, Failed> {
+    CString::new(text).map_err(Failed::because)
 }
 
 /// One side of connections that are alike.
 struct Config {
     context: Object,
     side: Side,
-    calls: Rc<Calls>,
     session: Session,
     api: Arc<SslApi>,
     crypto: Arc<Api>,
@@ -211,31 +193,24 @@ struct Config {
 
 impl Configuration for Config {
     fn connect(&self) -> Result<Box<dyn Endpoint>, Failed> {
-        let lacking = |name: &'static str| move || Failed::of(name);
         let api = &self.api;
-        let new = api.SSL_new.ok_or_else(lacking("SSL_new"))?;
-        let free = api.SSL_free.ok_or_else(lacking("SSL_free"))?;
-        let set_bio = api.SSL_set_bio.ok_or_else(lacking("SSL_set_bio"))?;
+        let new = api.SSL_new()?;
+        let free = api.SSL_free()?;
+        let set_bio = api.SSL_set_bio()?;
         // SAFETY: the context is of this library; the object takes a reference to it.
-        let ssl = Object::new(api, unsafe { new(self.context.ptr()) }, free, "SSL_new");
-        let ssl = ssl.map_err(|_| Failed::of("SSL_new"))?;
+        let ssl = Object::new(api, unsafe { new(self.context.ptr()) }, free, "SSL_new")?;
         let (incoming, outgoing) = (self.bio()?, self.bio()?);
         // SAFETY: all are of this library; the object owns both BIOs from here on.
         unsafe { set_bio(ssl.ptr(), incoming, outgoing) };
         match self.side {
-            Side::Server => {
-                let accept =
-                    api.SSL_set_accept_state.ok_or_else(lacking("SSL_set_accept_state"))?;
-                // SAFETY: the object is of this library.
-                unsafe { accept(ssl.ptr()) };
-            }
+            // SAFETY: the object is of this library.
+            Side::Server => unsafe { api.SSL_set_accept_state()?(ssl.ptr()) },
             Side::Client => self.begin_client(&ssl)?,
         }
         Ok(Box::new(End {
             ssl,
             incoming,
             outgoing,
-            calls: Rc::clone(&self.calls),
             session: Rc::clone(&self.session),
             api: Arc::clone(api),
             crypto: Arc::clone(&self.crypto),
@@ -246,22 +221,20 @@ impl Configuration for Config {
 impl Config {
     /// A memory BIO, which its `SSL` object will free.
     fn bio(&self) -> Result<Ptr, Failed> {
-        let lacking = || Failed::of("BIO_new");
-        let (new, memory) = (self.crypto.BIO_new, self.crypto.BIO_s_mem);
+        let (new, memory) = (self.crypto.BIO_new()?, self.crypto.BIO_s_mem()?);
         // SAFETY: the method is a constant of the library.
-        let bio = unsafe { new.ok_or_else(lacking)?(memory.ok_or_else(lacking)?()) };
-        if bio.is_null() { Err(lacking()) } else { Ok(bio) }
+        let bio = unsafe { new(memory()) };
+        if bio.is_null() { Err(Failed::of("BIO_new")) } else { Ok(bio) }
     }
 
     /// The server's name, and the session of the last connection, if it was kept.
     fn begin_client(&self, ssl: &Object) -> Result<(), Failed> {
-        let lacking = |name: &'static str| move || Failed::of(name);
         let api = &self.api;
-        let connect = api.SSL_set_connect_state.ok_or_else(lacking("SSL_set_connect_state"))?;
-        let expect = api.SSL_set1_host.ok_or_else(lacking("SSL_set1_host"))?;
-        let control = api.SSL_ctrl.ok_or_else(lacking("SSL_ctrl"))?;
-        let resume = api.SSL_set_session.ok_or_else(lacking("SSL_set_session"))?;
-        let name = CString::new(NAME).map_err(Failed::because)?;
+        let connect = api.SSL_set_connect_state()?;
+        let expect = api.SSL_set1_host()?;
+        let control = api.SSL_ctrl()?;
+        let resume = api.SSL_set_session()?;
+        let name = text(NAME)?;
         // SAFETY: the object is of this library, which copies the name.
         let answers = unsafe {
             connect(ssl.ptr());

@@ -1,0 +1,64 @@
+//! Loads that ask at a rate of their own: paced connections and open loops. What such a load keeps
+//! busy is a figure of the whole load only where the server served all of it; a server that falls
+//! behind does less work, and would look cheaper for it.
+
+use std::collections::BTreeMap;
+
+use study::{Cell, Metric, PublishedUnit};
+use trial::{Limit, Line, OFFERED_SERVED};
+use units::{BitsPerSecond, percent};
+
+use super::compared::Compared;
+use super::limits::{in_words, of_trials};
+use super::trials::CellTrials;
+use crate::wording::list;
+
+/// Whether the metric is comparable only where the cell's server served all that it was asked for.
+pub(super) fn is_of_whole_load(metric: Metric, cell: &Cell) -> bool {
+    metric.is_of_whole_load() && cell.load.arrival.is_scheduled()
+}
+
+/// Whether trials with these limits are of a server that served less than the metric is of.
+pub(crate) fn fell_behind(metric: Metric, cell: &Cell, limits: &BTreeMap<Limit, usize>) -> bool {
+    is_of_whole_load(metric, cell) && limits.keys().any(|limit| *limit != Limit::OfferedLoad)
+}
+
+/// The same of a cell's trials, in words: `the server fell behind what it was asked for in 2 of 6
+/// trials (the server's CPU was the limit)`.
+pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> {
+    let limits = trials.limits();
+    if !fell_behind(metric, trials.cell, &limits) {
+        return None;
+    }
+    let others = limits.iter().filter(|(limit, _)| **limit != Limit::OfferedLoad);
+    let reasons: Vec<String> = others.map(|(limit, _)| in_words(*limit).to_owned()).collect();
+    let others = trials.valid().filter(|line| line.verdict.limit != Limit::OfferedLoad);
+    let others: Vec<&Line> = others.collect();
+    let is_served = |line: &&Line| line.verdict.evidence.offered_served >= Some(OFFERED_SERVED);
+    // What is not known to be served was not.
+    let what = match others.iter().all(is_served) {
+        true => "all that was asked for was served, but was not the limit",
+        false => "the server fell behind what it was asked for",
+    };
+    let of_trials = of_trials(others.len(), trials.counts().valid);
+    Some(format!("{what} {of_trials} ({})", list(&reasons)))
+}
+
+/// How far from a published pace the trials ran, in a sentence.
+pub(super) fn beside_published(compared: &Compared<'_>) -> Option<String> {
+    let published = &compared.rule.published;
+    let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
+    let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
+    let paces: Vec<f64> =
+        compared.entries.iter().flat_map(|entry| entry.trials.valid()).filter_map(pace).collect();
+    let pace = stats::median(&paces).ok()?;
+    let is_here = compared.entries.iter().all(|entry| entry.trials.cell.target.url.is_none());
+    let way = if is_here { " over loopback" } else { "" };
+    Some(format!(
+        "This ran{way} at {}, {} of the {} that {} had.",
+        BitsPerSecond(pace),
+        percent(pace / (published.low * 1e9)),
+        BitsPerSecond(published.low * 1e9),
+        published.who
+    ))
+}
