@@ -60,18 +60,17 @@ fn run(
     reception.ask(b"", None, false, &mut Vec::new());
     loop {
         let (used, given) = reception.give(&mut hand)?;
-        let body = reception.body(&hand).to_vec();
+        // A connection has no more before it asks again.
+        if given == Given::Complete && layer == Layer::Plain && !coming.is_empty() {
+            return Err(Failure::unasked());
+        }
+        if given == Given::Complete {
+            bodies.push(reception.body(&hand).to_vec());
+        }
         hand.drain(..used);
         match given {
+            Given::Complete if coming.is_empty() && hand.is_empty() => return Ok(()),
             Given::Complete => {
-                // A connection has no more before it asks again.
-                if layer == Layer::Plain && !coming.is_empty() {
-                    return Err(Failure::unasked());
-                }
-                bodies.push(body);
-                if coming.is_empty() && hand.is_empty() {
-                    return Ok(());
-                }
                 reception.ask(b"", None, false, &mut Vec::new());
             }
             Given::Closed => break,
