@@ -146,7 +146,7 @@ impl ProcessTree {
 fn read_from_disk(pid: u32) -> Result<u64, ObserveError> {
     let text = read(format!("/proc/{pid}/io"))?;
     let count = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
-    count.ok_or_else(|| ObserveError::Malformed { file: "/proc/PID/io", what: text })
+    count.ok_or(ObserveError::Malformed { file: "/proc/PID/io", what: text })
 }
 
 impl Process {

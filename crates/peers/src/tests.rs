@@ -13,6 +13,8 @@ use crate::report::Report;
 use crate::{Offer, Peer, PeerError, ab, check, h2load, refusal, s_time, wrk};
 
 const SECOND: Nanos = Nanos(1_000_000_000);
+const FILES: Files =
+    Files { storage: Storage::Disk, size: Bytes(1024), count: NonZeroU32::MIN };
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -138,6 +140,7 @@ fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
         (Peer::Ab, |p| p.plan.ramp = Nanos(1), "contradicts --ramp 1ns"),
         (Peer::Wrk, |p| p.plan.close = Close::Rst, "contradicts --close rst"),
         (Peer::Ab, |p| p.objects = "1KiB".parse().ok(), "leave --object 1KiB out"),
+        (Peer::Wrk, |p| p.files = Some(FILES), "leave target.files and target.storage out"),
         (Peer::STime, |p| p.plan.operation = Operation::Handshakes, "add --connections 1"),
     ];
     for (peer, change, expected) in all {

@@ -41,7 +41,7 @@ impl Objects {
         }
         fs::create_dir_all(disk).map_err(TargetError::file(disk))?;
         remove_leftovers(disk);
-        if rustix::fs::statfs(disk).is_ok_and(|fs| fs.f_type as i64 == TMPFS_MAGIC) {
+        if rustix::fs::statfs(disk).is_ok_and(|fs| fs.f_type == TMPFS_MAGIC) {
             return Err(TargetError::Settings(format!(
                 "target.storage = disk, but {} is in memory (tmpfs); keep the results on a disk",
                 disk.display()
