@@ -1,6 +1,6 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build petstore openssl lint bench-client fuzz miri
+.PHONY: quick test build petstore openssl lint bench-client bench-ktls fuzz miri
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -45,6 +45,12 @@ bench-client: build
 	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml
 	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),6) \
 		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
+
+# Counts the instructions that nginx and the embedded server take for a response, a byte and a record with
+# user TLS and kernel TLS, in a virtual machine whose kernel has TLS; some minutes.
+bench-ktls: build
+	./scripts/needs test
+	./scripts/bench-ktls
 
 # Fuzzes what reads a peer's bytes, each target for a minute; make fuzz SECONDS=600 for longer. Needs
 # nightly Rust and cargo-fuzz. make test runs the same on seeds and mutations of them.

@@ -1,4 +1,4 @@
-//! CPU lists (`0`, `0,2-5`), the cores that they are threads of, and pinning the calling thread.
+//! CPU lists (`0`, `0,2-5`), the cores that they are threads of, and pinning threads.
 
 mod topology;
 
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 pub use topology::Topology;
@@ -24,8 +24,19 @@ impl CpuList {
     /// # Errors
     /// The kernel's error.
     pub fn allowed() -> io::Result<Self> {
-        let set = sched_getaffinity(None)?;
-        Ok(Self((0..MAX_CPUS).filter(|&cpu| set.is_set(cpu)).collect()))
+        Ok(Self::of(&sched_getaffinity(None)?))
+    }
+
+    /// The CPUs that a thread may run on.
+    ///
+    /// # Errors
+    /// The kernel's error, such as for a thread that has ended.
+    pub fn of_thread(thread: Pid) -> io::Result<Self> {
+        Ok(Self::of(&sched_getaffinity(Some(thread))?))
+    }
+
+    fn of(set: &CpuSet) -> Self {
+        Self((0..MAX_CPUS).filter(|&cpu| set.is_set(cpu)).collect())
     }
 
     /// The CPU numbers, ascending.
@@ -128,11 +139,23 @@ impl fmt::Display for CpuList {
 /// # Errors
 /// The kernel's error, for example for a CPU that does not exist.
 pub fn pin_current_thread(cpus: &CpuList) -> io::Result<()> {
+    pin(None, cpus)
+}
+
+/// Pins another thread of the same user.
+///
+/// # Errors
+/// The kernel's error, such as for a thread that has ended.
+pub fn pin_thread(thread: Pid, cpus: &CpuList) -> io::Result<()> {
+    pin(Some(thread), cpus)
+}
+
+fn pin(thread: Option<Pid>, cpus: &CpuList) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus.as_slice() {
         set.set(cpu);
     }
-    Ok(sched_setaffinity(None, &set)?)
+    Ok(sched_setaffinity(thread, &set)?)
 }
 
 #[cfg(test)]

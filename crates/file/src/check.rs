@@ -131,7 +131,8 @@ fn check_sending(target: &Target, plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// Refuses what the embedded server's TLS library does not have.
+/// Refuses what the embedded server's TLS library does not have. A group that it lacks is found out when it
+/// runs, as with OpenSSL.
 fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), Flaw> {
     let (library, key) = (target.library.stack(), target.certificate_key);
     let lacks = |table: &Merged<'_>, name, what: String| {
@@ -143,12 +144,9 @@ fn check_library(draft: &Draft<'_>, target: &Target, plan: &Plan) -> Result<(), 
             ),
         ))
     };
-    match (plan.only_suite(), plan.group) {
-        (Some(suite), _) if !library.has_suite(suite) => {
+    match plan.only_suite() {
+        Some(suite) if !library.has_suite(suite) => {
             lacks(&draft.load, "suite", format!("load.suite = {suite}"))
-        }
-        (_, Some(group)) if !library.has_group(group) => {
-            lacks(&draft.load, "group", format!("load.group = {group}"))
         }
         _ if !library.has_key(key) => {
             lacks(&draft.target, "certificate-key", format!("target.certificate-key = {key}"))

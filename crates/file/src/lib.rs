@@ -167,6 +167,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         }
     }
     if let Some(scale) = &scale {
+        by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
         scale.drop_answers(&by_name, &mut answers, &mut cut);
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };

@@ -28,7 +28,6 @@ impl Entries {
 
     /// Leaves out the trials of cells other than these, those that cannot have been measured on a
     /// machine with `cpus` CPUs, where their number is known, and those that are there twice.
-    #[must_use]
     pub fn of_cells<'a>(
         mut self,
         cells: impl IntoIterator<Item = &'a str>,

@@ -10,7 +10,6 @@ use trial::Line;
 use crate::primitive::{BoundLine, RowLine};
 use crate::sought::Sought;
 
-/// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "role")]
 pub enum Entry {
@@ -34,10 +33,8 @@ pub struct TrialLine {
     pub line: Line,
 }
 
-/// A trial's place in its study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// The case's name.
     pub case: String,
     /// The cell's name, unique in the study.
     pub cell: String,
@@ -46,7 +43,6 @@ pub struct Place {
     pub target: Option<String>,
     /// What the cell's combination sets, by the keys of the study file.
     pub params: BTreeMap<String, String>,
-    /// What the trial was for.
     pub role: Role,
     /// The load that it was given and whether the limit held, where the load is searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +53,6 @@ pub struct Place {
     pub order: u32,
 }
 
-/// What a trial was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

@@ -1,4 +1,4 @@
-//! The journal file: a line a trial, on disk before the next trial begins.
+//! The journal file: one line per trial, on disk before the next trial begins.
 //!
 //! A crash or `kill -9` can leave half a line at the end, nowhere else. So a torn last line is
 //! discarded when the file is read. Any other line that is damaged is left out too, but named.
@@ -15,34 +15,24 @@ use crate::entries::Entries;
 use crate::entry::{Entry, in_words};
 use trial::SCHEMA;
 
-/// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
 }
 
-/// Why a journal could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The system's refusal.
     #[error("{path}: {source}")]
-    File {
-        /// Which file.
-        path: String,
-        /// The system's word.
-        source: io::Error,
-    },
+    File { path: String, source: io::Error },
     /// A line of a form that this version does not know.
     #[error(
         "{path}, line {number}: schema {schema}, but this toll reads {SCHEMA}; take the toll that wrote it"
     )]
     Schema {
-        /// Which file.
         path: String,
         /// Which line, from 1.
         number: usize,
-        /// What the line says.
         schema: u64,
     },
 }
@@ -66,9 +56,6 @@ impl Journal {
     }
 
     /// Appends entries that belong together and waits until all are on disk.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn append(&mut self, entries: &[Entry]) -> Result<(), JournalError> {
         let mut text = String::new();
         for entry in entries {

@@ -5,12 +5,9 @@ use primitives::Row;
 use primitives::instructions::Bound;
 use serde::{Deserialize, Serialize};
 
-/// One row of a table in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RowLine {
-    /// [`SCHEMA`](trial::SCHEMA).
     pub schema: u32,
-    /// The table's name.
     pub table: String,
     #[serde(flatten)]
     pub row: Row,
@@ -22,10 +19,8 @@ pub struct RowLine {
     pub started_unix_ms: u64,
 }
 
-/// A bound in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoundLine {
-    /// [`SCHEMA`](trial::SCHEMA).
     pub schema: u32,
     #[serde(flatten)]
     pub bound: Bound,

@@ -22,7 +22,6 @@ const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
 const LATENCY: &str = "latency";
 
-/// A result folder.
 #[derive(Debug)]
 pub struct Results {
     folder: PathBuf,
@@ -37,51 +36,23 @@ pub struct Lock {
 /// Why a result folder or a file in it could not be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The system's refusal to write.
     #[error("{path}: {source}; give a folder that can be written with --out")]
-    Write {
-        /// Which file.
-        path: String,
-        /// The system's word.
-        source: io::Error,
-    },
-    /// A file that belongs to a result folder cannot be read.
+    Write { path: String, source: io::Error },
     #[error(
         "{path}: {source}; give the folder of a run, such as results/2026-11-21T20-51-34Z-quick"
     )]
-    Read {
-        /// Which file.
-        path: String,
-        /// The system's word.
-        source: io::Error,
-    },
-    /// A file that is not what toll wrote.
+    Read { path: String, source: io::Error },
     #[error("{path}: {why}; restore the file from a copy")]
-    Damaged {
-        /// Which file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
+    Damaged { path: String, why: String },
     /// Its study is not in the form that this toll reads.
     #[error("{path}: results of an earlier toll: cells.json is missing; measure again")]
-    Earlier {
-        /// The folder.
-        path: String,
-    },
-    /// Another process writes there.
+    Earlier { path: String },
     #[error("{path} is being written by another toll; wait for its end")]
-    Busy {
-        /// The folder.
-        path: String,
-    },
+    Busy { path: String },
 }
 
 impl Results {
-    /// Makes `parent/<time>-<study>/`; with a number behind it where that is there already.
-    ///
-    /// # Errors
-    /// The system's.
+    /// Makes `parent/<time>-<study>/`; with a number after it where that is there already.
     pub fn create(parent: &Path, study: &str, now: SystemTime) -> Result<Self, ResultsError> {
         std::fs::create_dir_all(parent).map_err(|source| ResultsError::write(parent, source))?;
         let name = format!("{}-{study}", utc(now));
@@ -99,9 +70,6 @@ impl Results {
     }
 
     /// The folder of an earlier run.
-    ///
-    /// # Errors
-    /// It holds no study, or one that an earlier toll wrote.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let study = folder.join(STUDY);
         study.metadata().map_err(|source| ResultsError::read(&study, source))?;
@@ -121,25 +89,19 @@ impl Results {
         }
     }
 
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The name of the study, from the folder's name.
-    #[must_use]
     pub fn study_name(&self) -> String {
         let path = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
-        // `<time>Z-<study>`, and `-2` behind it where two runs began in the same second.
+        // `<time>Z-<study>`, and `-2` after it where two runs began in the same second.
         name.split_once("Z-").map_or(name.as_str(), |(_, study)| study).to_owned()
     }
 
-    /// Takes the right to write.
-    ///
-    /// # Errors
-    /// Another process has it, or the system refuses.
     pub fn lock(&self) -> Result<Lock, ResultsError> {
         let file =
             File::open(&self.folder).map_err(|source| ResultsError::read(&self.folder, source))?;
@@ -172,18 +134,11 @@ impl Results {
 
     /// Writes the text of the study file, and the study as it was read: its cells, with all that the
     /// file left open.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn write_study(&self, text: &str, study: &impl Serialize) -> Result<(), ResultsError> {
         self.write(STUDY, text.as_bytes())?;
         self.write_json(CELLS, study)
     }
 
-    /// Reads the study.
-    ///
-    /// # Errors
-    /// The system's; a file of another form.
     pub fn study<T: DeserializeOwned>(&self) -> Result<T, ResultsError> {
         let path = self.folder.join(CELLS);
         let missing = || ResultsError::read(&path, io::ErrorKind::NotFound.into());
@@ -192,9 +147,6 @@ impl Results {
 
     /// Where a file of the study's is kept, by its name there; it is written with what `text` gives
     /// where it is not there yet.
-    ///
-    /// # Errors
-    /// The system's, or that of `text`.
     pub fn keep<E: From<ResultsError>>(
         &self,
         name: &str,
@@ -208,47 +160,31 @@ impl Results {
     }
 
     /// Writes what the machine is.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn write_machine(&self, machine: &observe::Machine) -> Result<(), ResultsError> {
         self.write_json(MACHINE, machine)
     }
 
     /// Reads it; `None` where the run ended before it was written.
-    ///
-    /// # Errors
-    /// The system's; a file of another form.
     pub fn machine(&self) -> Result<Option<observe::Machine>, ResultsError> {
         self.read_json(MACHINE)
     }
 
     /// Writes which servers there were.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn write_targets(&self, targets: &[TargetRecord]) -> Result<(), ResultsError> {
         self.write_json(TARGETS, &targets)
     }
 
     /// Reads them; none where the run ended before they were started.
-    ///
-    /// # Errors
-    /// The system's; a file of another form.
     pub fn targets(&self) -> Result<Vec<TargetRecord>, ResultsError> {
         Ok(self.read_json(TARGETS)?.unwrap_or_default())
     }
 
     /// The file for the latencies of the trial at place `order`, by its path in the folder.
-    #[must_use]
     pub fn latency_file(order: u32) -> String {
         format!("{LATENCY}/{order}.hlog")
     }
 
     /// Writes the latencies of the trial at place `order`.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<(), ResultsError> {
         let folder = self.folder.join(LATENCY);
         std::fs::create_dir_all(&folder).map_err(|source| ResultsError::write(&folder, source))?;
@@ -256,9 +192,6 @@ impl Results {
     }
 
     /// Writes a file that is made from the others, such as `report.html`.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn write_derived(&self, name: &str, text: &str) -> Result<PathBuf, ResultsError> {
         self.write(name, text.as_bytes())?;
         Ok(self.folder.join(name))
@@ -308,7 +241,6 @@ impl Results {
 
 impl ResultsError {
     /// Latencies that cannot be put into their form.
-    #[must_use]
     pub fn latencies(folder: &Path, source: io::Error) -> Self {
         Self::write(&folder.join(LATENCY), source)
     }

@@ -23,7 +23,6 @@ pub struct Sought {
 
 impl Sought {
     /// What the limit is on, in nanoseconds or as a share.
-    #[must_use]
     pub fn seen(&self) -> Option<f64> {
         self.seen_ns.map(|ns| ns as f64).or(self.seen_share)
     }

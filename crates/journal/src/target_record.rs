@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// A server of a run, as `targets.json` in the result folder tells of it.
+/// A server of a run, as `targets.json` in the result folder describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Its name, as in `logs/`: the program's, with a number from the second of its kind on.
@@ -13,6 +13,5 @@ pub struct TargetRecord {
     pub version: Option<String>,
     /// Why it was left out, where it was.
     pub skipped: Option<String>,
-    /// The names of its cells.
     pub cells: Vec<String>,
 }

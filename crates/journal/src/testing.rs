@@ -5,7 +5,6 @@ use trial::testing::EXAMPLE;
 use crate::TrialLine;
 
 /// A trial of nginx in a study.
-#[must_use]
 pub fn example() -> TrialLine {
     serde_json::from_str(EXAMPLE).unwrap()
 }

@@ -1,7 +1,6 @@
 /// `; did you mean X?`, or else `; KNOWN a, b and c`.
 ///
 /// A name that only lacks the table before its point (`duration` for `load.duration`) is near.
-#[must_use]
 pub fn did_you_mean<'a>(
     given: &str,
     known_are: &str,

@@ -76,7 +76,6 @@ pub fn values(description: &impl Serialize) -> Vec<(String, String)> {
 }
 
 /// The names of a struct's fields, as it is read.
-#[must_use]
 pub fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     /// The known fields, which serde passes to the error about an unknown one.
     #[derive(Debug)]

@@ -49,14 +49,11 @@ impl TryFrom<String> for Availability {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fact<T> {
-    /// What was read.
     Known(T),
-    /// Why it was not.
     Unknown { not_available_here: String },
 }
 
 impl<T> Fact<T> {
-    /// An unknown fact with its reason.
     pub fn unknown(why: impl fmt::Display) -> Self {
         Self::Unknown { not_available_here: why.to_string() }
     }

@@ -8,6 +8,8 @@
 //! Four such chains side by side need four additions per cycle, which is all that many cores have;
 //! so they show whether a hyperthread sibling uses the core's adders too.
 
+use std::time::Instant;
+
 use crate::ObserveError;
 
 /// Additions of one block, which is what the loops below do in one round.
@@ -67,6 +69,15 @@ macro_rules! chains {
 /// `blocks` times [`BLOCK`] additions, each dependent on the one before; at least one block.
 pub(crate) fn one_chain(blocks: u64) {
     chains!(blocks, 200, sum "sum");
+}
+
+/// The seconds of `blocks` blocks of one chain, and right after it of as many in each of four.
+pub(crate) fn seconds(blocks: u64) -> (f64, f64) {
+    let start = Instant::now();
+    one_chain(blocks);
+    let middle = Instant::now();
+    four_chains(4 * blocks);
+    ((middle - start).as_secs_f64(), middle.elapsed().as_secs_f64())
 }
 
 /// `blocks` times [`BLOCK`] additions in four independent chains; at least one block.

@@ -64,7 +64,6 @@ pub const NAMES: [&str; 21] = [
     "openssl-program",
 ];
 
-#[must_use]
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
     let mut items = vec![
         siblings::item(root, measured),

@@ -6,7 +6,7 @@
 //! right before, so the core's frequency does not matter.
 //!
 //! A host may move a virtual machine's CPUs from core to core, and the sibling may belong to
-//! another machine. So the answers hold for the moment, and are asked again beside each trial.
+//! another machine. So the answers hold for the moment, and are measured again with each trial.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -23,18 +23,15 @@ const BLOCKS: u64 = 50;
 /// Samples of a CPU that [`throughput`] takes: less than half a millisecond.
 const SAMPLES: usize = 41;
 
-/// Between the additions a cycle beside a quiet sibling (3.4 to 3.5 on Sapphire Rapids; x86-64
-/// cores have had four adders or more since Haswell and Zen) and beside a busy one (2.3 to 2.9).
+/// Between the additions per cycle next to a quiet sibling (3.4 to 3.5 on Sapphire Rapids; x86-64
+/// cores have had four adders or more since Haswell and Zen) and next to a busy one (2.3 to 2.9).
 pub(crate) const QUIET: f64 = 3.2;
 
 /// A ratio below this shows that two CPUs share a core.
 const SHARED: f64 = 0.85;
 
-/// Additions a cycle that four chains reach on `cpu` now; the median of samples over less than a
+/// Additions per cycle that four chains reach on `cpu` now; the median of samples over less than a
 /// millisecond.
-///
-/// # Errors
-/// The processor has no such chains, or the CPU cannot be used or gives no time.
 pub fn throughput(cpu: usize) -> Result<f64, ObserveError> {
     chains::check_supported()?;
     let samples = on_cpu::run(cpu, || (0..SAMPLES).map(|_| sample()).collect::<Vec<_>>())?;
@@ -44,7 +41,7 @@ pub fn throughput(cpu: usize) -> Result<f64, ObserveError> {
 /// Whether the core of `cpu` does nothing else at this moment.
 ///
 /// # Errors
-/// As [`throughput`]; and not available but on x86-64, because elsewhere the number of adders is
+/// As [`throughput`]; and not available except on x86-64, because the number of adders of others is
 /// not known beforehand.
 pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
     if cfg!(target_arch = "x86_64") {
@@ -54,28 +51,23 @@ pub fn is_quiet(cpu: usize) -> Result<bool, ObserveError> {
     }
 }
 
-/// How two CPUs get along.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SiblingRatio {
     pub first: usize,
     /// The CPU that added, or paused, meanwhile.
     pub second: usize,
-    /// The throughput of the first beside the adding second one, over that beside the pausing one.
+    /// The throughput of the first while the second adds, over that while it pauses.
     pub ratio: f64,
 }
 
 impl SiblingRatio {
     /// Whether the two are hyperthreads of one core.
-    #[must_use]
     pub fn share_a_core(&self) -> bool {
         self.ratio < SHARED
     }
 }
 
 /// Measures each pair of `cpus`, about 15 ms each on a quiet machine; none for a list of one.
-///
-/// # Errors
-/// The processor has no such chains, or a CPU cannot be used or gives no time.
 pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
     chains::check_supported()?;
     let cpus = cpus.as_slice();
@@ -88,14 +80,10 @@ pub fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
         .collect()
 }
 
-/// Additions a cycle, from one pass of about 8 µs.
+/// Additions per cycle, from one pass of about 8 µs.
 fn sample() -> f64 {
-    let start = Instant::now();
-    chains::one_chain(BLOCKS);
-    let middle = Instant::now();
-    chains::four_chains(4 * BLOCKS);
-    let end = Instant::now();
-    4.0 * (middle - start).as_secs_f64() / (end - middle).as_secs_f64()
+    let (one, four) = chains::seconds(BLOCKS);
+    4.0 * one / four
 }
 
 /// The median of samples, which are finite unless the clock stood still during one.

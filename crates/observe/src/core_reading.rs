@@ -3,8 +3,6 @@
 //! For measurements that are themselves as short as 100 µs and are taken between two such
 //! readings. [`core_hz`](crate::core_hz) takes a hundred times as long and is that much surer.
 
-use std::time::Instant;
-
 use units::Hertz;
 
 use crate::{ObserveError, chains, contention};
@@ -18,24 +16,16 @@ const BLOCKS: u64 = 100;
 pub struct CoreReading {
     /// The core's frequency. An interrupt makes a reading too low, nothing makes one too high.
     pub hz: Hertz,
-    /// Additions a cycle that four chains reached, right after.
+    /// Additions per cycle that four chains reached, right after.
     pub additions_per_cycle: f64,
 }
 
 impl CoreReading {
     /// Reads the core that the calling thread runs on; pin it first.
-    ///
-    /// # Errors
-    /// There are no chains of additions for this processor.
     pub fn take() -> Result<Self, ObserveError> {
         chains::check_supported()?;
-        let start = Instant::now();
-        chains::one_chain(BLOCKS);
-        let middle = Instant::now();
-        chains::four_chains(4 * BLOCKS);
-        let end = Instant::now();
         // A clock that stood still gives infinity, which no caller takes for a frequency.
-        let (one, four) = ((middle - start).as_secs_f64(), (end - middle).as_secs_f64());
+        let (one, four) = chains::seconds(BLOCKS);
         Ok(Self {
             hz: Hertz((BLOCKS * chains::BLOCK) as f64 / one),
             additions_per_cycle: 4.0 * one / four,
@@ -44,7 +34,6 @@ impl CoreReading {
 
     /// Whether nothing else used the core's adders; `None` where the number of adders is not known
     /// (it is on x86-64).
-    #[must_use]
     pub fn is_quiet(&self) -> Option<bool> {
         cfg!(target_arch = "x86_64").then_some(self.additions_per_cycle >= contention::QUIET)
     }

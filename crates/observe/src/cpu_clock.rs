@@ -9,17 +9,11 @@ use units::Nanos;
 
 /// The CPU time of all threads of a process, ended ones included. Threads that run at this moment
 /// count up to the scheduler's last tick, a few milliseconds ago.
-///
-/// # Errors
-/// There is no such process, or the system does not let its clock be read.
 pub(crate) fn of_process(pid: u32) -> io::Result<Nanos> {
     read(clock_id(pid, CPUCLOCK_SCHED))
 }
 
 /// The CPU time of a thread of this process, exact to the present moment.
-///
-/// # Errors
-/// This process has no such thread.
 pub(crate) fn of_thread(tid: u32) -> io::Result<Nanos> {
     read(clock_id(tid, CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD))
 }

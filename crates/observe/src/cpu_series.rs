@@ -20,9 +20,6 @@ pub struct Sampler {
 impl Sampler {
     /// Takes the first snapshot now, and starts the thread. It inherits the affinity of the
     /// calling thread.
-    ///
-    /// # Errors
-    /// `/proc/stat` cannot be read, or no thread can be started.
     pub fn start(interval: Duration) -> Result<Self, ObserveError> {
         let recorder = Recorder::new(Instant::now(), snapshot()?);
         let (stop, stopped) = mpsc::channel();
@@ -34,9 +31,6 @@ impl Sampler {
     }
 
     /// Takes the last snapshot and ends the thread.
-    ///
-    /// # Errors
-    /// A snapshot on the way could not be read.
     pub fn stop(self) -> Result<CpuSeries, ObserveError> {
         drop(self.stop);
         self.thread.join().map_err(|_| ObserveError::Sampler("it panicked".into()))?
@@ -127,7 +121,6 @@ pub struct CoreShares {
 
 impl CoreShares {
     /// The share of time in which the core worked here: neither idle nor stolen.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         self.user + self.system + self.irq + self.softirq
     }
@@ -139,7 +132,6 @@ impl CpuSeries {
     /// An interval that lies partly in the window counts with that part of its ticks. A core of
     /// which nothing is known in the window is left out, so the map is empty where the window
     /// lies outside of the series.
-    #[must_use]
     pub fn shares(&self, from: Instant, to: Instant) -> BTreeMap<usize, CoreShares> {
         let (from, to) = (nanos_between(self.start, from), nanos_between(self.start, to));
         let weights: Vec<f64> =

@@ -27,9 +27,6 @@ impl CycleCounter {
     }
 
     /// Cycles since it was opened.
-    ///
-    /// # Errors
-    /// The kernel's refusal.
     pub fn read(&mut self) -> io::Result<u64> {
         let mut value = [0; 8];
         self.0.read_exact(&mut value)?;

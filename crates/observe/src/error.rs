@@ -1,7 +1,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     #[error("cannot read {}: {source}", path.display())]

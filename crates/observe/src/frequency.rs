@@ -22,9 +22,6 @@ const SAMPLES: usize = 30;
 
 /// The frequency of the core of `cpu` at this moment. Takes two to three milliseconds of that
 /// CPU's time.
-///
-/// # Errors
-/// The processor has no such chain, or the CPU cannot be used or gives no time.
 pub fn core_hz(cpu: usize) -> Result<Hertz, ObserveError> {
     chains::check_supported()?;
     on_cpu::run(cpu, || {

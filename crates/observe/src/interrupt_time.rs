@@ -51,7 +51,6 @@ fn of(root: &Root) -> Fact<InterruptTime> {
 ///
 /// They do what is left over when interrupts leave no time for anything else: the time of a busy
 /// network, and no program's.
-#[must_use]
 pub fn softirq_threads() -> BTreeMap<usize, Nanos> {
     static PIDS: OnceLock<Vec<(usize, u32)>> = OnceLock::new();
     let time =

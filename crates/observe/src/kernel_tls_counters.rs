@@ -38,9 +38,6 @@ impl KernelTlsCounters {
     }
 
     /// The counters in the text of the file: a name and a number in each line.
-    ///
-    /// # Errors
-    /// A line that is no such pair, or a counter that is not there.
     pub fn parse(text: &str) -> Result<Self, ObserveError> {
         let malformed = |what: String| ObserveError::Malformed { file: "/proc/net/tls_stat", what };
         let mut counters = BTreeMap::new();
@@ -61,13 +58,11 @@ impl KernelTlsCounters {
     }
 
     /// Connections that it encrypts, by whatever means.
-    #[must_use]
     pub fn sent(&self) -> u64 {
         self.sent_by_software + self.sent_by_device
     }
 
     /// What was added since `earlier`.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = u64::saturating_sub;
         Self {

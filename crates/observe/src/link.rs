@@ -47,9 +47,6 @@ struct Route {
 impl Link {
     /// The interface by which this process sends to `address`; `None` where that is this machine
     /// itself, whose packets no interface carries.
-    ///
-    /// # Errors
-    /// There is no route to it, or the kernel does not say.
     pub fn to(address: IpAddr) -> io::Result<Option<Self>> {
         Self::open(address)
     }
@@ -85,22 +82,16 @@ impl Link {
         Ok(Some(Self { netlink, index, name: facts.name, speed }))
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What it carries in each direction, where it is known. Interfaces that exist in software
     /// alone name a speed that nothing holds them to; they have none.
-    #[must_use]
     pub fn speed(&self) -> Option<BitsPerSecond> {
         self.speed
     }
 
-    /// The counters now.
-    ///
-    /// # Errors
-    /// The interface is gone, or the kernel does not say.
     pub fn read(&self) -> io::Result<LinkCounters> {
         let facts = link(&self.netlink, self.index)?;
         let mut counters = facts.counters;

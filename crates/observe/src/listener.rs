@@ -19,7 +19,6 @@ pub enum Listens {
 
 /// Whether one of the processes `pids` holds a socket that listens at `address`
 /// (proc_pid_net(5), proc_pid_fd(5)).
-#[must_use]
 pub fn listens(pids: impl IntoIterator<Item = u32>, address: SocketAddr) -> Listens {
     let tables = [tcp(), tcp6()].into_iter().flatten().flatten();
     let sockets: Vec<u64> =

@@ -42,7 +42,6 @@ impl Machine {
     /// Reads and measures. `cpus` are those that a study uses: their frequency is measured, and
     /// which of them share a core. Takes some milliseconds for each CPU and about 15 ms for each
     /// pair.
-    #[must_use]
     pub fn read(cpus: &CpuList) -> Self {
         let root = Root::machine();
         Self {
@@ -57,14 +56,12 @@ impl Machine {
     }
 
     /// How many CPUs are online, where that is known.
-    #[must_use]
     pub fn cpus(&self) -> Option<usize> {
         self.processor.online_cpus.known().copied()
     }
 
     /// How this machine differs from an `earlier` one in what figures depend on: its processor, the
     /// number of its CPUs, its kernel, its OpenSSL. `None` where it does not.
-    #[must_use]
     pub fn difference(&self, earlier: &Self) -> Option<String> {
         let facts = |machine: &Self| {
             let processor = &machine.processor;

@@ -6,7 +6,6 @@ use crate::process_tree::{ProcessTree, stat_of};
 /// A thread that may serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedThread {
-    /// The kernel's number.
     pub id: u32,
     /// Its name without a number at its end, which the kernel cuts after 15 bytes.
     pub name: String,
@@ -17,7 +16,6 @@ pub struct NamedThread {
 impl ProcessTree {
     /// The threads that live now, but for those of masters: processes with a child of their own
     /// name, which does the work.
-    #[must_use]
     pub fn threads_but_masters(&self) -> Vec<NamedThread> {
         let named = |pid: u32| Some((pid, stat_of(pid).ok()??.parent, thread_name(pid, pid)?));
         let all: Vec<(u32, u32, String)> = self.pids().filter_map(named).collect();

@@ -16,18 +16,11 @@ pub struct NetCounters {
 }
 
 impl NetCounters {
-    /// The counters now.
-    ///
-    /// # Errors
-    /// A file cannot be read, or is not as documented.
     pub fn read() -> Result<Self, ObserveError> {
         Self::of(Path::new("/proc/self/net"))
     }
 
     /// The counters of the network namespace of the process `pid`.
-    ///
-    /// # Errors
-    /// The process has ended, or a file is not as documented.
     pub fn of_process(pid: u32) -> Result<Self, ObserveError> {
         Self::of(&Path::new("/proc").join(pid.to_string()).join("net"))
     }
@@ -40,9 +33,6 @@ impl NetCounters {
 
     /// The counters in the text of either file: pairs of lines that begin with the group's name,
     /// the first with the counters' names, the second with their values.
-    ///
-    /// # Errors
-    /// Lines that do not pair, or a value that is no number.
     pub fn parse(text: &str) -> Result<Self, ObserveError> {
         let malformed = |line: &str| ObserveError::Malformed {
             file: "/proc/net/snmp or netstat",
@@ -59,14 +49,12 @@ impl NetCounters {
     }
 
     /// One counter; `None` where this kernel has none of that name.
-    #[must_use]
     pub fn get(&self, group: &str, name: &str) -> Option<i64> {
         self.groups.get(group)?.get(name).copied()
     }
 
     /// By how much each counter differs from `earlier`; those that only one side has are left
     /// out.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let groups = self
             .groups

@@ -20,7 +20,6 @@ pub struct CoreTicks {
 }
 
 impl CoreTicks {
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.user + self.system + self.irq + self.softirq + self.steal + self.idle
     }

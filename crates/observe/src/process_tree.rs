@@ -63,7 +63,6 @@ pub enum CpuSource {
 impl TreeCpu {
     /// What was used between `earlier` and this. Time waited that went with a thread that ended
     /// in between is missing from it; threads are those that lived at both ends.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
         Self {
@@ -84,9 +83,6 @@ impl TreeCpu {
 
 impl ProcessTree {
     /// The process `root` and its descendants, from one scan of `/proc`.
-    ///
-    /// # Errors
-    /// `root` has ended, or `/proc` cannot be read.
     pub fn find(root: u32) -> Result<Self, ObserveError> {
         let all = scan()?;
         let mut pids = vec![root];
@@ -107,16 +103,12 @@ impl ProcessTree {
         }
     }
 
-    /// The processes, the root first.
     pub fn pids(&self) -> impl ExactSizeIterator<Item = u32> {
         self.processes.iter().map(|process| process.pid)
     }
 
-    /// What the tree has used until now. Costs two system calls a process and three a thread,
+    /// What the tree has used until now. Costs two system calls per process and three per thread,
     /// some microseconds each.
-    ///
-    /// # Errors
-    /// One of the processes has ended, or cannot be read.
     pub fn read(&self) -> Result<TreeCpu, ObserveError> {
         let mut sum = TreeCpu {
             on_cpu: Nanos(0),
@@ -205,7 +197,6 @@ impl Process {
     }
 }
 
-/// What a thread has used.
 struct Task {
     id: u32,
     on_cpu: Nanos,
@@ -220,7 +211,6 @@ impl Task {
     }
 }
 
-/// All processes that run.
 fn scan() -> Result<BTreeMap<u32, PidStat>, ObserveError> {
     let failed = |source| ObserveError::Unreadable { path: "/proc".into(), source };
     let mut all = BTreeMap::new();

@@ -11,19 +11,16 @@ use crate::Fact;
 pub struct Root(PathBuf);
 
 impl Root {
-    #[must_use]
     pub fn machine() -> Self {
         Self(PathBuf::from("/"))
     }
 
     /// The tree in this folder.
-    #[must_use]
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
     /// Where a file of the kernel lies.
-    #[must_use]
     pub fn path(&self, file: &str) -> PathBuf {
         self.0.join(file.trim_start_matches('/'))
     }
@@ -73,6 +70,11 @@ impl Root {
     /// The CPUs that the kernel knows.
     pub(crate) fn cpus(&self) -> Vec<usize> {
         self.numbered("/sys/devices/system/cpu", "cpu")
+    }
+
+    /// The CPUs that share a core with one, itself among them, as a list.
+    pub(crate) fn thread_siblings(&self, cpu: usize) -> Fact<String> {
+        self.line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
     }
 
     /// The flags of the first CPU.

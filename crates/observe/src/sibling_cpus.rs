@@ -1,22 +1,19 @@
 //! The hyperthreads that share a core with given CPUs, according to the kernel.
 //!
-//! A virtual machine may tell nothing of the kind though it is so; what server and client do to each
+//! A virtual machine may hide it; what server and client do to each
 //! other is therefore [measured](crate::siblings). This is for the CPUs of neither.
 
 use cpus::CpuList;
 
-use crate::error::read;
+use crate::root::Root;
 
-/// The CPUs outside of `cpus` that share a core with one of them; none where the kernel does not
-/// tell.
-#[must_use]
+/// The CPUs outside of `cpus` that share a core with one of them; none where the kernel does
+/// not report it.
 pub fn sibling_cpus(cpus: &CpuList) -> Vec<usize> {
-    let mut siblings: Vec<usize> = Vec::new();
-    for cpu in cpus.as_slice() {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let Ok(list) = read(path) else { continue };
-        siblings.extend(others(&list, cpus));
-    }
+    let root = Root::machine();
+    let lists =
+        cpus.as_slice().iter().filter_map(|&cpu| root.thread_siblings(cpu).known().cloned());
+    let mut siblings: Vec<usize> = lists.flat_map(|list| others(&list, cpus)).collect();
     siblings.sort_unstable();
     siblings.dedup();
     siblings

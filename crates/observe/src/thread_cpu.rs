@@ -23,17 +23,11 @@ pub struct ThreadCpu {
 
 impl ThreadCpu {
     /// Of the calling thread.
-    ///
-    /// # Errors
-    /// The kernel does not say.
     pub fn current() -> Result<Self, ObserveError> {
         Self::of(current_tid())
     }
 
     /// Of the thread of this process with that kernel id; see [`current_tid`].
-    ///
-    /// # Errors
-    /// This process has no such thread (any more).
     pub fn of(tid: u32) -> Result<Self, ObserveError> {
         let gone = |_: io::Error| ObserveError::ThreadGone { tid };
         Ok(Self { on_cpu: cpu_clock::of_thread(tid).map_err(gone)?, waiting: waiting(tid)? })
@@ -41,9 +35,6 @@ impl ThreadCpu {
 
     /// Of the thread of any process with that kernel id. Its time on a CPU counts up to the
     /// scheduler's last tick, a few milliseconds ago.
-    ///
-    /// # Errors
-    /// There is no such thread (any more), or the kernel does not account for it.
     pub fn of_any_process(tid: u32) -> Result<Self, ObserveError> {
         let (on_cpu, waited) = parse_schedstat(&read(format!("/proc/{tid}/schedstat"))?)?;
         // A thread that has not run yet has zeros too; this one has run.
@@ -54,7 +45,6 @@ impl ThreadCpu {
     }
 
     /// What was used between `earlier` and this.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let less = |now: Nanos, then: Nanos| Nanos(now.0.saturating_sub(then.0));
         Self {
@@ -65,7 +55,6 @@ impl ThreadCpu {
 }
 
 /// The kernel's id of the calling thread, by which another thread can ask for its CPU time.
-#[must_use]
 pub fn current_tid() -> u32 {
     rustix::thread::gettid().as_raw_pid().cast_unsigned()
 }

@@ -16,7 +16,6 @@ use std::path::Path;
 
 use crate::check::{Change, Root};
 
-/// What became of one setting.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Made {
     /// The file, from `/`.

@@ -15,8 +15,6 @@ use crate::{Peer, PeerError};
 const REQUESTS_PER_SECOND: u64 = 200_000;
 const MOST_REQUESTS: u64 = 50_000_000;
 
-/// # Errors
-/// A setting for which ab has no option.
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let plan = &job.plan;
     refuse_without_option(Peer::Ab, plan.group.map(|group| format!("--group {group}")))?;
@@ -55,8 +53,6 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
-/// # Errors
-/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let seconds: f64 = number(text, "Time taken for tests:")?;
     if !(0.0..1e9).contains(&seconds) {

@@ -11,7 +11,6 @@ use units::Nanos;
 use crate::program;
 use crate::{Peer, PeerError, PeerLoad, ab, h2load, refusal, s_time, wrk};
 
-/// What a server offers its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// Anything: the client must request what the plan asks for.
@@ -22,9 +21,6 @@ pub enum Offer {
 }
 
 /// Refuses what a program cannot do with such a server. It does not look for the program.
-///
-/// # Errors
-/// The first thing that it cannot do.
 pub fn check(peer: Peer, job: &Job, offer: Offer) -> Result<(), PeerError> {
     let duration = refusal::check(peer, job)?;
     arguments(peer, &needed(peer, job, offer), duration, Path::new("script")).map(drop)
@@ -60,9 +56,6 @@ impl Client {
     }
 
     /// Starts the program; returns when its threads are running.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn start(&self) -> Result<PeerLoad, PeerError> {
         let failed = |source| PeerError::Start { program: self.name.clone(), source };
         let script = script().map_err(failed)?;

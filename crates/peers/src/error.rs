@@ -12,18 +12,9 @@ pub enum PeerError {
         "{program} is not installed (looked for it in PATH); install it, e.g. apt-get install \
          {package}, or leave --client {client} out"
     )]
-    Missing {
-        program: &'static str,
-        /// The Debian package that has it.
-        package: &'static str,
-        client: Peer,
-    },
+    Missing { program: &'static str, package: &'static str, client: Peer },
     #[error("{program} could not be started: {source}")]
-    Start {
-        /// The program that was to be started.
-        program: String,
-        source: io::Error,
-    },
+    Start { program: String, source: io::Error },
     #[error("{program} does not print its version; check that it is the program of that name")]
     Nameless { program: String },
 }

@@ -35,8 +35,6 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
-/// # Errors
-/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let line = |label: &str| field(text, label).ok_or_else(|| format!("has no line `{label}`"));
     let finished = line("finished in ")?;

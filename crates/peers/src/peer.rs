@@ -6,7 +6,6 @@ use load::{Job, Operation};
 use crate::report::Report;
 use crate::{ab, h2load, s_time, wrk};
 
-/// A program that makes load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Peer {
@@ -22,77 +21,46 @@ pub enum Peer {
 
 impl Peer {
     /// The program that makes a load, where toll does not.
-    #[must_use]
     pub fn of(client: load::Client) -> Option<Self> {
         Self::value_variants().iter().find(|peer| load::Client::from(**peer) == client).copied()
     }
 
     /// The most CPUs that it can make use of.
-    #[must_use]
     pub fn most_cpus(self) -> usize {
-        match self {
-            Self::Wrk | Self::H2load => usize::MAX,
-            Self::Ab | Self::STime => 1,
-        }
+        if self.is_threaded() { usize::MAX } else { 1 }
     }
 
-    pub(crate) fn program(self) -> &'static str {
-        match self {
-            Self::Wrk => "wrk",
-            Self::Ab => "ab",
-            Self::H2load => "h2load",
-            Self::STime => "openssl",
-        }
+    fn is_threaded(self) -> bool {
+        matches!(self, Self::Wrk | Self::H2load)
     }
 
-    /// The Debian package that has it.
-    pub(crate) fn package(self) -> &'static str {
+    /// The program, the Debian package that has it, and the option that prints its version.
+    pub(crate) fn program(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Wrk => "wrk",
-            Self::Ab => "apache2-utils",
-            Self::H2load => "nghttp2-client",
-            Self::STime => "openssl",
-        }
-    }
-
-    /// The option that prints its version.
-    pub(crate) fn version_argument(self) -> &'static str {
-        match self {
-            Self::Wrk | Self::H2load => "--version",
-            Self::Ab => "-V",
-            Self::STime => "version",
+            Self::Wrk => ("wrk", "wrk", "--version"),
+            Self::Ab => ("ab", "apache2-utils", "-V"),
+            Self::H2load => ("h2load", "nghttp2-client", "--version"),
+            Self::STime => ("openssl", "openssl", "version"),
         }
     }
 
     /// How many threads it has while it makes its load.
     pub(crate) fn threads(self, job: &Job) -> usize {
-        match self {
-            // The first thread starts the others and waits.
-            Self::Wrk | Self::H2load => job.plan.cpus.len() + 1,
-            Self::Ab | Self::STime => 1,
-        }
+        // The first thread starts the others and waits.
+        if self.is_threaded() { job.plan.cpus.len() + 1 } else { 1 }
     }
 
     /// Whether it prints its report on SIGINT; others end without one.
     pub(crate) fn reports_when_interrupted(self) -> bool {
-        match self {
-            Self::Wrk | Self::Ab => true,
-            Self::H2load | Self::STime => false,
-        }
+        matches!(self, Self::Wrk | Self::Ab)
     }
 
     /// Whether it prints what a connection negotiated.
     pub(crate) fn reports_negotiated(self) -> bool {
-        match self {
-            Self::Ab | Self::H2load => true,
-            Self::Wrk | Self::STime => false,
-        }
+        matches!(self, Self::Ab | Self::H2load)
     }
 
     /// Parses its output after its end.
-    ///
-    /// # Errors
-    /// What is missing in its report, or where its form is unknown.
     pub(crate) fn read(self, text: &str, job: &Job) -> Result<Report, String> {
         match self {
             Self::Wrk => wrk::read(text, job),

@@ -19,22 +19,16 @@ const POLL: Duration = Duration::from_millis(2);
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// The program in the folders of `PATH`.
-///
-/// # Errors
-/// It is not installed.
 pub fn find(peer: Peer) -> Result<PathBuf, PeerError> {
+    let (name, package, _) = peer.program();
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(peer.program()))
+        .map(|folder| folder.join(name))
         .find(|program| {
             rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok() && program.is_file()
         })
-        .ok_or(PeerError::Missing {
-            program: peer.program(),
-            package: peer.package(),
-            client: peer,
-        })
+        .ok_or(PeerError::Missing { program: name, package, client: peer })
 }
 
 /// Starts it on the CPUs of the load.
@@ -62,7 +56,7 @@ pub(crate) fn written(mut file: &File) -> io::Result<String> {
 
 /// The version that the program prints, such as `4.1.0`.
 pub(crate) fn version(peer: Peer, program: &Path, job: &Job) -> Result<String, PeerError> {
-    let mut spawned = spawn(program, vec![peer.version_argument().into()], job)?;
+    let mut spawned = spawn(program, vec![peer.program().2.into()], job)?;
     let deadline = Instant::now() + VERSION_LIMIT;
     while spawned.process.exited().is_none() && Instant::now() < deadline {
         std::thread::sleep(POLL);

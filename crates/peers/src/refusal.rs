@@ -9,9 +9,6 @@ const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
 /// Checks the settings that do not depend on TLS; returns how long the peer is to run.
-///
-/// # Errors
-/// The first thing that it cannot do.
 pub(crate) fn check(peer: Peer, job: &Job) -> Result<Nanos, PeerError> {
     let refuse = |why: String| Err(PeerError::Refused(why));
     let plan = Plan { client: peer.into(), ..job.plan.clone() };

@@ -6,12 +6,10 @@ use load::{ErrorKind, Negotiated};
 use tls::{Group, Suite, Version};
 use units::Nanos;
 
-/// What a peer counted, as it reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
     /// How long it counted; `None` where it does not report that exactly.
     pub(crate) duration: Option<Nanos>,
-    /// Operations that succeeded.
     pub(crate) completed: u64,
     /// Operations that failed: kind, number, description. None with the number 0.
     pub(crate) failures: Vec<(ErrorKind, u64, String)>,
@@ -33,10 +31,6 @@ pub(crate) fn field<'a>(text: &'a str, label: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim_start().strip_prefix(label)).map(str::trim)
 }
 
-/// The number after `label`.
-///
-/// # Errors
-/// No such line, or no number.
 pub(crate) fn number<T: FromStr>(text: &str, label: &str) -> Result<T, String> {
     let value = field(text, label).ok_or_else(|| format!("has no line `{label}`"))?;
     let word = value.split_whitespace().next().unwrap_or_default();
@@ -44,9 +38,6 @@ pub(crate) fn number<T: FromStr>(text: &str, label: &str) -> Result<T, String> {
 }
 
 /// The number right before `what`, as in `12 succeeded, 3 failed`.
-///
-/// # Errors
-/// No such number.
 pub(crate) fn count_before(list: &str, what: &str) -> Result<u64, String> {
     list.split(',')
         .find_map(|part| part.trim().strip_suffix(what)?.trim().parse().ok())

@@ -13,8 +13,6 @@ use crate::refusal::refuse_without_option;
 use crate::report::Report;
 use crate::{Peer, PeerError};
 
-/// # Errors
-/// A setting for which `s_time` has no option.
 pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, PeerError> {
     let plan = &job.plan;
     refuse_without_option(Peer::STime, plan.group.map(|group| format!("--group {group}")))?;
@@ -43,8 +41,6 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
-/// # Errors
-/// What is missing in its report.
 pub(crate) fn read(text: &str) -> Result<Report, String> {
     let completed = text
         .lines()

@@ -16,9 +16,6 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Watches a process that has not been waited for, for at most `limit`.
-    ///
-    /// # Errors
-    /// There is no such process, or the system refuses.
     pub(crate) fn start(pid: u32, limit: Duration) -> io::Result<Self> {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("no process has this number"))?;
@@ -47,7 +44,6 @@ impl Watch {
         Ok(Self { end: Cell::new(None), receiver })
     }
 
-    /// When it ended, if it has.
     pub(crate) fn ended(&self) -> Option<Instant> {
         self.ended_within(Duration::ZERO)
     }

@@ -27,8 +27,6 @@ end
 
 const LABEL: &str = "toll:";
 
-/// # Errors
-/// A setting for which wrk has no option.
 pub(crate) fn arguments(
     job: &Job,
     duration: Nanos,
@@ -58,10 +56,6 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// Reads what the script printed.
-///
-/// # Errors
-/// It is missing or incomplete.
 pub(crate) fn read(text: &str, job: &Job) -> Result<Report, String> {
     let line = field(text, LABEL).ok_or("has no line from toll's script")?;
     let value = |name: &str| -> Result<u64, String> {

@@ -62,13 +62,9 @@ pub enum Algorithm {
 /// What protects a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protection {
-    /// TLS 1.3, AES-128-GCM.
     Tls13Aes128Gcm,
-    /// TLS 1.3, AES-256-GCM.
     Tls13Aes256Gcm,
-    /// TLS 1.3, ChaCha20-Poly1305.
     Tls13ChaCha20Poly1305,
-    /// TLS 1.2, AES-128-GCM (RFC 5288).
     Tls12Aes128Gcm,
     /// TLS 1.2, AES-128-CBC and HMAC-SHA-1, MAC first (RFC 5246, 6.2.3.2).
     Tls12Aes128CbcSha,
@@ -77,9 +73,7 @@ pub enum Protection {
 /// Which way a record goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// From the message to the record.
     Seal,
-    /// Back.
     Open,
 }
 
@@ -91,7 +85,6 @@ pub enum Handshake {
     Resumed,
 }
 
-/// The length of an AES key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aes {
     /// 128 bits, 10 rounds.
@@ -101,16 +94,11 @@ pub enum Aes {
 }
 
 impl Aes {
-    #[must_use]
     pub fn key_bytes(self) -> usize {
-        match self {
-            Self::Aes128 => 16,
-            Self::Aes256 => 32,
-        }
+        if self == Self::Aes128 { 16 } else { 32 }
     }
 
     /// Rounds of a block, each an instruction where the processor has them.
-    #[must_use]
     pub fn rounds(self) -> u32 {
         match self {
             Self::Aes128 => 10,
@@ -122,25 +110,18 @@ impl Aes {
 /// Which way a cipher goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the message to the ciphertext.
     Encrypt,
-    /// Back.
     Decrypt,
 }
 
-/// A hash function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hash {
-    /// SHA-1.
     Sha1,
-    /// SHA-256.
     Sha256,
-    /// SHA-512.
     Sha512,
 }
 
 impl Hash {
-    #[must_use]
     pub fn digest_bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -150,54 +131,36 @@ impl Hash {
     }
 }
 
-/// The length of an RSA modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RsaBits {
-    /// 1024 bits, which few libraries still sign with.
-    Rsa1024,
-    /// 2048 bits.
-    Rsa2048,
-    /// 3072 bits.
-    Rsa3072,
-    /// 4096 bits.
-    Rsa4096,
+    /// Few libraries still sign with so short a key.
+    Rsa1024 = 1024,
+    Rsa2048 = 2048,
+    Rsa3072 = 3072,
+    Rsa4096 = 4096,
 }
 
 impl RsaBits {
     /// Of a modulus of `bits`; `None` where no algorithm has it.
-    #[must_use]
     pub fn of(bits: u32) -> Option<Self> {
         let all = [Self::Rsa1024, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
         all.into_iter().find(|size| size.bits() == bits)
     }
 
-    /// Bits of the modulus.
-    #[must_use]
     pub fn bits(self) -> u32 {
-        match self {
-            Self::Rsa1024 => 1024,
-            Self::Rsa2048 => 2048,
-            Self::Rsa3072 => 3072,
-            Self::Rsa4096 => 4096,
-        }
+        self as u32
     }
 }
 
-/// A curve of FIPS 186-5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Curve {
-    /// P-256, secp256r1.
     P256,
-    /// P-384, secp384r1.
     P384,
 }
 
-/// A side of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signing {
-    /// Making one.
     Sign,
-    /// Checking one.
     Verify,
 }
 
@@ -217,11 +180,10 @@ pub enum Kem {
     Generate,
     /// What the server does.
     Encapsulate,
-    /// What the client does, beside making its key.
+    /// What the client does, besides making its key.
     Decapsulate,
 }
 
-/// A side of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Who answers: a fresh X25519 key and secret, and an encapsulation.
@@ -233,7 +195,6 @@ pub enum Side {
 /// What the cost of an algorithm is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes of the message.
     Byte,
     Operation,
 }
@@ -244,7 +205,6 @@ use Signing::{Sign, Verify};
 
 impl Algorithm {
     /// What its cost is divided by.
-    #[must_use]
     pub fn unit(self) -> Unit {
         match self {
             A::Cbc(..)
@@ -260,15 +220,11 @@ impl Algorithm {
     }
 
     /// Whether it takes two connected sides: a library's TLS stack does it, not a routine.
-    #[must_use]
     pub fn takes_a_connection(self) -> bool {
         matches!(self, A::Record(..) | A::Handshake(..))
     }
 
     /// Whether a message may have that many bytes.
-    ///
-    /// # Errors
-    /// It may not: why.
     pub(crate) fn check_size(self, bytes: usize) -> Result<(), Unavailable> {
         match self {
             A::Cbc(..) if !bytes.is_multiple_of(16) => {
@@ -283,7 +239,6 @@ impl Algorithm {
     }
 
     /// Bytes that come out of a routine for a message of `size` bytes; the most where that varies.
-    #[must_use]
     pub fn output_bytes(self, size: usize) -> usize {
         const KEM_CIPHERTEXT: usize = 1088;
         const KEM_SECRET: usize = 2400;

@@ -25,7 +25,6 @@ use crate::sampler::{Core, Instruments, Series, Tick};
 use crate::work::{Refused, Work};
 use crate::workload::set_up;
 
-/// What is to be measured.
 pub struct Request<'a> {
     /// The algorithms, in the order of the table.
     pub algorithms: &'a [Algorithm],
@@ -35,7 +34,6 @@ pub struct Request<'a> {
     pub checkers: &'a [Box<dyn Library>],
     /// Sizes of messages in bytes, for algorithms that go over bytes.
     pub sizes: &'a [usize],
-    /// Where the data lies.
     pub cache: Cache,
     /// The CPUs, a thread on each.
     pub cpus: &'a CpuList,
@@ -43,7 +41,6 @@ pub struct Request<'a> {
     pub samples: usize,
 }
 
-/// An algorithm of a library at a size.
 #[derive(Clone, Copy)]
 struct Place {
     algorithm: Algorithm,
@@ -53,14 +50,12 @@ struct Place {
     size: Option<usize>,
 }
 
-/// The rows, and how it ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measurement {
     /// In the order of the request. Rows that an interrupt left without samples are not there.
     pub rows: Vec<Row>,
     /// Where cycles come from.
     pub source: CycleSource,
-    /// Whether it was interrupted.
     pub interrupted: bool,
 }
 
@@ -73,27 +68,14 @@ pub enum Progress {
     Sampling { done: usize, all: usize },
 }
 
-/// Nothing can be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// A thread cannot be pinned.
     #[error("CPU {cpu}: {source}; choose one of those that this process may use")]
-    Cpu {
-        cpu: usize,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// The core's frequency cannot be measured.
+    Cpu { cpu: usize, source: std::io::Error },
     #[error("{0}")]
     Instruments(#[from] observe::ObserveError),
-    /// A measuring thread has panicked.
     #[error("the measurement on CPU {cpu} panicked: {why}; please report this")]
-    Panicked {
-        /// Its CPU.
-        cpu: usize,
-        /// The panic's message.
-        why: String,
-    },
+    Panicked { cpu: usize, why: String },
 }
 
 impl BenchError {
@@ -107,7 +89,6 @@ impl BenchError {
 
 /// Visits without enough quiet samples, in multiples of those that would do on a quiet machine.
 const PATIENCE: usize = 4;
-/// How often progress is reported.
 const REPORT: Duration = Duration::from_millis(200);
 
 impl Request<'_> {
@@ -272,7 +253,6 @@ impl Instruments for AmongOwn {
     }
 }
 
-/// A row under way.
 struct Measuring {
     place: Place,
     workload: Result<Box<dyn Work>, Refused>,
@@ -335,7 +315,6 @@ impl Measuring {
     }
 }
 
-/// What the threads share.
 struct Shared<'a> {
     interrupted: &'a AtomicBool,
     /// Rows that are set up, of all threads together.

@@ -1,13 +1,21 @@
 //! Where the data lies when a timed run begins.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// Where the data lies when a timed run begins.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Cache {
     /// In the nearest cache that holds it: the same buffer over and over.
     #[default]
@@ -20,25 +28,8 @@ pub enum Cache {
 /// Bytes that a sample with cold caches goes through.
 pub(crate) const ARENA: usize = 512 << 10;
 
-impl fmt::Display for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Warm => "warm",
-            Self::Cold => "cold",
-        })
-    }
-}
-
-impl FromStr for Cache {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "warm" => Ok(Self::Warm),
-            "cold" => Ok(Self::Cold),
-            _ => Err(format!("`{text}` is neither `warm` nor `cold`")),
-        }
-    }
+fn unknown(text: &str) -> String {
+    format!("`{text}` is neither `warm` nor `cold`")
 }
 
 /// Whether data can be written out of the caches here.

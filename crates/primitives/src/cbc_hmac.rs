@@ -4,7 +4,6 @@
 //! lack to whole blocks, each of which holds their number less one. The MAC is over 13 bytes
 //! (sequence number, type, version, length) and the message.
 
-/// Bytes of a block.
 pub(crate) const BLOCK: usize = 16;
 /// Bytes of the IV that a record begins with.
 pub(crate) const EXPLICIT_IV: usize = BLOCK;

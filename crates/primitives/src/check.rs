@@ -1,4 +1,4 @@
-//! Whether what a timed routine made is right, by the word of a second library.
+//! Whether the result of a timed routine is right, according to a second library.
 //!
 //! Where the result follows from the input it must be the same, byte by byte. Where it is made with
 //! chance, the second library takes the other part: it verifies the signature, derives the same
@@ -14,21 +14,14 @@ use crate::routine::Routine;
 /// A result that is not what it should be: no figure can be given.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Wrong {
-    /// Another library says otherwise.
     #[error("its result is not that of {second}")]
-    Differs {
-        /// The other library.
-        second: String,
-    },
-    /// A verifier accepts what is no signature.
+    Differs { second: String },
     #[error("it accepts a damaged signature")]
     AcceptsAnything,
     #[error("{0}")]
     Failed(#[from] crate::Failed),
-    /// No other library does the algorithm.
     #[error("there is no second library here to check its result")]
     NoSecond,
-    /// The keys of the check cannot be made.
     #[error("{0}")]
     NoKeys(#[from] crate::material::NoKeys),
 }
@@ -78,9 +71,6 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks what `library` made of `material`, and says who confirms it.
-    ///
-    /// # Errors
-    /// It is wrong, or nobody can say.
     pub fn check(
         &self,
         library: &dyn Library,

@@ -3,7 +3,7 @@
 //! A library that speaks TLS is a [`Stack`](crate::stack::Stack). Its side of a connection is measured; the other side is
 //! another library's where one can, and is never inside a timed interval. Nothing is measured that is
 //! not proven: every record that was sealed is opened by the other side and compared, and of every
-//! handshake both sides must tell the same, and that it is what was asked for.
+//! handshake both sides must report the same, and what was asked for.
 
 mod handshakes;
 mod pair;
@@ -22,9 +22,6 @@ use crate::stack::{Identity, Wanted};
 use crate::work::{Refused, Work};
 
 /// Sets up what takes a connection.
-///
-/// # Errors
-/// The library does not do it, or wrongly.
 pub(crate) fn set_up(
     library: &dyn Library,
     algorithm: Algorithm,

@@ -3,14 +3,11 @@
 //! Libraries look at the processor once, when they are loaded. So a mask needs a new process: toll
 //! starts itself again with the mask in the environment. OpenSSL and AWS-LC read
 //! `OPENSSL_ia32cap`; toll's own kernels read the level itself. `ring` and RustCrypto have no way
-//! to be told, so they are not measured under a mask.
-
-use std::fmt;
-use std::str::FromStr;
+//! to mask features, so they are not measured under a mask.
 
 use multibuffer::Backend;
 
-/// The environment variable in which toll tells its second self the level.
+/// The environment variable in which toll passes the level to the process that it starts.
 pub const VARIABLE: &str = "TOLL_HARDWARE";
 
 /// OpenSSL's variable, which AWS-LC reads too.
@@ -18,9 +15,20 @@ pub const OPENSSL_VARIABLE: &str = "OPENSSL_ia32cap";
 
 /// How much of the processor the libraries may use.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Hardware {
     /// All that there is.
     #[default]
@@ -61,12 +69,8 @@ mod bits {
 }
 
 impl Hardware {
-    /// All levels, from the most to the least.
-    pub const ALL: [Self; 4] = [Self::All, Self::Avx2, Self::Sse, Self::None];
-
     /// The level that this process was started with: of a level that its environment names without
     /// the mask that belongs to it, nothing is left.
-    #[must_use]
     pub fn of_this_process() -> Self {
         let level = std::env::var(VARIABLE).ok().and_then(|level| level.parse::<Self>().ok());
         let is_whole = |level: &Self| {
@@ -79,7 +83,6 @@ impl Hardware {
     }
 
     /// The features that are masked: bits of the first and the second word of `OPENSSL_ia32cap`.
-    #[must_use]
     pub fn masked(self) -> [u64; 2] {
         use bits::{AVX, AVX2_AND_BMI, AVX512, CRYPTO, SHA_AND_WIDE, SSE};
         match self {
@@ -91,7 +94,6 @@ impl Hardware {
     }
 
     /// What a process at this level finds in its environment; nothing for all features.
-    #[must_use]
     pub fn environment(self) -> Vec<(&'static str, String)> {
         if self == Self::All {
             return Vec::new();
@@ -102,7 +104,6 @@ impl Hardware {
     }
 
     /// Whether one of toll's own kernels may run.
-    #[must_use]
     pub fn allows(self, backend: Backend) -> bool {
         match backend {
             Backend::Portable => true,
@@ -111,10 +112,7 @@ impl Hardware {
         }
     }
 
-    /// Whether a library can be told of this level; if not, why.
-    ///
-    /// # Errors
-    /// The reason, one line.
+    /// Whether a library can be held to this level; if not, why.
     pub fn reaches(self, library: &dyn crate::Library) -> Result<(), crate::Unavailable> {
         let why = match library.origin() {
             _ if self == Self::All => return Ok(()),
@@ -130,7 +128,7 @@ impl Hardware {
         Err(crate::Unavailable::because(why))
     }
 
-    /// OpenSSL tells which features it uses: none that is masked may be among them.
+    /// OpenSSL reports which features it uses: none that is masked may be among them.
     fn openssl_obeys(self, library: &dyn crate::Library) -> Result<(), crate::Unavailable> {
         let Some(said) = library.processor_features() else {
             // Versions before 3.0 do not say; they read the variable all the same.
@@ -148,7 +146,7 @@ impl Hardware {
     }
 }
 
-/// The numbers of `OPENSSL_ia32cap=0x...:0x...`, without what stands behind them.
+/// The numbers of `OPENSSL_ia32cap=0x...:0x...`, without what follows them.
 fn words(said: &str) -> Vec<u64> {
     let Some((_, said)) = said.split_once('=') else { return Vec::new() };
     let said = said.split(' ').next().unwrap_or_default();
@@ -157,26 +155,8 @@ fn words(said: &str) -> Vec<u64> {
         .collect()
 }
 
-impl fmt::Display for Hardware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::All => "all",
-            Self::Avx2 => "avx2",
-            Self::Sse => "sse",
-            Self::None => "none",
-        })
-    }
-}
-
-impl FromStr for Hardware {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|level| level.to_string() == text)
-            .ok_or_else(|| format!("`{text}` is no level; write all, avx2, sse or none"))
-    }
+fn unknown(text: &str) -> String {
+    format!("`{text}` is no level; write all, avx2, sse or none")
 }
 
 #[cfg(test)]
@@ -200,7 +180,8 @@ mod tests {
 
     #[test]
     fn each_level_masks_more() {
-        for pair in Hardware::ALL.windows(2) {
+        let all = [Hardware::All, Hardware::Avx2, Hardware::Sse, Hardware::None];
+        for pair in all.windows(2) {
             let (more, less) = (pair[0].masked(), pair[1].masked());
             assert!((0..2).all(|word| more[word] & less[word] == more[word]), "{pair:?}");
             assert!(more != less);

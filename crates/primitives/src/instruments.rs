@@ -24,7 +24,6 @@ pub enum CycleSource {
 
 impl CycleSource {
     /// In words for a reader of figures.
-    #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Counter => "the processor's cycle counter, user mode",
@@ -38,16 +37,12 @@ impl CycleSource {
 
 impl ThisCore {
     /// For the calling thread.
-    ///
-    /// # Errors
-    /// The frequency cannot be measured on this processor.
     pub fn new() -> Result<Self, ObserveError> {
         CoreReading::take()?;
         Ok(Self { start: Instant::now(), counter: CycleCounter::open().ok() })
     }
 
     /// Where the cycles come from.
-    #[must_use]
     pub fn source(&self) -> CycleSource {
         match self.counter {
             Some(_) => CycleSource::Counter,

@@ -50,8 +50,8 @@ pub use row::{Row, RowKey};
 pub use work::{Refused, Work};
 pub use workload::set_up;
 
-/// The candidate that is nearest to a word, if any is near.
-fn nearest(word: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
+/// `; did you mean X?`, with the candidate that is nearest to a word, if any is near.
+fn did_you_mean(word: &str, candidates: impl Iterator<Item = String>) -> String {
     /// Less is a coincidence.
     const NEAR: f64 = 0.8;
     let asked = word.to_lowercase();
@@ -59,5 +59,5 @@ fn nearest(word: &str, candidates: impl Iterator<Item = String>) -> Option<Strin
         .map(|name| (strsim::jaro_winkler(&asked, &name.to_lowercase()), name))
         .filter(|(near, _)| *near >= NEAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }

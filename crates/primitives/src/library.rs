@@ -13,9 +13,6 @@ pub const DEFAULT: [&str; 7] =
 
 /// Opens those that are measured where none is named: [`DEFAULT`], and where the environment names a
 /// build of ISA-L crypto (`ISAL=DIR`), that, in the variants that it exports.
-///
-/// # Errors
-/// One is not here.
 pub fn open_default() -> Result<Vec<Box<dyn Library>>, OpenError> {
     let mut libraries = DEFAULT.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     if std::env::var_os(isa_l::VARIABLE).is_some_and(|folder| !folder.is_empty()) {
@@ -27,9 +24,6 @@ pub fn open_default() -> Result<Vec<Box<dyn Library>>, OpenError> {
 }
 
 /// Opens a library by its name, or a libcrypto by its path (a word with a slash in it).
-///
-/// # Errors
-/// There is no such library here; one line with what to do.
 pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
     if name.contains('/') {
         return libcrypto::LibCrypto::at(Path::new(name))
@@ -49,9 +43,6 @@ pub fn open(name: &str) -> Result<Box<dyn Library>, OpenError> {
 }
 
 /// The name that stands for a library and all its aliases, or the path as it is; nothing is opened.
-///
-/// # Errors
-/// There is none of that name; one line with what to do.
 pub fn canonical(name: &str) -> Result<String, OpenError> {
     if name.contains('/') {
         return Ok(name.to_owned());

@@ -26,7 +26,6 @@ const ASSOCIATED_DATA: [u8; 13] = [0x17; 13];
 /// What is signed: as long as a digest, so that hashing it costs next to nothing.
 const SIGNED: [u8; 32] = [0x5a; 32];
 
-/// Inputs of an algorithm.
 pub struct Material {
     /// The key of a cipher; shorter keys are its beginning.
     pub(crate) key: [u8; 32],
@@ -37,7 +36,6 @@ pub struct Material {
     pub(crate) associated: Vec<u8>,
     /// What the routine's input is: a message, the peer's share, a signature or a ciphertext.
     pub(crate) input: Vec<u8>,
-    /// What is signed or verified.
     pub(crate) signed: &'static [u8],
     /// The own key pair, where the algorithm has one.
     pub(crate) own: Option<KeyPair>,
@@ -63,7 +61,7 @@ pub(crate) struct KeyPair {
 /// An ML-KEM-768 key pair (FIPS 203), and an encapsulation to it.
 #[derive(Clone)]
 pub(crate) struct KemKeys {
-    /// The seed, 64 bytes; of keys from elsewhere only their expanded form may be there.
+    /// The seed, 64 bytes; a key that a library generated may have its expanded form only.
     pub seed: Option<[u8; 64]>,
     /// The decapsulation key in its expanded form, 2,400 bytes.
     pub decapsulation: Vec<u8>,
@@ -73,7 +71,6 @@ pub(crate) struct KemKeys {
     pub ciphertext: Vec<u8>,
 }
 
-/// No key could be made.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the keys for a measurement cannot be made: {0}")]
 pub struct NoKeys(String);
@@ -86,9 +83,6 @@ impl From<ErrorStack> for NoKeys {
 
 impl Material {
     /// For messages of `size` bytes, which algorithms measured by the operation do not look at.
-    ///
-    /// # Errors
-    /// A key cannot be made.
     pub fn new(algorithm: Algorithm, size: usize) -> Result<Self, NoKeys> {
         let mut material = Self {
             key: std::array::from_fn(|i| i as u8),
@@ -196,10 +190,10 @@ fn encrypted(keys: &KeyPair, secret: &[u8]) -> Result<Vec<u8>, ErrorStack> {
     Ok(encrypted)
 }
 
-/// The key pair of that size, made once in a process: 4096 bits take a second.
+/// The key pair of that size, made once per process: 4096 bits take 1 s.
 fn rsa_keys(bits: RsaBits) -> Result<&'static KeyPair, NoKeys> {
     static KEYS: [OnceLock<Result<KeyPair, NoKeys>>; 4] = [const { OnceLock::new() }; 4];
-    let keys = KEYS[bits as usize].get_or_init(|| {
+    let keys = KEYS[bits as usize / 1024 - 1].get_or_init(|| {
         let rsa = Rsa::generate(bits.bits())?;
         let public = rsa.public_key_to_der_pkcs1()?;
         Ok(KeyPair::new(&PKey::from_rsa(rsa)?, Vec::new(), public)?)
@@ -254,7 +248,7 @@ impl KemKeys {
         }
     }
 
-    /// From what a routine generated: a seed or an expanded key, and the encapsulation key behind it.
+    /// From what a routine generated: a seed or an expanded key, and the encapsulation key after it.
     pub(crate) fn of(generated: &[u8]) -> Option<Self> {
         let secret_bytes = generated.len().checked_sub(ENCAPSULATION_KEY)?;
         let (secret, encapsulation) = generated.split_at(secret_bytes);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// A barrier that a thread can leave: nobody waits for it then, nor for anybody else.
+/// A barrier that a thread can leave; then no thread waits any more.
 pub(crate) struct Meeting {
     members: usize,
     rounds: Mutex<Rounds>,
@@ -56,7 +56,6 @@ impl Meeting {
         Some(false)
     }
 
-    /// Whether a member has left.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }

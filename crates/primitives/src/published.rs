@@ -1,4 +1,4 @@
-//! Published figures and earlier readings, shown beside those that are measured here, and never as
+//! Published figures and earlier readings, shown next to those that are measured here, and never as
 //! figures of this machine.
 //!
 //! Intel's measurements of its Xeon E5 v4 (Broadwell) and Xeon Scalable (Skylake), 2017, in core
@@ -10,16 +10,13 @@ use crate::algorithm::{Aes, Algorithm, Direction, Hash};
 /// Which machine, or which software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
-    /// Of single streams.
     OneStream,
-    /// Of many buffers at once.
     ManyBuffers,
 }
 
 /// The two figures of a table's line.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Reference {
-    /// On Xeon E5 v4.
     pub xeon_v4: f64,
     pub xeon_scalable: f64,
 }
@@ -27,7 +24,6 @@ pub struct Reference {
 /// What ISA-L crypto's multi-buffer hashes cost on one Xeon of the Sapphire Rapids generation, in core
 /// cycles per byte with warm caches, by lanes and size: read there once, beside toll's kernels, and
 /// no figure of the machine that toll runs on.
-#[must_use]
 pub fn isa_l_reading(hash: Hash, messages: u64, size: u64) -> Option<f64> {
     Some(match (hash, messages, size) {
         (Hash::Sha1, 16, 1024) => 0.684,
@@ -47,7 +43,6 @@ pub fn isa_l_reading(hash: Hash, messages: u64, size: u64) -> Option<f64> {
 pub const SIZE: u64 = 8 << 10;
 
 /// What was published of an algorithm, if anything was.
-#[must_use]
 pub fn reference(algorithm: Algorithm, kind: Published) -> Option<Reference> {
     let (xeon_v4, xeon_scalable) = match (algorithm, kind) {
         (Algorithm::Cbc(Aes::Aes128, Direction::Encrypt), Published::OneStream) => (4.44, 2.64),

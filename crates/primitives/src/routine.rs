@@ -6,27 +6,21 @@ pub type Step = Box<dyn FnMut(&[u8], &mut [u8]) -> Result<usize, Failed>>;
 /// Overwrites a buffer.
 pub type Seal = Box<dyn FnMut(&mut [u8]) -> Result<(), Failed>>;
 
-/// Hashes messages, and writes their digests one behind the other.
+/// Hashes messages, and writes their digests one after the other.
 pub type HashMany = Box<dyn FnMut(&[Vec<u8>], &mut [u8]) -> Result<(), Failed>>;
 
 /// An algorithm of a library, with its keys and contexts set up.
 pub enum Routine {
     /// From one buffer into another.
     Apart(Step),
-    /// In its buffer, which has room for what comes in addition before and behind the message.
+    /// In its buffer, which has room for what is added before and after the message.
     InPlace {
         /// Bytes of the buffer before the message.
         front: usize,
-        /// Overwrites the buffer.
         seal: Seal,
     },
-    /// Many messages at once; the digests come one behind the other.
-    Many {
-        /// How many messages.
-        lanes: usize,
-        /// Hashes them.
-        hash: HashMany,
-    },
+    /// Many messages at once; the digests come one after the other.
+    Many { lanes: usize, hash: HashMany },
 }
 
 /// Why a library does not do an algorithm; one line.
@@ -35,7 +29,6 @@ pub enum Routine {
 pub struct Unavailable(pub String);
 
 impl Unavailable {
-    /// With that reason.
     pub fn because(why: impl std::fmt::Display) -> Self {
         Self(why.to_string())
     }
@@ -53,12 +46,10 @@ impl From<Failed> for Unavailable {
 pub struct Failed(pub String);
 
 impl Failed {
-    /// That function failed.
     pub fn of(function: &str) -> Self {
         Self(format!("{function} failed"))
     }
 
-    /// For that reason, one line.
     pub fn because(why: impl std::fmt::Display) -> Self {
         Self(why.to_string())
     }

@@ -11,7 +11,6 @@ use crate::{sampler::Quality, sampler::Quartiles};
 /// What a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowKey {
-    /// What was measured.
     pub algorithm: Algorithm,
     /// The library's id; that of a libcrypto is its path.
     pub library: String,
@@ -20,7 +19,6 @@ pub struct RowKey {
     pub size_bytes: Option<u64>,
     /// With how much of the processor.
     pub hardware: Hardware,
-    /// Where the data lay.
     pub cache: Cache,
     /// CPUs that worked at the same time.
     pub threads: usize,
@@ -38,7 +36,6 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
-/// The figures of a row, or why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Outcome {
@@ -47,7 +44,6 @@ pub enum Outcome {
     None(NoFigure),
 }
 
-/// What was measured of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Core cycles for each byte of messages; absent where the unit is an operation.
@@ -63,7 +59,6 @@ pub struct Measured {
     /// Bytes of messages per second, of all CPUs together; absent where the unit is an operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
-    /// Messages in a run.
     pub messages_per_op: u64,
     /// Samples that the figure is made of.
     pub samples: u64,
@@ -77,10 +72,8 @@ pub struct Measured {
     pub confirmed_by: String,
 }
 
-/// Why a row has no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoFigure {
-    /// In one line.
     #[serde(rename = "no_figure")]
     pub why: String,
     /// Journals of earlier versions have none.
@@ -95,7 +88,7 @@ pub enum Reason {
     /// It is none: the library does not do it here.
     #[default]
     Unavailable,
-    /// It is one: the result is wrong, or nobody can confirm it.
+    /// It is one: the result is wrong, or no library can confirm it.
     Refused,
 }
 
@@ -104,7 +97,6 @@ const SAME: f64 = 1e-6;
 
 impl Row {
     /// Why the row cannot be what toll measured, where it cannot.
-    #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         let measured = self.outcome.measured()?;
         let is_ordered = |q: &Quartiles| 0.0 < q.low && q.low <= q.median && q.median <= q.high;
@@ -145,7 +137,6 @@ fn is_same(a: f64, b: f64) -> bool {
 
 impl Outcome {
     /// The figures, where there are some.
-    #[must_use]
     pub fn measured(&self) -> Option<&Measured> {
         match self {
             Self::Measured(measured) => Some(measured),
@@ -154,7 +145,6 @@ impl Outcome {
     }
 
     /// Why there are none.
-    #[must_use]
     pub fn no_figure(&self) -> Option<&NoFigure> {
         match self {
             Self::Measured(_) => None,
@@ -165,19 +155,14 @@ impl Outcome {
 
 impl Measured {
     /// Core cycles in the unit of the algorithm: of a byte or of an operation.
-    #[must_use]
     pub fn cycles(&self) -> Quartiles {
         self.cycles_per_byte.unwrap_or(self.cycles_per_op)
     }
 
-    /// Time of a run.
-    #[must_use]
     pub fn ns_per_op(&self) -> f64 {
         self.cycles_per_op.median * 1e9 / self.core_hz
     }
 
-    /// All samples that were taken.
-    #[must_use]
     pub fn taken(&self) -> u64 {
         match self.quality {
             // The figure is of all samples then.
@@ -186,8 +171,6 @@ impl Measured {
         }
     }
 
-    /// Samples that do not count.
-    #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped_shared + self.dropped_unsteady
     }

@@ -6,7 +6,7 @@
 //! times and its frequency stayed within 2%; then its time times its frequency is its core cycles.
 //! Where the machine has a cycle counter, its difference is the cycles instead.
 //!
-//! What does not count is kept and told: with too few quiet samples, the figure is that of all
+//! What does not count is kept and reported: with too few quiet samples, the figure is that of all
 //! samples and bears a mark, because a shared core makes everything slower.
 
 use crate::routine::Failed;
@@ -14,16 +14,14 @@ use crate::routine::Failed;
 /// A reading of the clock, and of the cycle counter where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
-    /// The monotonic clock.
     pub nanos: u64,
     /// Core cycles of this thread in user mode.
     pub cycles: Option<u64>,
 }
 
-/// The core at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Core {
-    /// Its frequency, in cycles a second.
+    /// Its frequency, in cycles per second.
     pub hz: f64,
     /// Whether nothing else used it; `None` where that is not known.
     pub is_quiet: Option<bool>,
@@ -31,46 +29,35 @@ pub struct Core {
 
 /// What a sampler looks at. Tests have their own.
 pub trait Instruments {
-    /// The time now.
     fn tick(&mut self) -> Tick;
-    /// The core now.
     fn core(&mut self) -> Core;
 }
 
 /// What was spent on the runs of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
-    /// Time.
     pub nanos: u64,
     /// Cycles, where they are counted.
     pub cycles: Option<u64>,
 }
 
 impl Spent {
-    /// Between two readings.
-    #[must_use]
     pub fn between(start: Tick, end: Tick) -> Self {
         let cycles = end.cycles.zip(start.cycles).map(|(end, start)| end.saturating_sub(start));
         Self { nanos: end.nanos.saturating_sub(start.nanos), cycles }
     }
 
-    /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let cycles = self.cycles.zip(other.cycles).map(|(a, b)| a + b);
         Self { nanos: self.nanos + other.nanos, cycles }
     }
 
-    /// Nothing yet.
     pub const NOTHING: Self = Self { nanos: 0, cycles: Some(0) };
 }
 
-/// What is measured.
 pub trait Subject {
-    /// Does it so often, and says what that took.
-    ///
-    /// # Errors
-    /// It failed, and no figure can be given.
+    /// Does it `runs` times, and returns what that took.
     fn run(&mut self, runs: u64, instruments: &mut dyn Instruments) -> Result<Spent, Failed>;
 
     /// How often it must be done in a sample, where it is not free.
@@ -79,7 +66,6 @@ pub trait Subject {
     }
 }
 
-/// Nanoseconds that a sample should take.
 const SAMPLE: u64 = 100_000;
 /// How far two readings of the frequency may lie apart.
 const STEADY: f64 = 0.02;
@@ -106,15 +92,11 @@ pub struct Series {
 
 impl Series {
     /// Samples that count.
-    #[must_use]
     pub fn quiet(&self) -> usize {
         self.good.len()
     }
 
     /// Takes some samples, the first time after finding out how often the subject runs in one.
-    ///
-    /// # Errors
-    /// The subject failed.
     pub fn visit(
         &mut self,
         subject: &mut dyn Subject,
@@ -153,7 +135,6 @@ impl Series {
     }
 
     /// The figure of the samples; `None` where there is no sample at all.
-    #[must_use]
     pub fn figure(&self) -> Option<Figure> {
         let is_quiet = self.good.len() >= FEWEST;
         let mut costs = self.good.clone();
@@ -207,7 +188,6 @@ pub struct Quartiles {
 
 impl Quartiles {
     /// By the nearest rank; `None` of nothing, or where a value is not finite.
-    #[must_use]
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         let median = stats::median(&values).ok()?;
         values.sort_by(f64::total_cmp);
@@ -234,20 +214,16 @@ pub enum Quality {
     Unknown,
 }
 
-/// What one run costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// Core cycles.
     pub cycles: Quartiles,
     /// Time, the median.
     pub nanos: f64,
-    /// Samples that it is made of.
     pub samples: usize,
-    /// Samples beside which something else used the core.
+    /// Samples during which something else used the core.
     pub dropped_shared: usize,
     /// Samples during which the frequency changed.
     pub dropped_unsteady: usize,
-    /// Whether it can be trusted.
     pub quality: Quality,
 }
 

@@ -14,9 +14,6 @@ pub(crate) use certificates::NAME;
 /// What a library does of TLS.
 pub trait Stack {
     /// Reads certificates and settings, which a program does once.
-    ///
-    /// # Errors
-    /// The library does not do it, and why.
     fn configure(
         &self,
         side: Side,
@@ -29,86 +26,52 @@ pub trait Stack {
 pub trait Configuration {
     /// The state of a new connection. A client resumes the last session that it kept, if
     /// [`Wanted::resumes`].
-    ///
-    /// # Errors
-    /// The library refused.
     fn connect(&self) -> Result<Box<dyn Endpoint>, Failed>;
 }
 
-/// One side of a connection.
 pub trait Endpoint {
     /// Continues the handshake with what the other side sent, and appends what is for the other
     /// side. Says whether its own part is over.
-    ///
-    /// # Errors
-    /// The library refused.
     fn handshake(&mut self, from_peer: &[u8], to_peer: &mut Vec<u8>) -> Result<bool, Failed>;
 
     /// What this side says that it negotiated.
-    ///
-    /// # Errors
-    /// The handshake is not over, or the library does not tell.
     fn negotiated(&self) -> Result<Negotiated, Failed>;
 
     /// Of a client: keeps the session, for connections that are made later.
-    ///
-    /// # Errors
-    /// The server gave no ticket.
     fn keep_session(&mut self) -> Result<(), Failed>;
 
     /// Seals a message, which fits one record.
-    ///
-    /// # Errors
-    /// The library refused.
     fn seal(&mut self, message: &[u8]) -> Result<(), Failed>;
 
     /// Appends the records that were sealed.
-    ///
-    /// # Errors
-    /// The library refused.
     fn take_records(&mut self, to_peer: &mut Vec<u8>) -> Result<(), Failed>;
 
     /// Has records ready for [`Endpoint::open`].
-    ///
-    /// # Errors
-    /// The library refused.
     fn give_records(&mut self, from_peer: &[u8]) -> Result<(), Failed>;
 
     /// Opens one record, and says how many bytes its message has.
-    ///
-    /// # Errors
-    /// It is not authentic, or there is none.
     fn open(&mut self, message: &mut [u8]) -> Result<usize, Failed>;
 }
 
 /// What a connection is to be like. Both sides offer nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// The suite, with its version.
     pub suite: &'static Suite,
-    /// The group of the key exchange.
     pub group: Group,
-    /// Whether sessions are kept, and the server gives one ticket a handshake.
+    /// Whether sessions are kept, and the server gives one ticket per handshake.
     pub resumes: bool,
 }
 
-/// Full or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// With the server's certificate and signature.
     Full,
-    /// By a ticket.
     Resumed,
 }
 
-/// What came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Negotiated {
-    /// The suite, with its version.
     pub suite: &'static Suite,
-    /// The group of the key exchange.
     pub group: Group,
-    /// Full or resumed.
     pub kind: Kind,
 }
 

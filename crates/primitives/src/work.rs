@@ -19,16 +19,12 @@ pub trait Work: Subject {
     fn confirmed_by(&self) -> &str;
 
     /// Whether what the last timed run made is still right.
-    ///
-    /// # Errors
-    /// It is not.
     fn confirm_again(&mut self, library: &dyn Library, checker: &Checker<'_>) -> Result<(), Wrong>;
 }
 
 /// Why there is nothing to be timed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The library does not do it.
     #[error("{0}")]
     Unavailable(#[from] Unavailable),
     /// The result is wrong, so a figure of it means nothing.

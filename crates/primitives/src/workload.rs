@@ -16,7 +16,6 @@ struct Workload {
     material: Material,
     routine: Routine,
     buffers: Vec<Buffers>,
-    /// The buffers of the next run.
     next: usize,
     cache: Cache,
     /// What came out of the first run, and who confirmed it.
@@ -24,9 +23,6 @@ struct Workload {
 }
 
 /// Sets up an algorithm of a library, runs it once, and has the result checked.
-///
-/// # Errors
-/// The library does not do it, or wrongly.
 pub fn set_up(
     library: &dyn Library,
     algorithm: Algorithm,
@@ -40,7 +36,6 @@ pub fn set_up(
     Ok(Box::new(Workload::new(library, algorithm, size, cache, checker)?))
 }
 
-/// The inputs and outputs of a run.
 #[derive(Clone)]
 struct Buffers {
     inputs: Vec<Vec<u8>>,
@@ -55,9 +50,6 @@ struct Confirmed {
 
 impl Workload {
     /// Sets it up, runs it once, and has the result checked.
-    ///
-    /// # Errors
-    /// The library does not do it, or wrongly.
     fn new(
         library: &dyn Library,
         algorithm: Algorithm,
@@ -148,7 +140,6 @@ impl Buffers {
         Self { inputs, output, output_bytes }
     }
 
-    /// Bytes that a run reads or writes.
     fn bytes(&self) -> usize {
         self.inputs.iter().map(Vec::len).sum::<usize>() + self.output.len()
     }

@@ -36,6 +36,7 @@ mod port;
 mod process;
 mod program;
 mod ready;
+mod repin;
 mod running;
 mod secret;
 mod send_counters;

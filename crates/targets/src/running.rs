@@ -1,3 +1,4 @@
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::log::{LogWatch, last_words};
 use crate::place::{CERTIFICATE, Place};
 use crate::process::{Process, Stopped};
 use crate::ready::Unready;
+use crate::repin::repin;
 use crate::{Objects, Settings, TargetError};
 
 /// The time that a server has from its start until it answers, unless it needs longer.
@@ -193,6 +195,22 @@ impl Running {
     #[must_use]
     pub fn cpus(&self) -> &CpuList {
         &self.cpus
+    }
+
+    /// Lets it run on other CPUs too, until [`Self::pin`].
+    ///
+    /// # Errors
+    /// The system's, where it refuses that.
+    pub fn spread(&self, cpus: &CpuList) -> io::Result<()> {
+        repin(self.pid(), &self.cpus, cpus)
+    }
+
+    /// Pins it to its CPUs again, after [`Self::spread`] to these.
+    ///
+    /// # Errors
+    /// The system's, where it refuses that.
+    pub fn pin(&self, spread: &CpuList) -> io::Result<()> {
+        repin(self.pid(), spread, &self.cpus)
     }
 
     #[must_use]

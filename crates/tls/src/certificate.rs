@@ -10,10 +10,10 @@ use openssl::ec::{Asn1Flag, EcGroup, EcKey};
 use openssl::error::ErrorStack;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
-use openssl::pkey::{Id, PKey, Private};
+use openssl::pkey::{Id, PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
-use openssl::x509::{X509, X509NameBuilder};
+use openssl::x509::{X509, X509Builder, X509Name, X509NameBuilder};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::NameError;
@@ -23,17 +23,13 @@ use crate::NameError;
 pub enum CertificateKey {
     /// RSA with this many bits of modulus.
     Rsa(u32),
-    /// ECDSA on NIST P-256.
     EcdsaP256,
-    /// ECDSA on NIST P-384.
     EcdsaP384,
-    /// Ed25519, RFC 8032.
     Ed25519,
 }
 
 impl CertificateKey {
     /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
-    #[must_use]
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         let key = X509::from_der(der).ok()?.public_key().ok()?;
         match key.id() {
@@ -48,10 +44,6 @@ impl CertificateKey {
         }
     }
 
-    /// A fresh key.
-    ///
-    /// # Errors
-    /// OpenSSL's.
     pub fn generate(self) -> Result<PKey<Private>, ErrorStack> {
         let ec = |curve| -> Result<PKey<Private>, ErrorStack> {
             let mut group = EcGroup::from_curve_name(curve)?;
@@ -103,33 +95,17 @@ impl FromStr for CertificateKey {
 /// Why an identity could not be made, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// The file could not be read or written.
     #[error("{path}: {source}")]
-    File {
-        /// Which file.
-        path: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The file does not hold what is expected.
+    File { path: String, source: io::Error },
     #[error("{path} does not hold a {expected} in PEM form; {fix}")]
     NotPem {
-        /// Which file.
         path: String,
         /// "certificate" or "private key".
         expected: &'static str,
-        /// What to do.
         fix: &'static str,
     },
-    /// Key and certificate do not belong together.
     #[error("the key in {key} does not belong to the certificate in {certificate}")]
-    Unmatched {
-        /// The certificate's file.
-        certificate: String,
-        /// The key's file.
-        key: String,
-    },
-    /// OpenSSL's error.
+    Unmatched { certificate: String, key: String },
     #[error("OpenSSL: {0}")]
     OpenSsl(#[from] ErrorStack),
 }
@@ -139,7 +115,6 @@ pub enum IdentityError {
 pub struct Identity {
     /// The certificate, leaf first where it is a chain.
     pub certificate_pem: Vec<u8>,
-    /// The private key.
     pub key_pem: Vec<u8>,
 }
 
@@ -147,50 +122,25 @@ impl Identity {
     /// A fresh key with a self-signed certificate for `localhost`, `127.0.0.1` and `::1`, valid
     /// from yesterday for ten years. It is an end-entity certificate, so that a client with it as
     /// its only trust anchor accepts it.
-    ///
-    /// # Errors
-    /// OpenSSL's error, for example where its security level forbids the key.
     pub fn generate(key: CertificateKey) -> Result<Self, IdentityError> {
         let private = key.generate()?;
-        let mut name = X509NameBuilder::new()?;
-        name.append_entry_by_text("CN", "localhost")?;
-        let name = name.build();
-        let mut serial = BigNum::new()?;
-        serial.rand(120, MsbOption::ONE, false)?;
-
-        let mut certificate = X509::builder()?;
-        certificate.set_version(2)?;
-        certificate.set_serial_number(&*Asn1Integer::from_bn(&serial)?)?;
-        certificate.set_subject_name(&name)?;
-        certificate.set_issuer_name(&name)?;
-        certificate.set_pubkey(&private)?;
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
-        certificate.set_not_before(&*Asn1Time::from_unix(now - 86_400)?)?;
-        certificate.set_not_after(&*Asn1Time::days_from_now(3650)?)?;
-        certificate.append_extension(BasicConstraints::new().critical().build()?)?;
-        let names = SubjectAlternativeName::new()
-            .dns("localhost")
-            .ip("127.0.0.1")
-            .ip("::1")
-            .build(&certificate.x509v3_context(None, None))?;
-        certificate.append_extension(names)?;
-        let digest = match key {
-            CertificateKey::Ed25519 => MessageDigest::null(),
-            _ => MessageDigest::sha256(),
-        };
-        certificate.sign(&private, digest)?;
+        let itself = ("localhost", &*private);
+        let certificate = certificate(itself, itself, &|builder| {
+            builder.append_extension(BasicConstraints::new().critical().build()?)?;
+            let names = SubjectAlternativeName::new()
+                .dns("localhost")
+                .ip("127.0.0.1")
+                .ip("::1")
+                .build(&builder.x509v3_context(None, None))?;
+            builder.append_extension(names)
+        })?;
         Ok(Self {
-            certificate_pem: certificate.build().to_pem()?,
+            certificate_pem: certificate.to_pem()?,
             key_pem: private.private_key_to_pem_pkcs8()?,
         })
     }
 
     /// Reads a certificate (chain) and its key from PEM files.
-    ///
-    /// # Errors
-    /// A file that cannot be read, is no PEM, or a key of another certificate; each named.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
         let certificate_pem = read(certificate)?;
         let key_pem = read(key)?;
@@ -215,13 +165,46 @@ impl Identity {
     }
 
     /// Writes both to files; the key's file is created with mode 0600.
-    ///
-    /// # Errors
-    /// The system's error, for example where a file exists already.
     pub fn write(&self, certificate: &Path, key: &Path) -> Result<(), IdentityError> {
         write_new(certificate, &self.certificate_pem, 0o644)?;
         write_new(key, &self.key_pem, 0o600)
     }
+}
+
+/// A certificate of a subject by an issuer, both by their common names and keys, with some extensions.
+/// It is valid from yesterday for ten years.
+pub fn certificate(
+    (subject, key): (&str, &PKeyRef<Private>),
+    (issuer, issuer_key): (&str, &PKeyRef<Private>),
+    extend: &dyn Fn(&mut X509Builder) -> Result<(), ErrorStack>,
+) -> Result<X509, ErrorStack> {
+    let mut serial = BigNum::new()?;
+    serial.rand(120, MsbOption::ONE, false)?;
+    let mut certificate = X509::builder()?;
+    certificate.set_version(2)?;
+    certificate.set_serial_number(&*Asn1Integer::from_bn(&serial)?)?;
+    certificate.set_subject_name(&*named(subject)?)?;
+    certificate.set_issuer_name(&*named(issuer)?)?;
+    certificate.set_pubkey(key)?;
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
+    certificate.set_not_before(&*Asn1Time::from_unix(now - 86_400)?)?;
+    certificate.set_not_after(&*Asn1Time::days_from_now(3650)?)?;
+    extend(&mut certificate)?;
+    // Ed25519 hashes by itself.
+    let digest = match issuer_key.id() {
+        Id::ED25519 => MessageDigest::null(),
+        _ => MessageDigest::sha256(),
+    };
+    certificate.sign(issuer_key, digest)?;
+    Ok(certificate.build())
+}
+
+fn named(name: &str) -> Result<X509Name, ErrorStack> {
+    let mut builder = X509NameBuilder::new()?;
+    builder.append_entry_by_text("CN", name)?;
+    Ok(builder.build())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {

@@ -12,9 +12,7 @@ use crate::{NameError, did_you_mean};
 pub enum Group {
     /// Curve25519, RFC 7748.
     X25519,
-    /// NIST P-256.
     Secp256r1,
-    /// NIST P-384.
     Secp384r1,
     /// ML-KEM-768 (FIPS 203) and Curve25519 together; secure as long as one of them is
     /// (draft-ietf-tls-ecdhe-mlkem). Only in TLS 1.3.
@@ -22,47 +20,35 @@ pub enum Group {
 }
 
 impl Group {
-    /// All groups that toll knows.
     pub const ALL: [Self; 4] =
         [Self::X25519, Self::Secp256r1, Self::Secp384r1, Self::X25519MlKem768];
 
-    /// The IANA name.
-    #[must_use]
+    /// The IANA name and code point, and OpenSSL's name.
+    fn registered(self) -> (&'static str, u16, &'static str) {
+        match self {
+            Self::X25519 => ("x25519", 29, "X25519"),
+            Self::Secp256r1 => ("secp256r1", 23, "P-256"),
+            Self::Secp384r1 => ("secp384r1", 24, "P-384"),
+            Self::X25519MlKem768 => ("X25519MLKEM768", 4588, "X25519MLKEM768"),
+        }
+    }
+
     pub fn name(self) -> &'static str {
-        match self {
-            Self::X25519 => "x25519",
-            Self::Secp256r1 => "secp256r1",
-            Self::Secp384r1 => "secp384r1",
-            Self::X25519MlKem768 => "X25519MLKEM768",
-        }
+        self.registered().0
     }
 
-    /// The IANA code point.
-    #[must_use]
     pub fn code_point(self) -> u16 {
-        match self {
-            Self::X25519 => 29,
-            Self::Secp256r1 => 23,
-            Self::Secp384r1 => 24,
-            Self::X25519MlKem768 => 4588,
-        }
-    }
-
-    /// Whether TLS 1.2 has no such group.
-    #[must_use]
-    pub fn is_of_tls13_only(self) -> bool {
-        self == Self::X25519MlKem768
+        self.registered().1
     }
 
     /// OpenSSL's name, as in a list of groups.
-    #[must_use]
     pub fn openssl_name(self) -> &'static str {
-        match self {
-            Self::X25519 => "X25519",
-            Self::Secp256r1 => "P-256",
-            Self::Secp384r1 => "P-384",
-            Self::X25519MlKem768 => "X25519MLKEM768",
-        }
+        self.registered().2
+    }
+
+    /// Whether TLS 1.2 has no such group.
+    pub fn is_of_tls13_only(self) -> bool {
+        self == Self::X25519MlKem768
     }
 }
 

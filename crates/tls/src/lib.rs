@@ -14,7 +14,7 @@ mod stack;
 mod suite;
 mod version;
 
-pub use certificate::{CertificateKey, Identity, IdentityError};
+pub use certificate::{CertificateKey, Identity, IdentityError, certificate};
 pub use group::Group;
 pub use or_plain::OrPlain;
 pub use records::{RecordSize, RecordsPerWrite};
@@ -36,7 +36,6 @@ pub const NO_ENCRYPT_THEN_MAC: openssl::ssl::SslOptions =
 
 /// The version of the OpenSSL library that this process runs with, such as
 /// `OpenSSL 3.0.22 25 Aug 2026`.
-#[must_use]
 pub fn openssl_version() -> &'static str {
     openssl::version::version()
 }
@@ -45,35 +44,8 @@ pub fn openssl_version() -> &'static str {
 fn did_you_mean<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let text = text.to_ascii_lowercase();
     known
-        .map(|name| (edit_distance(&text, &name.to_ascii_lowercase()), name))
+        .map(|name| (strsim::levenshtein(&text, &name.to_ascii_lowercase()), name))
         .min()
         .filter(|(distance, name)| *distance <= name.len() / 3)
         .map(|(_, name)| name)
-}
-
-/// Levenshtein's distance in bytes.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_are_levenshteins() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("same", "same"), 0);
-    }
 }

@@ -18,7 +18,6 @@ const PLAIN: &str = "none";
 
 impl<T: Copy> OrPlain<T> {
     /// What is asked of TLS.
-    #[must_use]
     pub fn tls(self) -> Option<T> {
         match self {
             Self::Plain => None,

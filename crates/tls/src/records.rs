@@ -11,7 +11,6 @@ use units::Bytes;
 pub struct RecordSize(usize);
 
 impl RecordSize {
-    #[must_use]
     pub fn get(self) -> usize {
         self.0
     }
@@ -46,7 +45,6 @@ impl FromStr for RecordSize {
 pub struct RecordsPerWrite(usize);
 
 impl RecordsPerWrite {
-    #[must_use]
     pub fn get(self) -> usize {
         self.0
     }

@@ -1,6 +1,5 @@
 /// The IANA name of a signature scheme (RFC 8446, section 4.2.3) by its code point; the number
 /// in hexadecimal where toll has no name for it.
-#[must_use]
 pub fn scheme_name(code_point: u16) -> String {
     let name = match code_point {
         0x0201 => "rsa_pkcs1_sha1",

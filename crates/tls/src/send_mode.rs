@@ -32,13 +32,11 @@ impl SendMode {
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Whether the kernel encrypts.
-    #[must_use]
     pub fn is_kernels(self) -> bool {
         self != Self::User
     }
 
     /// In a sentence: `kTLS sendfile`.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::User => "user TLS",

@@ -6,17 +6,13 @@ use crate::{NameError, Version, did_you_mean};
 /// A cipher suite by its IANA name and code point.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Suite {
-    /// The IANA name.
     pub name: &'static str,
     /// OpenSSL's name; the same as IANA's in TLS 1.3.
     pub openssl_name: &'static str,
-    /// The IANA code point.
     pub code_point: u16,
     /// The key exchange, which also gives the version.
     pub key_exchange: KeyExchange,
-    /// What encrypts the records.
     pub cipher: Cipher,
-    /// What authenticates the records.
     pub mac: Mac,
     /// The hash of the PRF (TLS 1.2, RFC 5246 section 5) or of HKDF (TLS 1.3).
     pub prf: PrfHash,
@@ -38,43 +34,31 @@ pub enum KeyExchange {
 /// What encrypts a suite's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cipher {
-    /// AES-128-GCM.
     Aes128Gcm,
-    /// AES-256-GCM.
     Aes256Gcm,
-    /// ChaCha20-Poly1305, RFC 8439.
     ChaCha20Poly1305,
-    /// AES-128-CBC.
     Aes128Cbc,
-    /// AES-256-CBC.
     Aes256Cbc,
 }
 
 /// What authenticates a suite's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mac {
-    /// The AEAD itself.
     Aead,
-    /// HMAC-SHA-1.
     Sha1,
-    /// HMAC-SHA-256.
     Sha256,
-    /// HMAC-SHA-384.
     Sha384,
 }
 
 /// The hash from which a suite derives its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PrfHash {
-    /// SHA-256.
     Sha256,
-    /// SHA-384.
     Sha384,
 }
 
 impl Suite {
     /// The version of TLS that the suite belongs to.
-    #[must_use]
     pub fn version(&self) -> Version {
         match self.key_exchange {
             KeyExchange::Tls13 => Version::Tls13,
@@ -83,15 +67,11 @@ impl Suite {
     }
 
     /// The suite with this code point, if toll knows it.
-    #[must_use]
     pub fn by_code_point(code_point: u16) -> Option<&'static Self> {
         SUITES.iter().find(|suite| suite.code_point == code_point)
     }
 
     /// The suite with this IANA or OpenSSL name, in any case.
-    ///
-    /// # Errors
-    /// One line with a suggestion, if a known name is similar.
     pub fn parse(text: &str) -> Result<&'static Self, NameError> {
         let same = |name: &str| name.eq_ignore_ascii_case(text);
         if let Some(suite) = SUITES.iter().find(|s| same(s.name) || same(s.openssl_name)) {

@@ -18,7 +18,6 @@ pub enum Version {
 
 impl Version {
     /// The number as users write it: `1.2` or `1.3`.
-    #[must_use]
     pub fn number(self) -> &'static str {
         match self {
             Self::Tls12 => "1.2",

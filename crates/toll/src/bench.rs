@@ -32,7 +32,8 @@ use crate::{Failure, interrupt};
 pub(crate) struct Arguments {
     /// What to measure: aes-128-gcm, "rsa-2048 sign", rsa-2048, or a kind: aes, gcm, cbc, ctr,
     /// ciphers, sha, hmac, hashes, rsa, ecdsa, signatures, key-exchange, public-key, records,
-    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`: latency and throughput of single ones, and the bounds that follow
+    /// handshakes (full-handshakes, resumed-handshakes), tls for both; all, if none. Or `instructions`:
+    /// latency and throughput of single ones, and what algorithms cost with them at the least
     #[arg(value_name = "ALGORITHM")]
     algorithms: Vec<String>,
 
@@ -92,7 +93,7 @@ Examples:
   toll bench records handshakes --size 1KiB --size 16KiB
       TLS in memory, without sockets, server side and client side apart
   toll bench instructions
-      what AESENC, PCLMULQDQ and similar instructions cost here: the lower bound for every library
+      what AESENC, PCLMULQDQ and similar instructions cost here: bounds and estimates for every library
   toll bench gcm cbc --hardware none
       what the AES instructions gain: the same without them
   toll bench rsa ecdsa --threads 2 --json | jq '.rows[] | [.algorithm, .library, .ops_per_s]'

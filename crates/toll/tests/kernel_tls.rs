@@ -9,28 +9,27 @@ use journal::TrialLine;
 use support::{Desk, text, toll, toll_path};
 use targets::SendCounters;
 use tls::SendMode;
-use trial::Line;
+use trial::{Line, WarningKind};
 
 /// Programs that the machine gets, as far as `PATH` has them.
-const PROGRAMS: [&str; 4] = ["nginx", "curl", "openssl", "strace"];
+const PROGRAMS: [&str; 5] = ["nginx", "curl", "openssl", "strace", "chrt"];
 
-/// What the script printed of `what`, by the names of its parts; `None` where the machine cannot run here.
-fn in_vm(what: &str) -> Option<BTreeMap<String, String>> {
+/// What a script printed in a machine with these options; `None` where the machine cannot run here.
+fn in_vm(options: &[&str], script: &str, arguments: &[&str]) -> Option<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let script = here.join("../../scripts/ktls-vm");
     let file = |name: &str| here.join("tests/kernel_tls").join(name).display().to_string();
     let toll = toll_path().display().to_string();
-    let mut vm = Command::new(script);
-    vm.args(["--cpus", "2", "--mem", "1536", "--timeout", "280", "--file", &toll]);
+    let mut vm = Command::new(here.join("../../scripts/ktls-vm"));
+    vm.args(options).args(["--timeout", "280", "--file", &toll]);
     vm.args(["--file", &format!("{}:/suites.toml", file("suites.toml"))]);
-    vm.args(["--file", &format!("{}:/in_vm.sh", file("in_vm.sh"))]);
+    vm.args(["--file", &format!("{}:/script.sh", file(script))]);
     let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin"].map(PathBuf::from);
     for program in PROGRAMS {
         let found = folders.iter().map(|folder| folder.join(program)).find(|path| path.exists());
         let found = found.unwrap_or_else(|| panic!("{program} is lacking"));
         vm.args(["--file", &format!("{}:/bin/{program}", found.display())]);
     }
-    let output = vm.args(["--", "/bin/sh", "/in_vm.sh", &toll, what]).output().unwrap();
+    let output = vm.args(["--", "/bin/sh", "/script.sh", &toll]).args(arguments).output().unwrap();
     let printed = text(&output.stdout);
     let said = text(&output.stderr);
     if output.status.code() == Some(125) && printed.is_empty() {
@@ -39,6 +38,12 @@ fn in_vm(what: &str) -> Option<BTreeMap<String, String>> {
         return None;
     }
     assert!(output.status.success(), "{printed}\n{said}");
+    Some(printed.to_owned())
+}
+
+/// What `in_vm.sh` printed of `what`, by the names of its parts.
+fn parts_of(what: &str) -> Option<BTreeMap<String, String>> {
+    let printed = in_vm(&["--cpus", "2", "--mem", "1536"], "in_vm.sh", &[what])?;
     let parts = printed.split("== ").filter_map(|part| part.split_once('\n'));
     Some(parts.map(|(name, text)| (name.to_owned(), text.to_owned())).collect())
 }
@@ -83,7 +88,7 @@ fn counters(part: &str) -> Vec<SendCounters> {
 
 #[test]
 fn studies_have_every_mode_where_the_kernel_has_tls() {
-    let Some(parts) = in_vm("studies") else { return };
+    let Some(parts) = parts_of("studies") else { return };
     let part = |name: &str| parts.get(name).unwrap_or_else(|| panic!("no {name}: {parts:?}"));
 
     let study = part("study");
@@ -111,13 +116,18 @@ fn studies_have_every_mode_where_the_kernel_has_tls() {
 
 #[test]
 fn servers_send_by_the_kernel_and_go_on_after_faults() {
-    let Some(parts) = in_vm("servers") else { return };
+    let Some(parts) = parts_of("servers") else { return };
     let part = |name: &str| parts.get(name).unwrap_or_else(|| panic!("no {name}: {parts:?}"));
 
     let traced: Vec<&str> = part("strace").lines().collect();
     assert_eq!(traced[0], "ktls-write sendfile 0");
     let calls = traced[1].strip_prefix("ktls-sendfile sendfile ").unwrap();
     assert!(calls.parse::<u64>().unwrap() > 0);
+    // Meanwhile there were connections of another server.
+    for TrialLine { place, line } in trials(part("traced-journal")) {
+        let warned = line.warnings.iter().any(|it| it.kind == WarningKind::ForeignKernelTls);
+        assert!(warned, "{}: {:?}", place.cell, line.warnings);
+    }
 
     for mode in [SendMode::KtlsWrite, SendMode::KtlsSendfile] {
         let curl = part(&format!("curl-{mode}"));
@@ -136,8 +146,12 @@ fn servers_send_by_the_kernel_and_go_on_after_faults() {
             assert!(faults.contains(fault), "{fault}: {faults}");
         }
         assert!(faults.trim_end().ends_with(" short"), "{faults}");
+        // The server goes on after a reader that stopped, which sees that its body ended early.
         let stopped = part(&format!("stopped-reader-{mode}"));
         assert!(stopped.contains("stopped reader short"), "{stopped}");
+        let line = stopped.lines().find(|line| line.starts_with('{')).unwrap();
+        let line: Line = serde_json::from_str(line).unwrap();
+        assert_eq!(line.operations.errors, [("short-body".to_owned(), 1)].into(), "{stopped}");
     }
 
     // Without the module connections are served by user TLS, and the trial is not valid.
@@ -150,6 +164,26 @@ fn servers_send_by_the_kernel_and_go_on_after_faults() {
     assert!(why.contains("the kernel has no TLS layer"), "{why}");
     let without = part("without");
     assert!(without.contains("modprobe tls"), "{without}");
+}
+
+/// Instructions, not time, so that a busy machine counts the same.
+#[test]
+fn kernel_tls_takes_fewer_instructions_of_nginx_for_a_large_object() {
+    let arguments = ["nginx", "1048576:2", ""];
+    let Some(printed) = in_vm(&["--count", "--mem", "1024"], "count.sh", &arguments) else {
+        return;
+    };
+    let counts: BTreeMap<SendMode, u64> = printed
+        .lines()
+        .map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!((words[0], &words[2..5]), ("nginx", &["1048576", "16384", "2"][..]));
+            (words[1].parse().unwrap(), words[5].parse().unwrap())
+        })
+        .collect();
+    let [user, write, sendfile] =
+        [SendMode::User, SendMode::KtlsWrite, SendMode::KtlsSendfile].map(|mode| counts[&mode]);
+    assert!(0 < sendfile && sendfile < write && write < user, "{printed}");
 }
 
 /// A study of one mode beside user TLS, with these lines under `[target]`.

@@ -240,20 +240,18 @@ fn a_group_that_the_server_does_not_take_gives_no_figure() {
 
 #[test]
 fn a_group_that_the_servers_library_lacks_is_left_out_and_named() {
-    let version = tls::openssl_version();
-    if !["3.0.", "3.1.", "3.2.", "3.3.", "3.4."].iter().any(|old| version.contains(old)) {
-        println!("skipped: {version} has X25519MLKEM768");
-        return;
-    }
     let ran = run(
         "server = \"embedded\"",
-        "load.operation = \"handshakes\"\nload.tls = \"1.3\"\n\
-         sweep.\"load.group\" = [\"x25519\", \"X25519MLKEM768\"]",
+        "load.operation = \"handshakes\"\nload.group = \"X25519MLKEM768\"\n\
+         sweep.\"target.library\" = [\"openssl\", \"rustls-ring\", \"rustls-aws-lc\"]",
     );
-    assert_eq!(ran.valid(1)[0].receipt.asked.group.as_deref(), Some("x25519"));
+    let version = tls::openssl_version();
+    let is_old = ["3.0.", "3.1.", "3.2.", "3.3.", "3.4."].iter().any(|old| version.contains(old));
+    ran.valid(if is_old { 1 } else { 2 });
     let targets = fs::read_to_string(ran.desk.results().join("targets.json")).unwrap();
-    let why = "which lacks X25519MLKEM768; run it on a newer OpenSSL";
-    assert!(targets.contains(why) && targets.contains("(OpenSSL 3."), "{targets}");
+    let named =
+        |library: &str| targets.contains(&format!("{library}, which lacks X25519MLKEM768; "));
+    assert!(named("embedded runs on rustls-ring") && named(")") == is_old, "{targets}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use cpus::CpuList;
 use trial::Line;
 use units::Bytes;
 
@@ -56,15 +57,28 @@ struct Shop {
     /// How many connections have asked for a page at the same time, at most.
     users: AtomicU64,
     most_users: AtomicU64,
+    /// How many pages it has served, and `most_users` when it had served [`EARLY`].
+    pages: AtomicU64,
+    early_users: AtomicU64,
 }
+
+/// More pages than five users ask for before all of them have asked for one.
+const EARLY: u64 = 50;
 
 impl Shop {
     fn start(stores: u64) -> (Arc<Self>, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let zero = || AtomicU64::new(0);
-        let (orders, asked, users, most_users) = (AtomicU64::new(7), zero(), zero(), zero());
-        let shop = Arc::new(Self { stores, orders, asked, users, most_users });
+        let shop = Arc::new(Self {
+            stores,
+            orders: AtomicU64::new(7),
+            asked: zero(),
+            users: zero(),
+            most_users: zero(),
+            pages: zero(),
+            early_users: zero(),
+        });
         let serving = shop.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -83,6 +97,7 @@ impl Shop {
     fn serve(&self, stream: TcpStream, is_user: &mut bool) -> std::io::Result<()> {
         let mut request = BufReader::new(stream.try_clone()?);
         let mut stream = stream;
+        stream.set_nodelay(true)?;
         loop {
             let mut first = String::new();
             if request.read_line(&mut first)? == 0 {
@@ -110,6 +125,9 @@ impl Shop {
                         let users = 1 + self.users.fetch_add(1, Relaxed);
                         self.most_users.fetch_max(users, Relaxed);
                     }
+                    if self.pages.fetch_add(1, Relaxed) == EARLY {
+                        self.early_users.store(self.most_users.load(Relaxed), Relaxed);
+                    }
                     body.extend(b"Shelf");
                 }
                 "/buy" => {
@@ -130,7 +148,9 @@ impl Shop {
 /// A folder with a `java` and a `jcmd` in whose place the shop at this address answers.
 fn programs(folder: &Path, shop: SocketAddr) -> String {
     let java = format!(
-        "echo '{{\"tls\":\"{shop}\",\"plain\":\"{shop}\",\"tomcat\":\"a stub\",\"java\":\"17\"}}'\nexec sleep 600"
+        "echo '{{\"tls\":\"{shop}\",\"plain\":\"{shop}\",\"tomcat\":\"a stub\",\"java\":\"17\"}}'
+         while sleep 0.02; do sed -n 's/^Cpus_allowed_list:\t//p' /proc/$$/status; done > {}",
+        folder.join("cpus").display()
     );
     let jcmd = "for flag in UseAES UseAESIntrinsics UseGHASHIntrinsics; do echo \"bool $flag = true\"; done";
     for (name, script) in [("java", java.as_str()), ("jcmd", jcmd)] {
@@ -194,13 +214,16 @@ fn a_trial_is_valid_only_where_the_shop_has_an_order_for_each_order_page() {
 }
 
 #[test]
-fn a_process_is_warmed_up_with_its_largest_load_and_asked_once() {
+fn a_process_is_warmed_up_with_few_users_and_more_cpus_then_with_all_users_and_asked_once() {
     let folder = tempfile::tempdir().unwrap();
     let (shop, address) = Shop::start(1);
-    let study = STUDY
-        .replace("connections = 3\nwarmup = \"300ms\"\nduration = \"300ms\"\n", "")
-        .replace("object = \"1KiB\"", "object = \"1KiB\"\nwarmup = \"400ms\"")
-        + "load.walks = 2\nsweep.\"load.connections\" = [1, 5]\nload.warmup = \"0s\"\n";
+    let all = CpuList::allowed().unwrap();
+    let own = all.first(1);
+    let study =
+        STUDY.replace("connections = 3\nwarmup = \"300ms\"\nduration = \"300ms\"\n", "").replace(
+            "object = \"1KiB\"",
+            &format!("object = \"1KiB\"\nwarmup = \"1s\"\ncpus = \"{own}\""),
+        ) + "load.walks = 2\nsweep.\"load.connections\" = [1, 5]\nload.warmup = \"0s\"\n";
     let lines = run(folder.path(), address, &study, SESSION);
     let receipts: Vec<_> = lines.iter().map(|line| &line.receipt).collect();
     assert!(lines.len() == 2 && lines.iter().all(|line| line.valid), "{lines:?}");
@@ -209,7 +232,13 @@ fn a_process_is_warmed_up_with_its_largest_load_and_asked_once() {
     assert!(first.unwrap() > 7 + 2 * 5, "{receipts:?}");
     assert!(receipts.iter().all(|receipt| receipt.obtained.crypto.len() == 2), "{receipts:?}");
     assert_eq!(shop.asked.load(Relaxed), 1);
-    assert_eq!(shop.most_users.load(Relaxed), 5);
+    assert_eq!((shop.early_users.load(Relaxed), shop.most_users.load(Relaxed)), (2, 5));
+    let cpus = fs::read_to_string(folder.path().join("cpus")).unwrap();
+    let mut cpus: Vec<_> = cpus.lines().collect();
+    cpus.dedup();
+    let (own, all) = (own.to_string(), all.to_string());
+    let expected = if own == all { vec![&*own] } else { vec![&*own, &*all, &*own] };
+    assert_eq!(cpus, expected);
 }
 
 #[test]

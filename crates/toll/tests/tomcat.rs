@@ -74,10 +74,17 @@ fn three_users_who_walk_twenty_times_make_sixty_orders() {
     let folder = tempfile::tempdir().unwrap();
     let case = "load.operation = \"session\"\nload.session = \"petstore\"\nload.page = \"4KiB\"\n\
                 load.connections = 3\nload.walks = 20\nload.warmup = \"0s\"";
-    let output = study(&folder, case).output().unwrap();
+    // jcmd is a Java program too, and has a file of its own.
+    let options = format!("-Xlog:class+load:file={}/loaded-%p", folder.path().display());
+    let output = study(&folder, case).env("JAVA_TOOL_OPTIONS", options).output().unwrap();
     let lines = journal(&folder, &output);
     let [line] = &lines[..] else { panic!("{}", String::from_utf8_lossy(&output.stderr)) };
     assert!(line.valid, "{line:?}");
+    // The plan of a statement is a class. Each of the shop's 17 statements has one, also after 60 orders.
+    let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.to_str().unwrap().contains("/loaded-"));
+    let loaded: String = files.map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert_eq!(loaded.matches(" org.apache.derby.exe.").count(), 17);
     assert_eq!(line.operations.completed, 3 * 20 * 13);
     assert!(line.pages.len() == 13 && line.pages.iter().all(|page| page.completed == 60));
     assert_eq!(line.walks.map(|walks| (walks.completed, walks.failed)), Some((60, 0)));

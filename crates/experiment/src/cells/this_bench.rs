@@ -1,5 +1,6 @@
 //! The world of a run as it is: servers on this machine, loaded by the engine.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,15 +10,18 @@ use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
-use tls::{OrPlain, Suite, Version};
+use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError, by_target};
-use super::warm_up::warm_up;
+use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
 use trial::{Sending, ThisMachine, Trial, neighbours};
+
+/// How many users of the warm-up there are for each CPU of the server, most of the time.
+const USERS_PER_CPU: usize = 2;
 
 /// Servers on this machine, and the load engine.
 pub struct ThisBench {
@@ -174,10 +178,10 @@ impl Bench for ThisBench {
 
     fn probe(&mut self, target: &ThisTarget, cell: &Cell) -> Result<(), StartError> {
         if let (Life::Started(running), Some(group)) = (&target.life, cell.load.group)
-            && let Some(library) = running.libraries().iter().find(|library| library.lacks(group))
+            && let Some(library) = lacking(running, group)
         {
             return Err(StartError::Missing(format!(
-                "{} runs on {library}, which lacks {group}; run it on a newer OpenSSL, or leave \
+                "{} runs on {library}, which lacks {group}; take another library, or leave \
                  load.group = {group} out",
                 cell.target.server
             )));
@@ -275,15 +279,27 @@ impl ThisTarget {
         if let Some((_, ended)) = self.warmed_up.iter().find(|(known, _)| *known == suite) {
             return Ok((*ended, Duration::ZERO));
         }
-        let mut job = job(cell, self, seed);
-        job.plan.connections = cell.most_connections();
+        let job = job(cell, self, seed);
+        let few = USERS_PER_CPU * cell.target.cpus.len();
+        let plan = warm_up::Plan { how, few, most: cell.most_connections() };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });
         };
-        let ended = warm_up(how, job, interrupt, &mut each)?;
+        let ended = self.spread(|| warm_up(&plan, job, interrupt, &mut each))??;
         self.warmed_up.push((suite, ended));
         Ok((ended, how.most().into()))
+    }
+
+    /// Does something while it may use all CPUs that toll may use, if toll started it.
+    fn spread<T>(&self, what: impl FnOnce() -> T) -> Result<T, String> {
+        let Life::Started(running) = &self.life else { return Ok(what()) };
+        let failed = |error: io::Error| format!("{} cannot be pinned: {error}", running.name());
+        let all = CpuList::allowed().map_err(failed)?;
+        running.spread(&all).map_err(failed)?;
+        let done = what();
+        running.pin(&all).map_err(failed)?;
+        Ok(done)
     }
 
     /// Why it is no longer the server that it was.
@@ -400,6 +416,14 @@ impl ThisTarget {
             None => Ok(machine),
         }
     }
+}
+
+/// The TLS library of a server, where it lacks the group.
+fn lacking(running: &Running, group: Group) -> Option<String> {
+    if let Some((stack, _)) = running.stack().filter(|(stack, _)| !stack.has_group(group)) {
+        return Some(stack.to_string());
+    }
+    running.libraries().iter().find(|library| library.lacks(group)).map(ToString::to_string)
 }
 
 /// Another program that can carry out this plan at a server that leaves this to it.

@@ -1,8 +1,11 @@
 //! Loads a server before its first trial, for a time or until its rate is steady.
 //!
 //! Code that a just-in-time compiler has not reached yet runs many times slower, and instructions of
-//! the processor for AES are used in compiled code only. One load runs all the time, so that the
-//! slices differ in nothing but the server.
+//! the processor for AES are used in compiled code only. Compilers are threads of the server, which
+//! get little of a CPU that is shared with hundreds of threads that answer. So most of the time there
+//! are few users. All of them come at the end, for the threads and connections of the server that
+//! they need. One load runs all the time in each part, so that the slices differ in nothing but the
+//! server.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -15,42 +18,74 @@ use units::Nanos;
 /// How often it is looked at.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Loads with `job` as `warm_up` says; `Some` where the server is not steady by then. A warm-up of a
+/// The part with few users is this much of it, and the rest is a third of that.
+const FEW_FOR: f64 = 0.75;
+
+/// How a server is warmed up.
+pub(crate) struct Plan {
+    pub(crate) how: WarmUp,
+    /// Users that leave its compilers a part of its CPUs.
+    pub(crate) few: usize,
+    /// The most of its cells.
+    pub(crate) most: usize,
+}
+
+/// Loads with `job` as planned; `Some` where the server is not steady by then. A warm-up of a
 /// time that is too short for that is not judged. An interrupt ends it early. `each` is told how long it has taken.
 ///
 /// # Errors
 /// The load could not begin.
 pub(crate) fn warm_up(
-    warm_up: WarmUp,
+    plan: &Plan,
     mut job: Job,
     interrupt: &AtomicBool,
     each: &mut dyn FnMut(Duration),
 ) -> Result<Option<NotSteady>, String> {
-    let rule = SteadyRule::USUAL;
     job.plan.warmup = Some(Nanos(0));
     job.plan.ramp = Nanos(0);
     // Else its users would stop before it is over.
     job.plan.walks = None;
-    job.plan.duration = warm_up.most();
+    let begin = Instant::now();
+    let mut each = || each(begin.elapsed());
+    let until_steady = plan.how == WarmUp::UntilSteady;
+    let longest = Duration::from(plan.how.most()).mul_f64(FEW_FOR);
+    let few = plan.few.min(plan.most);
+    let watch = run(&job, few, longest, until_steady, interrupt, &mut each)?;
+    run(&job, plan.most, begin.elapsed() / 3, false, interrupt, &mut each)?;
+    Ok(watch.verdict().filter(|_| until_steady || watch.has_enough()))
+}
+
+/// Loads with this many connections for this long, or until it is steady.
+fn run(
+    job: &Job,
+    connections: usize,
+    longest: Duration,
+    until_steady: bool,
+    interrupt: &AtomicBool,
+    each: &mut dyn FnMut(),
+) -> Result<Watch, String> {
+    let mut job = job.clone();
+    job.plan.connections = connections;
+    job.plan.duration = Nanos(longest.as_nanos() as u64);
     let engine = Engine::start(job).map_err(|error| error.to_string())?;
     let (begin, end) = engine.window();
-    let slice = Duration::from(rule.slice);
-    let mut watch = Watch::new(rule);
+    let slice = Duration::from(SteadyRule::USUAL.slice);
+    let mut watch = Watch::new(SteadyRule::USUAL);
     let mut next = begin + slice;
     while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
         std::thread::sleep(STEP);
-        each(begin.elapsed());
+        each();
         if Instant::now() >= next {
             next += slice;
             watch.add(engine.progress().completed);
-            if warm_up == WarmUp::UntilSteady && watch.is_steady() {
+            if until_steady && watch.is_steady() {
                 break;
             }
         }
     }
     engine.stop();
     let _ = engine.join();
-    Ok(watch.verdict().filter(|_| warm_up == WarmUp::UntilSteady || watch.has_enough()))
+    Ok(watch)
 }
 
 /// What was completed, slice by slice.

@@ -201,8 +201,6 @@ fn what_the_embedded_servers_library_lacks_is_refused() {
                    target.library = openssl";
         assert!(message.contains("load.suite = TLS_") && message.ends_with(end), "{message}");
     }
-    let message = said(&[ring], &["load.group = \"X25519MLKEM768\""]);
-    assert!(message.contains("load.group = X25519MLKEM768, which"), "{message}");
     let message = said(&[ring, "certificate-key = \"rsa:1024\""], &[]);
     assert!(message.contains("target.certificate-key = rsa:1024, which"), "{message}");
     let message = said(&[ring, "send = \"ktls-write\""], &[]);

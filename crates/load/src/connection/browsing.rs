@@ -53,16 +53,16 @@ impl Open {
         loop {
             let Phase::Browsing { reception, .. } = &mut self.phase else { return Ok(Next::Wait) };
             let (used, given) = reception.give(&mut scratch[..end])?;
-            scratch.copy_within(used..end, 0);
-            end -= used;
             match given {
                 Given::Closed => return self.page_ended(context),
                 Given::Complete => {
-                    self.received.extend_from_slice(&scratch[..end]);
+                    self.received.extend_from_slice(&scratch[used..end]);
                     return self.answered(context);
                 }
                 Given::More => {}
             }
+            scratch.copy_within(used..end, 0);
+            end -= used;
             if turn >= LONGEST_TURN || self.readable == Readable::Nothing {
                 break;
             }
@@ -106,9 +106,9 @@ impl Open {
         self.count(context, now);
         let Phase::Browsing { reception, .. } = &self.phase else { return Ok(Next::Close) };
         let answer = reception.answer();
-        let (body, closes) = (answer.body.len() as u64, answer.closes);
+        let (body, closes) = (reception.body_length() as u64, answer.closes);
         let user = &mut context.users[self.slot];
-        match user.answered(answer) {
+        match user.answered(answer, reception.body(context.scratch)) {
             Ok(Then::Follow) => {
                 self.counted.begin_response();
                 if closes {
@@ -141,7 +141,7 @@ impl Open {
         if reception.has_begun() {
             times.first_byte.get_or_insert(now);
         }
-        let body = reception.answer().body.len() as u64;
+        let body = reception.body_length() as u64;
         self.counted.advance(body, body, context.window.contains(now));
     }
 

@@ -60,6 +60,7 @@ fn run(
     reception.ask(b"", None, false, &mut Vec::new());
     loop {
         let (used, given) = reception.give(&mut hand)?;
+        let body = reception.body(&hand).to_vec();
         hand.drain(..used);
         match given {
             Given::Complete => {
@@ -67,7 +68,7 @@ fn run(
                 if layer == Layer::Plain && !coming.is_empty() {
                     return Err(Failure::unasked());
                 }
-                bodies.push(reception.answer().body.clone());
+                bodies.push(body);
                 if coming.is_empty() && hand.is_empty() {
                     return Ok(());
                 }
@@ -84,7 +85,7 @@ fn run(
         }
     }
     if reception.end()? == Given::Complete {
-        bodies.push(reception.answer().body.clone());
+        bodies.push(reception.body(&[]).to_vec());
     }
     Ok(())
 }

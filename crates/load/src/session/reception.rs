@@ -1,6 +1,8 @@
 //! Receiving the responses of a session: every record is opened, and every response is kept whole
 //! until it has been judged. Like the walk (see `receive`) it does no input itself.
 
+use std::ops::Range;
+
 use super::response::{Answer, Response};
 use crate::failure::{ErrorKind, Failure};
 use crate::handshake::PostHandshake;
@@ -84,29 +86,51 @@ impl Reception {
         &self.response.answer
     }
 
+    /// The body of the response that was completed with these bytes.
+    pub(crate) fn body<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
+        self.response.body(bytes)
+    }
+
+    /// The length of the body so far.
+    pub(crate) fn body_length(&self) -> usize {
+        self.response.body_length()
+    }
+
     /// Takes bytes and returns how many were used: all whole records of them, up to the end of the
-    /// response. The rest is to be given again.
+    /// response. The rest is to be given again. The body of a response that is complete may lie in
+    /// those that were used.
     pub(crate) fn give(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
-        if matches!(self.layer, Layer::Plain) {
-            let given = if bytes.is_empty() { Given::More } else { self.content(bytes)? };
-            return Ok((bytes.len(), given));
-        }
         let mut used = 0;
-        loop {
-            let (here, given) = self.record(&mut bytes[used..]).map_err(|failure| Failure {
-                is_in_whole: failure.kind == ErrorKind::UnverifiableRecord,
-                ..failure
-            })?;
+        let given = loop {
+            let (here, given) = self.take(bytes, used)?;
             used += here;
             if here == 0 || given != Given::More {
-                return Ok((used, given));
+                break given;
             }
+        };
+        if given != Given::Complete {
+            self.response.keep(bytes);
+        }
+        Ok((used, given))
+    }
+
+    /// Takes a record that begins at `start`, if all of it has come, or all plain content.
+    fn take(&mut self, bytes: &mut [u8], start: usize) -> Result<(usize, Given), Failure> {
+        if !matches!(self.layer, Layer::Plain) {
+            return self.record(bytes, start).map_err(|failure| Failure {
+                is_in_whole: failure.kind == ErrorKind::UnverifiableRecord,
+                ..failure
+            });
+        }
+        match start..bytes.len() {
+            rest if rest.is_empty() => Ok((0, Given::More)),
+            rest => Ok((rest.len(), self.content(bytes, rest)?)),
         }
     }
 
-    /// Takes one record, if all of it has come.
-    fn record(&mut self, bytes: &mut [u8]) -> Result<(usize, Given), Failure> {
+    fn record(&mut self, all: &mut [u8], start: usize) -> Result<(usize, Given), Failure> {
         let Layer::Tls { opener, messages } = &mut self.layer else { return Ok((0, Given::More)) };
+        let bytes = &mut all[start..];
         let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok((0, Given::More)) };
         let header =
             Header::parse(*header).ok_or_else(|| lost("bytes that are not a record header"))?;
@@ -122,7 +146,7 @@ impl Reception {
         let opened = opener
             .open(header, body)
             .ok_or_else(|| lost("a record that is not authentic at its sequence number"))?;
-        let content = &body[opened.plaintext];
+        let content = &body[opened.plaintext.clone()];
         if content.len() > MOST_PLAINTEXT {
             return Err(too_full());
         }
@@ -131,7 +155,9 @@ impl Reception {
             content_type::APPLICATION_DATA if is_early => return Err(Failure::unasked()),
             content_type::APPLICATION_DATA => {
                 messages.data();
-                self.content(content)?
+                let before = start + HEADER;
+                let Range { start, end } = opened.plaintext;
+                self.content(all, before + start..before + end)?
             }
             content_type::HANDSHAKE => {
                 messages.take(content, opener)?;
@@ -147,11 +173,11 @@ impl Reception {
         Ok((end, given))
     }
 
-    fn content(&mut self, content: &[u8]) -> Result<Given, Failure> {
+    fn content(&mut self, bytes: &mut [u8], content: Range<usize>) -> Result<Given, Failure> {
         if !self.is_expected {
             return Err(Failure::unasked());
         }
-        self.response.take(content)?;
+        self.response.take(bytes, content)?;
         Ok(self.complete_if_done())
     }
 

@@ -1,5 +1,7 @@
 //! One response of a page, read whole.
 
+use std::ops::Range;
+
 use crate::failure::{ErrorKind, Failure};
 use crate::receive::chunks::Chunks;
 use crate::receive::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
@@ -15,7 +17,6 @@ pub(crate) struct Answer {
     pub(super) location: Option<Vec<u8>>,
     /// The values of the Set-Cookie fields.
     pub(super) cookies: Vec<Vec<u8>>,
-    pub(crate) body: Vec<u8>,
     /// Whether the server will close the connection.
     pub(crate) closes: bool,
 }
@@ -24,10 +25,19 @@ pub(crate) struct Answer {
 #[derive(Default)]
 pub(super) struct Response {
     pub(super) answer: Answer,
+    body: Body,
     /// The beginning of a head that came in pieces.
     head: PartialHead,
     has_begun: bool,
     phase: Phase,
+}
+
+/// A body. Most come at once, and are then not copied.
+#[derive(Default)]
+struct Body {
+    kept: Vec<u8>,
+    /// Where it lies in the bytes in hand, as long as nothing is kept.
+    in_hand: Range<usize>,
 }
 
 #[derive(Default)]
@@ -45,7 +55,7 @@ enum Phase {
 impl Response {
     /// Expects a new response.
     pub(super) fn clear(&mut self) {
-        self.answer.body.clear();
+        self.body.clear();
         self.answer.cookies.clear();
         self.head = PartialHead::default();
         (self.has_begun, self.phase) = (false, Phase::Head);
@@ -59,15 +69,32 @@ impl Response {
         matches!(self.phase, Phase::Done)
     }
 
-    /// Takes the next content.
-    pub(super) fn take(&mut self, content: &[u8]) -> Result<(), Failure> {
+    /// The length of the body so far.
+    pub(super) fn body_length(&self) -> usize {
+        self.body.length()
+    }
+
+    /// The body so far; `bytes` are those in hand.
+    pub(super) fn body<'a>(&'a self, bytes: &'a [u8]) -> &'a [u8] {
+        if self.body.kept.is_empty() { &bytes[self.body.in_hand.clone()] } else { &self.body.kept }
+    }
+
+    /// Keeps the body so far, before the bytes in hand go.
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        self.body.kept.extend_from_slice(&bytes[std::mem::take(&mut self.body.in_hand)]);
+    }
+
+    /// Takes the next content, which lies there in the bytes in hand, and may move it to what it took
+    /// of them before.
+    pub(super) fn take(&mut self, bytes: &mut [u8], content: Range<usize>) -> Result<(), Failure> {
         self.has_begun = true;
         if !matches!(self.phase, Phase::Head) {
-            return self.take_body(content);
+            return self.take_body(bytes, content);
         }
         let mut head = std::mem::take(&mut self.head);
-        match head.take(content, |bytes| self.parse_head(bytes))? {
-            Some(body) => self.take_body(body),
+        let end = content.end;
+        match head.take(&bytes[content], |bytes| self.parse_head(bytes))? {
+            Some(body) => self.take_body(bytes, end - body.len()..end),
             None => {
                 self.head = head;
                 Ok(())
@@ -88,7 +115,7 @@ impl Response {
                 Ok(())
             }
             Phase::UntilClose | Phase::Length { .. } | Phase::Chunked(_) => {
-                let came = self.answer.body.len();
+                let came = self.body_length();
                 let seen = format!("closed after {came} body bytes, before the body's end");
                 Err(Failure::new(ErrorKind::ShortBody, seen))
             }
@@ -131,38 +158,59 @@ impl Response {
         Ok(Some(length))
     }
 
-    fn take_body(&mut self, content: &[u8]) -> Result<(), Failure> {
+    fn take_body(&mut self, bytes: &mut [u8], content: Range<usize>) -> Result<(), Failure> {
         let mut rest = content;
         match &mut self.phase {
             Phase::Length { left } => {
-                let (here, after) = rest.split_at(rest.len().min(*left));
+                let here = rest.start..rest.end.min(rest.start.saturating_add(*left));
                 *left -= here.len();
-                rest = after;
-                self.answer.body.extend_from_slice(here);
+                rest.start = here.end;
+                self.body.add(bytes, here);
                 if *left == 0 {
                     self.phase = Phase::Done;
                 }
             }
             Phase::Chunked(chunks) => {
                 while !rest.is_empty() && !chunks.is_done() {
-                    let (used, data) = chunks.take(rest).map_err(status)?;
-                    self.answer.body.extend_from_slice(&rest[data]);
-                    rest = &rest[used..];
+                    let (used, data) = chunks.take(&bytes[rest.clone()]).map_err(status)?;
+                    self.body.add(bytes, rest.start + data.start..rest.start + data.end);
+                    rest.start += used;
                 }
                 if chunks.is_done() {
                     self.phase = Phase::Done;
                 }
             }
-            Phase::UntilClose => {
-                self.answer.body.extend_from_slice(rest);
-                rest = &[];
-            }
+            Phase::UntilClose => self.body.add(bytes, std::mem::take(&mut rest)),
             Phase::Head | Phase::Done => {}
         }
-        if self.answer.body.len() > LONGEST_BODY {
+        if self.body_length() > LONGEST_BODY {
             return Err(too_large());
         }
         if rest.is_empty() { Ok(()) } else { Err(too_long()) }
+    }
+}
+
+impl Body {
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.in_hand = 0..0;
+    }
+
+    fn length(&self) -> usize {
+        self.kept.len() + self.in_hand.len()
+    }
+
+    /// Adds what lies here in the bytes in hand.
+    fn add(&mut self, bytes: &mut [u8], here: Range<usize>) {
+        if !self.kept.is_empty() {
+            self.kept.extend_from_slice(&bytes[here]);
+        } else if self.in_hand.is_empty() {
+            self.in_hand = here;
+        } else {
+            let end = self.in_hand.end + here.len();
+            bytes.copy_within(here, self.in_hand.end);
+            self.in_hand.end = end;
+        }
     }
 }
 
@@ -178,12 +226,19 @@ mod tests {
     fn answer(text: &str, piece: usize) -> Result<(u16, String), ErrorKind> {
         let mut response = Response::default();
         for piece in text.as_bytes().chunks(piece) {
-            response.take(piece).map_err(|failure| failure.kind)?;
+            take(&mut response, piece).map_err(|failure| failure.kind)?;
         }
         if !response.is_done() {
             response.end(true).map_err(|failure| failure.kind)?;
         }
-        Ok((response.answer.status, String::from_utf8(response.answer.body).unwrap()))
+        Ok((response.answer.status, String::from_utf8(response.body.kept).unwrap()))
+    }
+
+    /// Takes a piece that is all there is in hand.
+    fn take(response: &mut Response, piece: &[u8]) -> Result<(), Failure> {
+        response.take(&mut piece.to_vec(), 0..piece.len())?;
+        response.keep(piece);
+        Ok(())
     }
 
     #[test]
@@ -217,26 +272,39 @@ mod tests {
     #[test]
     fn a_body_without_a_promised_length_is_cut_off_at_the_limit() {
         let mut response = Response::default();
-        response.take(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        take(&mut response, b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..16 {
-            response.take(&piece).unwrap();
+            take(&mut response, &piece).unwrap();
         }
-        assert_eq!(response.take(b"x").unwrap_err(), too_large());
+        assert_eq!(take(&mut response, b"x").unwrap_err(), too_large());
     }
 
     #[test]
     fn the_next_response_begins_anew() {
         let mut response = Response::default();
         let first = "HTTP/1.1 302 To\r\nLocation: /a\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
-        response.take(first.as_bytes()).unwrap();
+        take(&mut response, first.as_bytes()).unwrap();
         assert_eq!(response.answer.location.as_deref(), Some(&b"/a"[..]));
         assert_eq!(response.answer.cookies, [b"a=1", b"b=2"]);
         assert!(response.is_done() && response.answer.closes);
         response.clear();
         assert!(!response.has_begun() && !response.is_done());
-        response.take(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny").unwrap();
-        let expected = Answer { status: 200, body: b"y".to_vec(), ..Answer::default() };
-        assert_eq!(response.answer, expected);
+        take(&mut response, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny").unwrap();
+        assert_eq!(response.answer, Answer { status: 200, ..Answer::default() });
+        assert_eq!(response.body(b""), b"y");
+    }
+
+    #[test]
+    fn a_body_in_pieces_in_hand_is_joined_without_what_lies_between() {
+        let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nab--cdef--g".to_vec();
+        let start = bytes.len() - 11;
+        let mut response = Response::default();
+        for content in [0..start + 2, start + 4..start + 8, start + 10..start + 11] {
+            assert!(!response.is_done());
+            response.take(&mut bytes, content).unwrap();
+        }
+        assert!(response.is_done() && response.body.kept.is_empty());
+        assert_eq!((response.body(&bytes), response.body_length()), (&b"abcdefg"[..], 7));
     }
 }

@@ -115,12 +115,12 @@ impl<'a> User<'a> {
     ///
     /// # Errors
     /// Why the page failed.
-    pub(crate) fn answered(&mut self, answer: &Answer) -> Result<Then, Failure> {
+    pub(crate) fn answered(&mut self, answer: &Answer, body: &[u8]) -> Result<Then, Failure> {
         let page = &self.site.session.pages[self.page];
         for cookie in &answer.cookies {
             self.cookies.set(cookie);
         }
-        let then = self.judge(page, answer).map_err(|failure| {
+        let then = self.judge(page, answer, body).map_err(|failure| {
             let seen = format!("page {}: {}", page.name, failure.seen);
             Failure { seen, ..failure }
         })?;
@@ -143,7 +143,7 @@ impl<'a> User<'a> {
         }
     }
 
-    fn judge(&mut self, page: &Page, answer: &Answer) -> Result<Then, Failure> {
+    fn judge(&mut self, page: &Page, answer: &Answer, body: &[u8]) -> Result<Then, Failure> {
         let failure = |kind, seen: String| Err(Failure::new(kind, seen));
         let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
         if is_redirect && self.redirected < page.redirects {
@@ -178,16 +178,16 @@ impl<'a> User<'a> {
             let values = Values { user: &self.number, page: &self.site.page, taken: &self.taken };
             self.text.clear();
             contains.fill(&values, as_is, &mut self.text);
-            if memmem::find(&answer.body, self.text.as_bytes()).is_none() {
+            if memmem::find(body, self.text.as_bytes()).is_none() {
                 let seen = format!("it does not contain `{}`", self.text);
                 return failure(ErrorKind::Content, seen);
             }
         }
         for take in &page.takes {
             let taken = match &take.taking {
-                Taking::Field(name) => html::field(&answer.body, name),
+                Taking::Field(name) => html::field(body, name),
                 Taking::Pattern(pattern) => pattern
-                    .captures(&answer.body)
+                    .captures(body)
                     .and_then(|captures| captures.get(1))
                     .and_then(|group| std::str::from_utf8(group.as_bytes()).ok())
                     .map(str::to_owned),

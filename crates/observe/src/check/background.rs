@@ -7,7 +7,7 @@ const NAME: &str = "background";
 const QUIET: f64 = 0.05;
 /// From here on no window goes by without it.
 const LOUD: f64 = 0.5;
-/// So many programs are named.
+/// How many programs are named.
 const NAMED: usize = 4;
 
 pub(super) fn item(measured: &Measured) -> Item {

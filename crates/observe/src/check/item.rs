@@ -1,14 +1,11 @@
 use serde::Serialize;
 
-/// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Its name, in kebab-case.
     #[serde(rename = "item")]
     pub name: &'static str,
     /// What was seen, one line; empty where it could not be looked at.
     pub seen: String,
-    /// What that means.
     #[serde(flatten)]
     pub judgement: Judgement,
 }
@@ -32,12 +29,10 @@ pub enum Judgement {
 pub struct Trouble {
     /// What it does to a measurement, one sentence without its full stop.
     pub why: String,
-    /// What helps.
     #[serde(rename = "mend")]
     pub fix: Fix,
 }
 
-/// What helps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
@@ -83,7 +78,6 @@ impl Item {
     }
 
     /// What is wrong, where something is.
-    #[must_use]
     pub fn trouble(&self) -> Option<&Trouble> {
         match &self.judgement {
             Judgement::Warning(trouble) | Judgement::Bad(trouble) => Some(trouble),
@@ -92,7 +86,6 @@ impl Item {
     }
 
     /// The settings that would fix it; none where no setting does.
-    #[must_use]
     pub fn changes(&self) -> &[Change] {
         match self.trouble().map(|trouble| &trouble.fix) {
             Some(Fix::Setting { changes, .. }) => changes,

@@ -33,7 +33,6 @@ impl<'a> Lacking<'a> {
 }
 
 /// What this machine lacks for TLS in the kernel and what to do, in a clause; `None` where it has it.
-#[must_use]
 pub fn kernel_tls_lacking() -> Option<String> {
     let Availability::NotAvailable(why) = machine::kernel_tls() else { return None };
     let lacking = Lacking::of(&Root::machine(), &why);

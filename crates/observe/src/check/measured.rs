@@ -10,9 +10,7 @@ use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 /// What no file says: it was tried, measured, or watched for 1 s.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The CPUs that this process may use.
     pub cpus: CpuList,
-    /// Its limits of open files.
     pub descriptors: Fact<Descriptors>,
     /// How each two of the CPUs get along.
     pub siblings: Fact<Vec<SiblingRatio>>,
@@ -38,9 +36,8 @@ pub struct Measured {
 pub enum Stage {
     /// Which CPUs share a core: 15 ms per pair, more where other work uses them.
     Siblings,
-    /// Which programs are there.
     Programs,
-    /// What the machine does by itself, for a second.
+    /// What the machine does without load, for 1 s.
     Background,
 }
 
@@ -48,7 +45,7 @@ pub enum Stage {
 const WATCHED: Duration = Duration::from_secs(1);
 
 impl Measured {
-    /// Tries and measures. Takes a little more than a second, and more with many CPUs.
+    /// Tries and measures. Takes a little more than 1 s, and more with many CPUs.
     pub fn of_this_machine(
         cpus: &CpuList,
         aes_gcm: Fact<AesGcm>,
@@ -79,7 +76,7 @@ impl Measured {
     }
 }
 
-/// More pairs would take more than a second: twelve CPUs.
+/// More pairs would take more than 1 s: twelve CPUs.
 const MOST_PAIRS: usize = 66;
 
 /// Each pair of a few CPUs; of more, the first with each of the others, which shows as well whether

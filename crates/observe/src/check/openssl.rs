@@ -1,4 +1,4 @@
-//! How fast the system's OpenSSL is at the algorithm of most connections, beside another library.
+//! How fast the system's OpenSSL is at the algorithm of most connections, compared with another library.
 
 use super::{Fix, Item, Measured};
 use crate::Fact;

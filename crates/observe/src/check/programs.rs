@@ -1,4 +1,4 @@
-//! The programs that studies start or measure beside, with their versions.
+//! The programs that studies start or compare with, and their versions.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 use super::{Item, Measured};
 use crate::Fact;
 
-/// A program with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The item's name.
     pub item: &'static str,
     /// What it says of its version, one line; why it cannot say it.
     pub version: Fact<String>,
@@ -51,7 +49,7 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Longer does no program take to print its version.
+/// How long a program may take to print its version.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Looks for the programs in the folders of PATH and in those of the system's servers, and asks each

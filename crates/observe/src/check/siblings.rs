@@ -84,8 +84,7 @@ pub(super) fn item(root: &Root, measured: &Measured) -> Item {
 /// The sets of CPUs that share a core, as the kernel says.
 fn reported_sets(root: &Root) -> BTreeSet<Vec<usize>> {
     let set = |cpu: usize| {
-        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let list: cpus::CpuList = root.line(&file).known()?.parse().ok()?;
+        let list: cpus::CpuList = root.thread_siblings(cpu).known()?.parse().ok()?;
         Some(list.as_slice().to_vec())
     };
     root.cpus().into_iter().filter_map(set).collect()

@@ -19,8 +19,6 @@ struct Process {
 }
 
 impl Snapshot {
-    /// What the kernel reports now.
-    #[must_use]
     pub fn take(root: &Root) -> Self {
         let cores = root.text("/proc/stat").and_then(|text| parse_proc_stat(&text).into());
         let pids = root.numbered("/proc", "");

@@ -41,17 +41,16 @@ pub struct Processor {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredSiblings {
     pub cpus: [usize; 2],
-    /// The throughput of the first beside the adding second one, over that beside the pausing one.
+    /// The throughput of the first while the second adds, over that while it pauses.
     pub throughput_ratio: f64,
     /// Whether that shows that they share a core.
     pub share_a_core: bool,
 }
 
-/// The frequency of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuFrequency {
     pub cpu: usize,
-    /// What the core did when this was measured, in cycles a second.
+    /// What the core did when this was measured, in cycles per second.
     pub core_hz: Fact<f64>,
 }
 
@@ -99,7 +98,7 @@ const FLAGS: [&str; 31] = [
     "atomics",
 ];
 
-/// Pairs that are measured at most; twelve CPUs, a little more than a second.
+/// Pairs that are measured at most; twelve CPUs, a little more than 1 s.
 const MOST_PAIRS: usize = 66;
 
 impl Processor {
@@ -176,10 +175,7 @@ fn online_cpus(root: &Root) -> Fact<usize> {
 }
 
 fn kernel_siblings(root: &Root) -> Vec<String> {
-    let sets = root.cpus().into_iter().filter_map(|cpu| {
-        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        root.line(&file).known().cloned()
-    });
+    let sets = root.cpus().into_iter().filter_map(|cpu| root.thread_siblings(cpu).known().cloned());
     let mut seen = BTreeSet::new();
     sets.filter(|set| seen.insert(set.clone())).collect()
 }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use crate::root::Root;
 use crate::{Fact, InterruptTime, interrupt_time};
 
-/// The operating system and its limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct System {
     /// The kernel's release, as of `uname -r`.

@@ -14,10 +14,7 @@ pub enum TuningError {
     #[error("{} is locked by another toll; wait until it ends", path.display())]
     Busy { path: PathBuf },
     #[error("nothing to restore: there is no {}", path.display())]
-    NothingToRestore {
-        /// The file that would show it.
-        path: PathBuf,
-    },
+    NothingToRestore { path: PathBuf },
     #[error("nothing to restore: the machine was restarted since, which reset the settings")]
     Rebooted,
     #[error(

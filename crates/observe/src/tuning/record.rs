@@ -57,15 +57,11 @@ impl Record {
     }
 
     /// Where the record of a folder is.
-    #[must_use]
     pub fn path(folder: &Path) -> PathBuf {
         folder.join(NAME)
     }
 
     /// The record of a folder, where there is one.
-    ///
-    /// # Errors
-    /// It cannot be read, or is not what toll wrote.
     pub fn read(folder: &Path) -> Result<Option<Self>, TuningError> {
         let path = Self::path(folder);
         let text = match std::fs::read_to_string(&path) {
@@ -89,7 +85,6 @@ impl Record {
     }
 
     /// The former values.
-    #[must_use]
     pub fn settings(&self) -> &[Former] {
         &self.settings
     }

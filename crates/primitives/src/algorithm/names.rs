@@ -76,7 +76,6 @@ const WITHOUT_HANDSHAKES: [(Algorithm, &str); 54] = [
     (A::Record(Tls12Aes128CbcSha, Open), "TLS 1.2 AES-128-CBC-SHA record open"),
 ];
 
-/// The keys of full handshakes.
 const KEYS: [(CertificateKey, &str); 6] = [
     (CertificateKey::EcdsaP256, "P-256"),
     (CertificateKey::EcdsaP384, "P-384"),
@@ -129,16 +128,12 @@ impl Algorithm {
     }
 
     /// Its name, as in `AES-128-GCM` or `RSA-2048 sign`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(algorithm, _)| *algorithm == self).map_or("", |(_, name)| name)
     }
 
     /// The algorithms that a word of the command line means: one (`aes-128-gcm`, `RSA-2048 sign`),
     /// all directions of one (`rsa-2048`), or a kind (`gcm`, `rsa`, `ciphers`, `all`).
-    ///
-    /// # Errors
-    /// A word that means none, with the nearest that does.
     pub fn select(word: &str) -> Result<Vec<Self>, UnknownAlgorithm> {
         let asked = normal(word);
         let matching: Vec<Self> =
@@ -188,16 +183,11 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A word that means no algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no algorithm{}; toll bench --list names all", did_you_mean(.nearest.as_deref()))]
+#[error("`{word}` is no algorithm{hint}; toll bench --list names all")]
 pub struct UnknownAlgorithm {
     word: String,
-    nearest: Option<String>,
-}
-
-fn did_you_mean(name: Option<&str>) -> String {
-    name.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+    hint: String,
 }
 
 impl UnknownAlgorithm {
@@ -208,7 +198,7 @@ impl UnknownAlgorithm {
                 .flatten()
                 .chain(algorithm.words().into_iter().skip(1))
         });
-        Self { word: word.to_owned(), nearest: crate::nearest(word, names) }
+        Self { word: word.to_owned(), hint: crate::did_you_mean(word, names) }
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Pair {
     pub(super) peer: Box<dyn Endpoint>,
 }
 
-/// Turns of each side, after which a handshake is not taken to come to an end; TLS 1.2 takes two.
+/// The most turns of each side in a handshake; TLS 1.2 takes two.
 const MOST_TURNS: usize = 5;
 /// Bytes for which buffers have room from the start: a flight with a certificate, and more.
 const ROOM: usize = 32 << 10;
@@ -52,7 +52,7 @@ impl Ends {
         Ok(Self { own, peer, side, wanted, peer_title })
     }
 
-    /// Connects, and proves that what came about is a handshake of that kind: both sides tell so, and
+    /// Connects, and proves that what came about is a handshake of that kind: both sides report it, and
     /// a byte goes each way. The time is that of the own side, until its part is over.
     pub(super) fn connect(
         &self,
@@ -110,7 +110,7 @@ impl Pair {
             self.peer.handshake(&[], &mut to_own)?;
         }
         for _ in 0..MOST_TURNS {
-            // Tickets that come behind the handshake are no part of it.
+            // Tickets that come after the handshake are no part of it.
             own_is_done = match own_is_done {
                 true => self.own.handshake(&to_own, &mut to_peer)?,
                 false => stopwatch.time(|| self.own.handshake(&to_own, &mut to_peer))?,

@@ -1,5 +1,5 @@
 //! Records of one side, in batches: those of a batch are timed together, and the other side's part of
-//! it lies before or behind.
+//! it comes before or after.
 
 use super::handshakes::Untimed;
 use super::pair::{Ends, Pair};
@@ -54,7 +54,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Seals so many messages and opens them; one of the two is timed.
+    /// Seals `count` messages and opens them; one of the two is timed.
     fn batch(&mut self, count: usize, instruments: &mut dyn Instruments) -> Result<Spent, Failed> {
         if self.records + count as u64 > self.renew {
             self.pair = self.ends.connect(Kind::Full, &mut Untimed)?.0;

@@ -1,8 +1,8 @@
 //! What an algorithm costs at the least, by the measured costs of instructions.
 //!
 //! Two are bounds: chains in which each instruction waits for the one before. The rest are estimates:
-//! they count the instructions of the usual way to compute the algorithm, and nobody has shown that
-//! there is no shorter way. Where instructions of several widths do the same, the one that costs least
+//! they count the instructions of the usual way to compute the algorithm, and
+//! there may be a shorter way. Where instructions of several widths do the same, the one that costs least
 //! per byte counts.
 //!
 //! - AES-128-CBC encryption: each block waits for the one before, and takes 10 rounds one after the
@@ -47,7 +47,6 @@ pub struct Bound {
     pub arithmetic: String,
 }
 
-/// What a bound is of.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, SerializeDisplay, DeserializeFromStr,
 )]
@@ -79,7 +78,6 @@ pub enum Bounded {
 
 /// What to say of a bound where one of the libraries takes less, by their titles and costs. Both are
 /// measured, so a cost that is lower by less than 2% shows nothing.
-#[must_use]
 pub fn beaten<'a>(
     cycles_per_byte: f64,
     libraries: impl Iterator<Item = (&'a str, f64)>,
@@ -90,7 +88,6 @@ pub fn beaten<'a>(
 
 impl Bounded {
     /// `bound`, or `estimate` where a program may find a way with fewer instructions.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::CbcEncrypt | Self::Sha256 => "bound",
@@ -100,7 +97,6 @@ impl Bounded {
 
     /// Whether it bounds a row with this many messages in a run: that of its algorithm with the whole
     /// processor, on one CPU.
-    #[must_use]
     pub fn is_of(self, row: &RowKey, messages: u64) -> bool {
         /// Kernels of half the width, whose instructions are those of AVX-512: no bound is of these.
         const HALF: &str = "multibuffer-avx512vl";
@@ -129,7 +125,6 @@ impl Bounded {
 }
 
 /// The bounds that follow from what was measured.
-#[must_use]
 pub fn bounds(costs: &[Cost]) -> Vec<Bound> {
     let of = |name: &str| {
         let cost = costs.iter().find(|cost| cost.instruction.name == name)?;

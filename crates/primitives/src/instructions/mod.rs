@@ -2,7 +2,7 @@
 //!
 //! The latency is that of a chain in which each instruction waits for the one before. The throughput
 //! is that of twelve chains side by side, more than any processor can overlap of these. Both are in
-//! core cycles an instruction. Published tables have them for known processors; here they are
+//! core cycles per instruction. Published tables have them for known processors; here they are
 //! measured, because a processor under a hypervisor may not be the one that it says it is.
 
 mod bounds;
@@ -20,7 +20,6 @@ use crate::{CycleSource, ThisCore};
 
 pub use bounds::{Bound, Bounded, beaten, bounds};
 
-/// An instruction that can be measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Instruction {
     /// Its name with the width of its registers, as in `VAESENC 512`.
@@ -37,17 +36,13 @@ pub struct Instruction {
     spread: fn(u64),
 }
 
-/// Instructions of one block.
 const BLOCK: u64 = 120;
-/// Samples of each figure.
 const SAMPLES: usize = 30;
 /// Visits after which no quiet samples are to be expected.
 const VISITS: usize = 60;
 
-/// What an instruction costs.
 #[derive(Debug, Clone)]
 pub struct Cost {
-    /// Which one.
     pub instruction: Instruction,
     /// Cycles until its result can be used, and cycles from one to the next independent one; or why
     /// there are none.
@@ -57,14 +52,12 @@ pub struct Cost {
 /// The two costs of an instruction, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// In a chain.
     pub latency: Figure,
-    /// Side by side: 0.5 means two in a cycle.
+    /// Side by side: 0.5 means two per cycle.
     pub throughput: Figure,
 }
 
 /// All that there are on this architecture.
-#[must_use]
 pub fn all() -> &'static [Instruction] {
     #[cfg(target_arch = "x86_64")]
     return &x86_64::INSTRUCTIONS;
@@ -73,9 +66,6 @@ pub fn all() -> &'static [Instruction] {
 }
 
 /// Measures all instructions on that CPU; the rest are left out after an interrupt.
-///
-/// # Errors
-/// The CPU cannot be used, or its frequency not be measured.
 pub fn measure(
     cpu: usize,
     interrupted: &AtomicBool,
@@ -123,7 +113,6 @@ impl Subject for Blocks {
     }
 }
 
-/// The cost of one instruction of the blocks.
 fn figure(blocks: &mut Blocks, instruments: &mut dyn Instruments) -> Option<Figure> {
     let mut series = Series::default();
     for _ in 0..VISITS {

@@ -21,7 +21,6 @@ const CIPHERTEXT: usize = 1088;
 /// Bytes of an ML-KEM-768 encapsulation key.
 const ENCAPSULATION_KEY: usize = 1184;
 
-/// The library.
 pub(crate) struct AwsLc;
 
 impl Library for AwsLc {

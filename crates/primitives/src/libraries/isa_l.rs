@@ -5,7 +5,7 @@
 //! of its headers `sha1_mb.h`, `sha256_mb.h` and `sha512_mb.h`, up to 2.25 by their old names and since
 //! then by those that begin with `isal_`. Of its structures only three fields are touched, which lie
 //! where they have lain in all versions: the digest, in words of the processor, at byte 64, and status
-//! and error right behind the job.
+//! and error right after the job.
 
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl IsaL {
     unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         let names = match self.backend {
             None => vec![format!("{name}\0")],
-            // Since 2.25 those of one kind of instructions begin with a line.
+            // Since 2.25 those of one kind of instructions begin with an underscore.
             Some(backend) => {
                 let kind = if backend == Backend::Avx2 { "avx2" } else { "avx512" };
                 vec![format!("{name}_{kind}\0"), format!("_{name}_{kind}\0")]
@@ -163,7 +163,6 @@ type NewSubmit = unsafe extern "C" fn(
 ) -> c_int;
 type NewFlush = unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int;
 
-/// How the manager is called.
 #[derive(Clone, Copy)]
 enum Calls {
     /// What is done comes back.
@@ -172,7 +171,6 @@ enum Calls {
     Written(NewSubmit, NewFlush),
 }
 
-/// A job manager.
 struct Manager {
     room: Box<ManagerRoom>,
     calls: Calls,

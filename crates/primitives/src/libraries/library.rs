@@ -19,15 +19,9 @@ pub trait Library: Send + Sync {
     }
 
     /// Sets up an algorithm.
-    ///
-    /// # Errors
-    /// The library does not do it, and why.
     fn prepare(&self, algorithm: Algorithm, material: &Material) -> Result<Routine, Unavailable>;
 
     /// Its TLS, where it speaks it.
-    ///
-    /// # Errors
-    /// It does not, and why.
     fn stack(&self) -> Result<&dyn Stack, Unavailable> {
         Err(Unavailable::because("it does not speak TLS"))
     }
@@ -63,17 +57,10 @@ pub const NAMES: [&str; 15] = [
 pub enum OpenError {
     /// There is none of that name.
     #[error(
-        "`{name}` is no library{}; give one of {}, or the path of a libcrypto",
-        .nearest.as_deref().map_or(String::new(), |name| format!("; did you mean `{name}`?")),
+        "`{name}` is no library{hint}; give one of {}, or the path of a libcrypto",
         NAMES.join(", ")
     )]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// What may have been meant.
-        nearest: Option<String>,
-    },
-    /// It cannot be loaded, or is no libcrypto.
+    Unknown { name: String, hint: String },
     #[error("{path}: {why}; give the path of a libcrypto such as /opt/openssl/lib/libcrypto.so")]
     NotLoaded {
         /// Where it should be.
@@ -88,7 +75,7 @@ pub enum OpenError {
 
 impl OpenError {
     pub(crate) fn unknown(name: &str) -> Self {
-        let nearest = crate::nearest(name, NAMES.map(str::to_owned).into_iter());
-        Self::Unknown { name: name.to_owned(), nearest }
+        let hint = crate::did_you_mean(name, NAMES.map(str::to_owned).into_iter());
+        Self::Unknown { name: name.to_owned(), hint }
     }
 }

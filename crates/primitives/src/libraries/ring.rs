@@ -11,7 +11,6 @@ use crate::routine::{Failed, Routine, Unavailable};
 
 common!(ring);
 
-/// The crate.
 pub(crate) struct Ring;
 
 impl Library for Ring {

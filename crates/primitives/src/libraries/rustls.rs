@@ -160,7 +160,6 @@ fn server(
     Ok(Config::Server(Arc::new(config)))
 }
 
-/// A configuration of one side.
 enum Config {
     Client { config: Arc<ClientConfig>, name: ServerName<'static>, tickets: Arc<Tickets> },
     Server(Arc<ServerConfig>),
@@ -185,7 +184,6 @@ fn failed(error: rustls::Error) -> Failed {
     Failed::because(format_args!("rustls says: {error}"))
 }
 
-/// One side of a connection.
 struct End {
     connection: Connection,
     /// Where a client's tickets are.
@@ -209,7 +207,7 @@ impl Endpoint for End {
     }
 
     fn negotiated(&self) -> Result<Negotiated, Failed> {
-        let unknown = || Failed::because("rustls does not tell what it negotiated");
+        let unknown = || Failed::because("rustls does not report what it negotiated");
         let suite = self.connection.negotiated_cipher_suite().ok_or_else(unknown)?.suite();
         let group = self.connection.negotiated_key_exchange_group().ok_or_else(unknown)?.name();
         Ok(Negotiated {

@@ -3,9 +3,8 @@
 //!
 //! Heap and collector are fixed, so that they do not follow the machine: 512 MiB, which hold the
 //! sessions and pages of some hundred users, and the parallel collector, Java's for throughput, on one
-//! CPU as on many. A thread waits for the code that it has asked Java's compilers for (`-Xbatch`): beside
-//! 200 threads that answer on one CPU, a compiler in the background gets a few percent of that, and is
-//! not done after minutes. What it negotiates is Java's choice among all that Java can: one process takes the
+//! CPU as on many. So is the number of CPUs that Java plans for, since it has more of them while it is
+//! warmed up. What it negotiates is Java's choice among all that Java can: one process takes the
 //! clients of every suite. The database lies beside the objects, in memory where there is room.
 
 mod facts;
@@ -154,9 +153,11 @@ impl Program for Tomcat {
 fn arguments(site: &Site<'_>, is_without_aes: bool) -> Vec<OsString> {
     // The flags of AES are read back, which needs diagnostic ones unlocked: whether on or off.
     let mut arguments: Vec<OsString> =
-        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-Xbatch", "-XX:+UnlockDiagnosticVMOptions"]
+        ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-XX:+UnlockDiagnosticVMOptions"]
             .map(Into::into)
             .to_vec();
+    let cpus = site.settings.target.cpus.len();
+    arguments.push(format!("-XX:ActiveProcessorCount={cpus}").into());
     if is_without_aes {
         arguments.extend(["-XX:-UseAES", "-XX:-UseGHASHIntrinsics"].map(Into::into));
     }

@@ -13,6 +13,9 @@ serve() {
 }
 end() { kill $server; wait $server; }
 get() { curl -sk "$@"; }
+# The connections that the kernel has encrypted, and those of them that are open.
+taken() { awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat; }
+open() { awk '/^TlsCurrTxSw/ { print $2 }' /proc/net/tls_stat; }
 # A file of more than the buffers of both sockets hold.
 large() { for i in 1 2 3 4 5 6 7 8 9 10; do cat files/long; done >files/$1; }
 
@@ -50,43 +53,62 @@ fi
 
 large large
 part strace
+serve --send ktls-write
 for send in ktls-write ktls-sendfile; do
-    strace -f -qq -e trace=sendfile -e signal=none -o trace \
-        "$toll" run /suites.toml --only case=traced --only send=$send --quiet --out traced >/dev/null
+    strace -f --seccomp-bpf -qq -e trace=sendfile -e signal=none -o trace \
+        "$toll" run /suites.toml --only case=traced --only send=$send --quiet --out traced >/dev/null &
+    trial=$!
+    # Connections of another server than the one on trial.
+    while kill -0 $trial 2>/dev/null; do get -o /dev/null https://127.0.0.1:8443/short; done
     echo "$send sendfile $(grep -c 'sendfile.* = [1-9]' trace)"
 done
+end
+part traced-journal
+cat traced/*/journal.jsonl
 
 for send in ktls-write ktls-sendfile; do
     part "curl-$send"
     serve --send $send
-    before=$(awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat)
+    before=$(taken)
     counters
     get -o got https://127.0.0.1:8443/long
     cmp got files/long && echo same
     counters
-    echo "kernel $(($(awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat) - before))"
+    echo "kernel $(($(taken) - before))"
 
     part "faults-$send"
     get https://127.0.0.1:8443/long | head -c 100000 >/dev/null
     get -o /dev/null --limit-rate 1000 --max-time 1 https://127.0.0.1:8443/long
     echo "close mid-body $? $(get https://127.0.0.1:8443/short)"
     large cut
-    get -o /dev/null --limit-rate 500000 https://127.0.0.1:8443/cut &
+    rm -f cut rekeyed
+    get -N -o cut --limit-rate 4000000 https://127.0.0.1:8443/cut &
     reader=$!
-    sleep 1
+    until [ -s cut ]; do sleep 0.1; done
     : >files/cut
     wait $reader
     echo "cut short $? $(get https://127.0.0.1:8443/short)"
-    (printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'; sleep 1; echo K; sleep 1
-        printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'; sleep 1) |
+    (printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'
+        until grep -q short rekeyed; do sleep 0.1; done
+        echo K; sleep 1; printf 'GET /short HTTP/1.1\r\nHost: x\r\n\r\n'; sleep 1) |
         openssl s_client -quiet -connect 127.0.0.1:8443 -tls1_3 >rekeyed 2>&1
     echo "key update $(grep -c short rekeyed) $(get https://127.0.0.1:8443/short)"
     end
     part "stopped-reader-$send"
     serve --send $send --timeout 1s
-    get https://127.0.0.1:8443/large | sleep 4 &
-    sleep 3
+    until [ $(open) = 0 ]; do sleep 0.1; done
+    before=$(taken)
+    "$toll" load https://127.0.0.1:8443/large --insecure -c 1 --warmup 0s -d 5s --json >load &
+    reader=$!
+    # The first connection only asks whether there is a server.
+    until [ $(taken) -gt $((before + 1)) ]; do sleep 0.1; done
+    kill -STOP $reader
+    until [ $(open) = 0 ]; do sleep 0.1; done
     echo "stopped reader $(get https://127.0.0.1:8443/short)"
+    kill -CONT $reader
+    wait $reader
+    echo "exit $?"
+    cat load
     end
 done
 
@@ -95,7 +117,6 @@ serve --send ktls-write
 # A trial of connections one after another, between two of which the module goes.
 "$toll" run /suites.toml --only case=gone --quiet --out gone &
 trial=$!
-taken() { awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat; }
 before=$(taken)
 until [ $(taken) -gt $((before + 10)) ]; do sleep 0.1; done
 until rmmod tls; do sleep 0.01; done 2>/dev/null

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::{Desk, Killed, Serve, first_cpu, last_cpu, machine, run, text, toll};
+use tls::{CertificateKey, Identity};
 use trial::{Limit, Line, WarningKind};
 
 use crate::bench::{line, open_files};
@@ -352,5 +353,73 @@ sweep."target.certificate-key" = ["rsa:1024", "rsa:2048"]
         let journal = std::fs::read_to_string(desk.journal()).expect(&said);
         assert_eq!(journal.contains(r#""cell":"keys-0001""#), !is_forbidden, "{said}");
         assert!(journal.contains(r#""cell":"keys-0002""#), "{said}");
+    }
+}
+
+/// nginx with another key and certificate than those that it was given.
+const EXCHANGED: &str = r#"
+if [ "$1" = -p ]; then cp "${0%/*}/server.crt" "${0%/*}/server.key" "$2"; fi
+exec /usr/sbin/nginx "$@""#;
+
+#[test]
+fn a_certificate_of_another_size_is_no_rate() {
+    if !Path::new("/usr/sbin/nginx").exists() {
+        eprintln!("skipped: there is no nginx");
+        return;
+    }
+    let _machine = machine();
+    let desk = Desk::new(
+        r#"
+schema = 1
+question = "Whose certificate is it?"
+trials = 1
+[target]
+server = "nginx"
+[load]
+operation = "handshakes"
+connections = 4
+warmup = "0s"
+duration = "500ms"
+[[case]]
+name = "keys"
+"#,
+    );
+    let other = Identity::generate(CertificateKey::Rsa(3072)).unwrap();
+    std::fs::write(desk.path().join("server.crt"), other.certificate_pem).unwrap();
+    std::fs::write(desk.path().join("server.key"), other.key_pem).unwrap();
+    support::write_program(&desk.path().join("nginx"), EXCHANGED);
+    let path = format!("{}:{}", desk.path().display(), std::env::var("PATH").unwrap());
+    let output = desk.run(&[]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let line: Line = serde_json::from_str(&desk.file("journal.jsonl")).unwrap();
+    let why = line.why_invalid().unwrap();
+    assert!(why.contains("certificate_key: asked rsa:2048, got rsa:3072 in "), "{why}");
+}
+
+#[test]
+fn keys_that_do_not_fit_are_refused_in_one_line() {
+    let study = |target: &str, load: &str, answer: &str| {
+        format!(
+            "schema = 1\nquestion = \"?\"\n[target]\nserver = \"embedded\"\n{target}\n[load]\n\
+             operation = \"handshakes\"\n{load}\n[[case]]\nname = \"c\"\n\
+             sweep.\"load.connections\" = [1, 2]\n[[primitives]]\nname = \"t\"\n\
+             algorithms = [\"RSA-2048 sign\"]\nlibraries = [\"openssl\"]\n{answer}\n"
+        )
+    };
+    let nominal = "[[answer]]\ncase = \"c\"\nmetric = \"rate-per-server-cpu\"\n\
+                   compare = \"load.connections\"\nbaseline = 1\nnominal = \"t\"";
+    let static_rsa = "suite = \"AES128-GCM-SHA256\"";
+    let ecdsa = "certificate-key = \"ecdsa:p256\"";
+    for (study, expected) in [
+        (study(ecdsa, "", nominal), "lacks the algorithm ECDSA P-256 sign"),
+        (study("cores = 1\nthreads-per-core = 3", "", ""), "a core has 1 or 2 threads"),
+        (study(ecdsa, static_rsa, ""), "cannot be negotiated with target.certificate-key"),
+        (study("library = \"rustls-ring\"", static_rsa, ""), "rustls-ring does not have"),
+    ] {
+        let desk = Desk::new(&study);
+        let output = desk.run(&[]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+        assert!(said.contains(expected) && !desk.out().exists(), "{said}");
     }
 }

@@ -132,7 +132,6 @@ fn aes(aes: Aes) -> u32 {
     aes.key_bytes() as u32 * 8
 }
 
-/// CBC and CTR.
 pub(super) fn plain(
     api: &Arc<Api>,
     algorithm: Algorithm,
@@ -154,7 +153,6 @@ pub(super) fn plain(
     })))
 }
 
-/// GCM and ChaCha20-Poly1305.
 pub(super) fn sealing(
     api: &Arc<Api>,
     algorithm: Algorithm,

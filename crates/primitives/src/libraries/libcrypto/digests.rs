@@ -82,7 +82,6 @@ fn name(hash: Hash) -> &'static str {
     }
 }
 
-/// A hash function.
 pub(super) fn hash(api: &Arc<Api>, hash: Hash) -> Result<Routine, Unavailable> {
     let mut hasher = Hasher::new(api, name(hash))?;
     Ok(Routine::Apart(Box::new(move |message, output| {
@@ -92,7 +91,6 @@ pub(super) fn hash(api: &Arc<Api>, hash: Hash) -> Result<Routine, Unavailable> {
     })))
 }
 
-/// A context of HMAC.
 struct Mac {
     context: Object,
     digest: Digest,

@@ -107,7 +107,6 @@ maker!(
     digest_context: EVP_MD_CTX_new, EVP_MD_CTX_free
 );
 maker!(
-    /// A context of HMAC.
     hmac_context: HMAC_CTX_new, HMAC_CTX_free
 );
 

@@ -134,7 +134,7 @@ pub(super) enum Group {
     P256,
 }
 
-/// Key agreement with an own key, which also tells the group of fresh ones.
+/// Key agreement with an own key; fresh keys are of its group.
 pub(super) struct Exchange {
     api: Arc<Api>,
     group: Group,
@@ -157,7 +157,6 @@ impl Exchange {
         Object::new(&self.api, ptr, self.api.EVP_PKEY_free()?, made_by)
     }
 
-    /// A fresh key.
     pub(super) fn generate(&mut self) -> Result<Object, Failed> {
         let function = self.api.EVP_PKEY_keygen()?;
         let mut key = ptr::null_mut();

@@ -18,7 +18,6 @@ use crate::libraries::ring_like::first;
 use crate::material::Material;
 use crate::routine::{Failed, Routine, Unavailable};
 
-/// CBC and CTR.
 pub(super) fn plain(algorithm: Algorithm, material: &Material) -> Routine {
     match algorithm {
         Algorithm::Cbc(Aes::Aes256, direction) => {
@@ -77,7 +76,6 @@ fn ctr<C: BlockCipher>(cipher: C, material: &Material) -> Routine {
     }))
 }
 
-/// GCM and ChaCha20-Poly1305.
 pub(super) fn sealing(algorithm: Algorithm, material: &Material) -> Routine {
     match algorithm {
         Algorithm::Gcm(Aes::Aes128) => {

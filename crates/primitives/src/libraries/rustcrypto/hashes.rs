@@ -10,7 +10,6 @@ use crate::libraries::ring_like::{first, put};
 use crate::material::Material;
 use crate::routine::{Failed, Routine};
 
-/// A hash function.
 pub(super) fn hash(hash: Hash) -> Routine {
     match hash {
         Hash::Sha1 => digest::<Sha1>(),
@@ -41,7 +40,6 @@ fn mac<M: Mac + Clone + 'static>(mac: Option<M>) -> Routine {
     }))
 }
 
-/// The key schedule of TLS 1.3.
 pub(super) fn key_schedule(material: &Material) -> Routine {
     let hashes = (material.key, material.mac_key);
     Routine::Apart(Box::new(move |shared, output| {

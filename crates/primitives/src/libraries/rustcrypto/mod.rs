@@ -10,7 +10,6 @@ use crate::libraries::library::Library;
 use crate::material::{KeyPair, Material};
 use crate::routine::{Routine, Unavailable};
 
-/// The crates.
 pub(crate) struct RustCrypto;
 
 impl Library for RustCrypto {

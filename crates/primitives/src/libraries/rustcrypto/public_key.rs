@@ -81,7 +81,6 @@ macro_rules! ecdsa_on {
     }};
 }
 
-/// ECDSA on a curve.
 pub(super) fn ecdsa(
     curve: Curve,
     signing: Signing,
@@ -136,7 +135,6 @@ pub(super) fn x25519_derive(
     put(key.diffie_hellman(&peer.into()).as_bytes(), output)
 }
 
-/// ECDH on P-256.
 pub(super) fn ecdh_p256(agreement: Agreement, material: &Material) -> Result<Routine, Unavailable> {
     let own = p256::SecretKey::from_slice(&own(material)?.secret).map_err(refused)?;
     let derive = |key: &p256::SecretKey, peer: &[u8], output: &mut [u8]| {

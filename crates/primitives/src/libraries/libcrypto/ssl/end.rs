@@ -17,7 +17,6 @@ use crate::stack::{Endpoint, Kind, Negotiated};
 /// Where a client keeps the session for its next connection, which takes it.
 pub(super) type Session = Rc<RefCell<Option<Object>>>;
 
-/// One side of a connection.
 pub(super) struct End {
     pub(super) ssl: Object,
     /// What the other side sent; it belongs to `ssl`.
@@ -90,7 +89,7 @@ impl Endpoint for End {
     }
 
     fn negotiated(&self) -> Result<Negotiated, Failed> {
-        let unknown = || Failed::because("this libssl does not tell what it negotiated");
+        let unknown = || Failed::because("this libssl does not report what it negotiated");
         let api = &self.api;
         let cipher = api.SSL_get_current_cipher()?;
         let code_point = api.SSL_CIPHER_get_protocol_id()?;
