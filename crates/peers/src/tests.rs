@@ -1,18 +1,22 @@
 //! Command lines, refusals, and real reports of the programs (in `fixtures/`).
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use clap::ValueEnum;
 use cpus::CpuList;
-use load::{Arrival, Close, ErrorKind, Job, KeyExchangeMode, Operation, Pace, Plan};
+use load::{
+    Arrival, Close, ErrorKind, Files, Job, KeyExchangeMode, Operation, Pace, Plan, Storage,
+};
 use proptest::prelude::*;
 use tls::{Group, OrPlain, Suite, Version};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::report::Report;
 use crate::{Offer, Peer, PeerError, ab, check, h2load, refusal, s_time, wrk};
 
 const SECOND: Nanos = Nanos(1_000_000_000);
+const FILES: Files = Files { storage: Storage::Disk, size: Bytes(1024), count: NonZeroU32::MIN };
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -90,7 +94,7 @@ fn each_program_gets_the_plan_as_its_own_options() {
 #[test]
 fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
     type Change = fn(&mut Job);
-    let all: [(Peer, Change, &str); 21] = [
+    let all: [(Peer, Change, &str); 22] = [
         (Peer::Wrk, |p| p.plan.connections = 0, "0 connections load nothing"),
         (Peer::Wrk, |p| p.operations = Some(9), "can run for a time"),
         (Peer::Ab, |p| p.plan.warmup = Some(SECOND), "contradicts --warmup 1s"),
@@ -138,6 +142,7 @@ fn a_plan_that_a_program_cannot_carry_out_is_refused_in_one_line() {
         (Peer::Ab, |p| p.plan.ramp = Nanos(1), "contradicts --ramp 1ns"),
         (Peer::Wrk, |p| p.plan.close = Close::Rst, "contradicts --close rst"),
         (Peer::Ab, |p| p.objects = "1KiB".parse().ok(), "leave --object 1KiB out"),
+        (Peer::Wrk, |p| p.files = Some(FILES), "leave target.files and target.storage out"),
         (Peer::STime, |p| p.plan.operation = Operation::Handshakes, "add --connections 1"),
     ];
     for (peer, change, expected) in all {
