@@ -59,7 +59,10 @@ for send in ktls-write ktls-sendfile; do
         "$toll" run /suites.toml --only case=traced --only send=$send --quiet --out traced >/dev/null &
     trial=$!
     # Connections of another server than the one on trial.
-    while kill -0 $trial 2>/dev/null; do get -o /dev/null https://127.0.0.1:8443/short; done
+    while kill -0 $trial 2>/dev/null; do
+        get -o /dev/null https://127.0.0.1:8443/short
+        sleep 0.3
+    done
     echo "$send sendfile $(grep -c 'sendfile.* = [1-9]' trace)"
 done
 end
