@@ -41,7 +41,7 @@ impl Objects {
         }
         fs::create_dir_all(disk).map_err(TargetError::file(disk))?;
         remove_leftovers(disk);
-        if rustix::fs::statfs(disk).is_ok_and(|fs| fs.f_type == TMPFS_MAGIC) {
+        if is_memory(disk) {
             return Err(TargetError::Settings(format!(
                 "target.storage = disk, but {} is in memory (tmpfs); keep the results on a disk",
                 disk.display()
@@ -89,6 +89,10 @@ impl Objects {
             false => Err(TargetError::Space { needed: Bytes(needed), free: room.to_string() }),
         }
     }
+}
+
+fn is_memory(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|fs| fs.f_type == TMPFS_MAGIC)
 }
 
 /// Those that lie there, of each size as many as any set has.
@@ -140,14 +144,15 @@ mod tests {
         Objects::make(&[Bytes(10)], disk).unwrap().with_files(sets, disk)
     }
 
-    /// On the disk that the build is on.
-    fn disk() -> TempDir {
-        tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
+    /// On the disk that the build is on, if it is on one.
+    fn disk() -> Option<TempDir> {
+        let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        (!is_memory(&folder)).then(|| tempfile::tempdir_in(folder).unwrap())
     }
 
     #[test]
     fn files_lie_below_the_root_differ_and_go_with_the_handle() {
-        let disk = disk();
+        let Some(disk) = disk() else { return };
         let sets = [
             files(Storage::Memory, 3000, 2),
             files(Storage::Disk, 3000, 3),
@@ -171,7 +176,7 @@ mod tests {
 
     #[test]
     fn without_room_nothing_is_written_and_it_says_how_much_is_needed() {
-        let disk = disk();
+        let Some(disk) = disk() else { return };
         for storage in [Storage::Memory, Storage::Disk] {
             let message =
                 made(&[files(storage, 1 << 50, 1000)], disk.path()).unwrap_err().to_string();

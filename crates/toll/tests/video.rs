@@ -1,8 +1,11 @@
 //! Paced loads of many files, in memory and on a disk, from a real nginx.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 use journal::TrialLine;
+use rustix::fs::Advice;
 use support::{Desk, text, toll};
 use tempfile::TempDir;
 use trial::{Limit, WarningKind};
@@ -25,9 +28,34 @@ verify = "1/2"
 name = "video"
 "#;
 
-/// A folder on the disk that the build is on.
-fn disk() -> TempDir {
+/// A folder where the build is.
+fn folder() -> TempDir {
     tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
+}
+
+/// The same on a disk whose reads the kernel counts; memory is none, nor is a folder of another machine.
+fn disk() -> Option<TempDir> {
+    let folder = folder();
+    let path = folder.path().join("probe");
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&[1; 1 << 20]).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+    let before = read_from_disk();
+    std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let counts = read_from_disk() - before >= 1 << 19;
+    if !counts {
+        eprintln!("skipped: the kernel counts no reads of {}", folder.path().display());
+    }
+    counts.then_some(folder)
+}
+
+/// Bytes that this process had read.
+fn read_from_disk() -> u64 {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap();
+    let count = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+    count.unwrap().parse().unwrap()
 }
 
 fn trials(more: &str, disk: &Path) -> Vec<TrialLine> {
@@ -51,7 +79,7 @@ fn refused(more: &str, disk: &Path) -> String {
 
 #[test]
 fn files_on_a_disk_are_read_from_there_and_a_server_that_sends_from_its_cache_is_marked() {
-    let disk = disk();
+    let Some(disk) = disk() else { return };
     let lines = trials(
         "target.storage = \"disk\"\nload.suite = \"TLS_AES_128_GCM_SHA256\"\n\
          sweep.\"target.files\" = [64, 1]",
@@ -85,8 +113,8 @@ fn files_on_a_disk_are_read_from_there_and_a_server_that_sends_from_its_cache_is
 
 #[test]
 fn files_in_memory_differ_and_are_proven_and_cost_no_reads() {
-    let disk = disk();
-    let lines = trials("target.files = 50\nload.suite = \"none\"", disk.path());
+    let folder = folder();
+    let lines = trials("target.files = 50\nload.suite = \"none\"", folder.path());
     let [TrialLine { line, .. }] = &lines[..] else { panic!("{lines:?}") };
     assert!(line.valid && line.operations.completed > 0, "{line:?}");
     assert_eq!(line.receipt.asked.objects.as_deref(), Some("50 files of 1MiB in memory"));
@@ -99,7 +127,7 @@ fn files_in_memory_differ_and_are_proven_and_cost_no_reads() {
 
 #[test]
 fn a_disk_without_room_and_what_no_server_can_do_are_refused_in_one_line() {
-    let disk = disk();
+    let Some(disk) = disk() else { return };
     let small = disk.path();
     let said = refused(
         "target.storage = \"disk\"\ntarget.files = 1000000\ntarget.object = \"1GiB\"",
