@@ -20,6 +20,7 @@ mod hit_rate;
 mod library;
 mod limits;
 pub(crate) mod offered;
+mod pace;
 mod prediction;
 mod projection;
 mod purity;

@@ -6,22 +6,13 @@ use std::path::Path;
 
 use objects::{Files, Storage};
 use rustix::fs::Advice;
-use tempfile::TempDir;
 use units::Bytes;
 
-use crate::objects_on_disk::{PREFIX, Room, lock, remove_leftovers};
+use crate::objects_on_disk::{OnDisk, PREFIX, Room, lock, remove_leftovers};
 use crate::{Objects, TargetError};
 
 /// What `statfs` says of files that are in memory whatever they are called (statfs(2)).
 const TMPFS_MAGIC: i64 = 0x0102_1994;
-
-/// A folder on a disk that goes with this value.
-#[derive(Debug)]
-pub(crate) struct OnDisk {
-    folder: TempDir,
-    /// As that of [`Objects`].
-    _lock: File,
-}
 
 impl Objects {
     /// The same with these files too. Those on a disk are in `disk`, where a link below the root
@@ -133,6 +124,8 @@ fn open_to_all(folder: &Path) -> Result<(), TargetError> {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
+
+    use tempfile::TempDir;
 
     use super::*;
 

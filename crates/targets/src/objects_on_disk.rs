@@ -12,12 +12,19 @@ use tempfile::TempDir;
 use units::Bytes;
 
 use crate::TargetError;
-use crate::files::OnDisk;
 
 const TMPFS: &str = "/dev/shm";
 pub(crate) const PREFIX: &str = "toll-";
 /// Room that is left to others beside the objects.
 const MARGIN: u64 = 64 << 20;
+
+/// A folder on a disk that goes with this value.
+#[derive(Debug)]
+pub(crate) struct OnDisk {
+    pub(crate) folder: TempDir,
+    /// As that of [`Objects`].
+    pub(crate) _lock: File,
+}
 
 /// Files of generated objects, `bytes/1MiB` and so on, in a folder that this value owns: dropping
 /// it removes them. Share it between the targets of a run in an [`std::sync::Arc`].

@@ -24,6 +24,9 @@ use rustix::process::{self, Pid, Signal};
 use crate::secret::Secret;
 use crate::spawner;
 
+/// The time that a server has from its start until it answers, unless it needs longer.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
+
 /// The time that a server has between SIGTERM and SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The time that the kernel has to take away a killed process.

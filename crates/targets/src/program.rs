@@ -6,8 +6,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::process::wait_for;
-use crate::running::START_LIMIT;
+use crate::process::{START_LIMIT, wait_for};
 use crate::{Settings, TargetError};
 
 /// Folders that hold servers and are often not in a user's `PATH`.

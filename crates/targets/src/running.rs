@@ -16,8 +16,6 @@ use crate::ready::Unready;
 use crate::repin::repin;
 use crate::{Objects, Settings, TargetError};
 
-/// The time that a server has from its start until it answers, unless it needs longer.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at a server that starts.
 const GLANCE: Duration = Duration::from_millis(5);
 

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use cpus::CpuList;
 use tls::{SendMode, Stack};
 
+use crate::process::START_LIMIT;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
-use crate::running::{Running, START_LIMIT, Started};
+use crate::running::{Running, Started};
 use crate::site::Site;
 use crate::{CryptoFacts, SendCounters, Settings, TargetError, library};
 

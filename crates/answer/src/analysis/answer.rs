@@ -11,7 +11,7 @@ use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
 use super::hit_rate::{latencies, saved};
-use super::offered::beside_published;
+use super::pace::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;

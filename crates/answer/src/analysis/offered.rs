@@ -4,14 +4,36 @@
 
 use std::collections::BTreeMap;
 
-use study::{Cell, Metric, PublishedUnit};
+use study::{Cell, Metric};
 use trial::{Limit, Line, OFFERED_SERVED};
-use units::{BitsPerSecond, percent};
 
-use super::compared::Compared;
 use super::limits::{in_words, of_trials};
 use super::trials::CellTrials;
+use crate::figure::{Figure, paired};
+use crate::mark::Mark;
 use crate::wording::list;
+
+impl CellTrials<'_> {
+    /// What keeps a figure of this metric from being the server's maximum.
+    pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
+        match behind(self, metric) {
+            Some(_) => Some(Mark::NotOfferedLoad),
+            None if is_of_whole_load(metric, self.cell) => {
+                self.mark().filter(|mark| *mark != Mark::NotServerBound)
+            }
+            None => self.mark(),
+        }
+    }
+
+    /// A metric over that of another cell, from the rounds in which both have it; `None` also where the
+    /// client received the two in different ways, or a server fell behind a load that both should have
+    /// served.
+    pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
+        let are_whole = behind(self, metric).or_else(|| behind(other, metric)).is_none();
+        let is_alike = self.is_received_as(other) && are_whole;
+        paired(self.samples(metric), other.samples(metric)).filter(|_| is_alike)
+    }
+}
 
 /// Whether the metric is comparable only where the cell's server served all that it was asked for.
 pub(super) fn is_of_whole_load(metric: Metric, cell: &Cell) -> bool {
@@ -42,23 +64,4 @@ pub(super) fn behind(trials: &CellTrials<'_>, metric: Metric) -> Option<String> 
     };
     let of_trials = of_trials(others.len(), trials.counts().valid);
     Some(format!("{what} {of_trials} ({})", list(&reasons)))
-}
-
-/// How far from a published pace the trials ran, in a sentence.
-pub(super) fn beside_published(compared: &Compared<'_>) -> Option<String> {
-    let published = &compared.rule.published;
-    let published = published.iter().find(|of| of.unit == PublishedUnit::Pace)?;
-    let pace = |line: &Line| Some(line.receipt.obtained.pace_bps? as f64);
-    let paces: Vec<f64> =
-        compared.entries.iter().flat_map(|entry| entry.trials.valid()).filter_map(pace).collect();
-    let pace = stats::median(&paces).ok()?;
-    let is_here = compared.entries.iter().all(|entry| entry.trials.cell.target.url.is_none());
-    let way = if is_here { " over loopback" } else { "" };
-    Some(format!(
-        "This ran{way} at {}, {} of the {} that {} had.",
-        BitsPerSecond(pace),
-        percent(pace / (published.low * 1e9)),
-        BitsPerSecond(published.low * 1e9),
-        published.who
-    ))
 }

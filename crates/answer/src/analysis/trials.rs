@@ -8,9 +8,8 @@ use study::{Cell, Metric, Study};
 use trial::Limit;
 use trial::Line;
 
-use super::offered::{behind, is_of_whole_load};
 use super::search::Search;
-use crate::figure::{Figure, paired};
+use crate::figure::Figure;
 use crate::mark::Mark;
 
 /// A median whose interval is wider than this part of it says little: on a quiet machine it is some
@@ -125,17 +124,6 @@ impl CellTrials<'_> {
         }
     }
 
-    /// The same beside a figure of this metric.
-    pub(super) fn mark_of(&self, metric: Metric) -> Option<Mark> {
-        match behind(self, metric) {
-            Some(_) => Some(Mark::NotOfferedLoad),
-            None if is_of_whole_load(metric, self.cell) => {
-                self.mark().filter(|mark| *mark != Mark::NotServerBound)
-            }
-            None => self.mark(),
-        }
-    }
-
     /// How the client of the valid trials received what was sent: `walk`, `decrypt`, or by which
     /// other program. Empty where nothing is received, or nothing is recorded of it.
     pub(super) fn received(&self) -> BTreeSet<String> {
@@ -164,15 +152,6 @@ impl CellTrials<'_> {
     /// A metric of the valid trials that have it.
     pub(super) fn figure(&self, metric: Metric) -> Option<Figure> {
         Figure::of(self.samples(metric).into_iter().map(|(_, sample)| sample).collect())
-    }
-
-    /// A metric over that of another cell, from the rounds in which both have it; `None` also where the
-    /// client received the two in different ways, or a server fell behind a load that both should have
-    /// served.
-    pub(super) fn ratio(&self, other: &Self, metric: Metric) -> Option<Figure> {
-        let are_whole = behind(self, metric).or_else(|| behind(other, metric)).is_none();
-        let is_alike = self.is_received_as(other) && are_whole;
-        paired(self.samples(metric), other.samples(metric)).filter(|_| is_alike)
     }
 
     /// The round and the figure of each valid trial that has one. Of the tax it is the goodput that
