@@ -77,6 +77,22 @@ impl Profile {
         (profile, of_server)
     }
 
+    /// The samples of both.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for (class, count) in other.server {
+            *self.server.entry(class).or_default() += count;
+        }
+        for (name, count) in other.kernel_threads {
+            *self.kernel_threads.entry(name).or_default() += count;
+        }
+        self.idle += other.idle;
+        self.foreign += other.foreign;
+        self.lost += other.lost;
+        self.lacks_frame_pointers &= other.lacks_frame_pointers;
+        self
+    }
+
     /// How many samples of the server there are.
     #[must_use]
     pub fn samples(&self) -> u64 {

@@ -7,6 +7,7 @@ mod cpu_split;
 mod cpu_use;
 mod crossovers;
 mod curves;
+mod cycles;
 mod overview;
 mod predictions;
 mod published;
@@ -37,7 +38,7 @@ impl Analysis {
         let noun = if measured == 1 { "cell" } else { "cells" };
         Findings {
             title: "Answers",
-            answers: answers.chain(projected).collect(),
+            answers: answers.chain(projected).chain(cycles::answer(&self.cells)).collect(),
             gates: self.gates.clone(),
             charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
                 .concat(),
@@ -124,8 +125,13 @@ impl Analysis {
                     The rate follows as far as the server's CPU is the limit.",
             tables: predictions::tables(&self.answers),
         };
-        let tables =
-            [Some(cells), Some(predictions), Some(searches), cpu_use::section(&self.cells)];
+        let tables = [
+            Some(cells),
+            Some(predictions),
+            Some(searches),
+            cycles::section(&self.cells),
+            cpu_use::section(&self.cells),
+        ];
         tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
 
