@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicBool;
 use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Moment, Neighbours, ThisMachine, Trial};
+use trial::{Hooks, Line, Measured, Moment, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
 use crate::progress::Progress;
-use crate::{Failure, interrupt, summary};
+use crate::screen::Screen;
+use crate::summary::{self, Detail};
+use crate::{Failure, interrupt};
 
 /// Load a server, and say what it did, what that cost, and what limited it.
 ///
@@ -48,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
+    /// Also print all that was asked for and got
+    #[arg(short, long)]
+    verbose: bool,
+
     /// Show no live line
     #[arg(long)]
     quiet: bool,
@@ -80,13 +86,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .transpose()
         .map_err(Failure::request)?;
     ::load::probe(&trial.job).map_err(Failure::request)?;
-    let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
+    let measured = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        crate::print_json(&line)?;
+        crate::print_json(&measured.line)?;
     } else {
-        crate::print(&summary::of_trial(&line));
+        let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
+        crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
-    Ok(match line {
+    Ok(match measured.line {
         Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
         Line { valid: true, .. } => ExitCode::SUCCESS,
         Line { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
@@ -166,7 +173,7 @@ impl Arguments {
         trial: &Trial,
         peer: Option<&Client>,
         interrupted: &AtomicBool,
-    ) -> Result<Line, Failure> {
+    ) -> Result<Measured, Failure> {
         let mut machine = match self.server_pid {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
@@ -191,12 +198,11 @@ impl Arguments {
                 _ => Ok(()),
             },
         };
-        let measured = match peer {
+        match peer {
             Some(peer) => {
                 trial.run(&mut machine, &mut hooks, |_| peer.start()).map_err(Failure::request)
             }
             None => trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request),
-        };
-        measured.map(|measured| measured.line)
+        }
     }
 }

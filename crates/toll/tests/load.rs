@@ -259,9 +259,13 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
     let first = said.lines().next().unwrap();
     assert!(first.contains(" requests per second, ") && first.contains(" of goodput, "), "{first}");
     assert!(first.contains("limited by "), "{first}");
-    for label in ["rate ", "goodput ", "latency ", "  whole", "client CPU ", "errors ", "asked "] {
+    for label in ["rate ", "measured ", "client ", "latency ", "whole ", "receipt ", "limit "] {
         assert!(said.lines().any(|line| line.starts_with(label)), "{label} in\n{said}");
     }
+    assert!(said.contains("p99.9") && said.contains(" · RSA-2048 · 0 errors\n"), "{said}");
+    // The histogram: its bars are of blocks, or of # where the locale is not UTF-8.
+    let bars = said.lines().filter(|line| line.ends_with(['█', '#'])).count();
+    assert!(bars > 0 && !said.contains("\nasked "), "{said}");
     assert!(!said.contains('\x1b'), "{said}");
     assert!(said.contains("not known; use --server-pid to count it"), "{said}");
 }
@@ -290,7 +294,7 @@ fn an_interrupt_ends_with_what_was_measured() {
     let output = process.finish();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{said}{}", text(&output.stderr));
-    assert!(said.starts_with("Interrupted: ") && said.contains("rate "), "{said}");
+    assert!(said.starts_with("Interrupted: ") && said.contains("\nrate "), "{said}");
     assert!(said.contains(" until interrupted: "), "{said}");
 }
 
