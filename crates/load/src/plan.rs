@@ -14,7 +14,7 @@ use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, Suite, Version};
 use units::{Bytes, Nanos};
 
 use crate::session::Session;
-use crate::{Arrival, OneIn, Pace, Percent, Trust};
+use crate::{Arrival, Header, OneIn, Pace, Percent, Trust};
 
 /// What the clients of a load do. What is `None` is left open.
 #[skip_serializing_none]
@@ -50,6 +50,18 @@ pub struct Plan {
     /// one [default: until the load's end]
     #[arg(long, value_name = "N")]
     pub walks: Option<NonZeroU32>,
+
+    /// A field to send with each request, such as 'X-Tenant: 7'; may be given again. Not Host,
+    /// Range, Connection, Content-Length or Accept-Encoding, which would change what is counted. It is
+    /// kept in the receipt as it is
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub header: Vec<Header>,
+
+    /// Begin this many operations, count all of them, completed or failed, and end; at the latest
+    /// after --duration. For closed loops, without a warm-up [default: until --duration is over]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub count: Option<NonZeroU32>,
 
     /// Connections that are open at once; with an open loop, the most that are used
     #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS)]
@@ -107,13 +119,19 @@ pub struct Plan {
     pub ramp: Nanos,
 
     /// How long to load before the measured window begins; must be 0s with --client
-    /// [default: 1s; with --client or --walks 0s]
+    /// [default: 1s; with --client, --walks or --count 0s]
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<Nanos>,
 
     /// How long to measure
     #[arg(short, long, value_name = "TIME", default_value_t = DURATION)]
     pub duration: Nanos,
+
+    /// Let a load thread of a closed loop with 64 connections or more pause up to 2 ms, so that one
+    /// wake-up serves several of them. It costs the client less CPU time, and latencies are up to
+    /// the pause too long [default: on; in a study off where a latency is the metric or the limit]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    pub coalesce: Option<bool>,
 
     /// An operation that makes no progress for this long has failed
     #[arg(long, value_name = "TIME", default_value_t = TIMEOUT)]
@@ -236,6 +254,8 @@ impl Default for Plan {
             session: None,
             page: None,
             walks: None,
+            header: Vec::new(),
+            count: None,
             connections: CONNECTIONS,
             tls: None,
             suite: None,
@@ -249,6 +269,7 @@ impl Default for Plan {
             ramp: Nanos(0),
             warmup: None,
             duration: DURATION,
+            coalesce: None,
             timeout: TIMEOUT,
             close: Close::Fin,
             ca: None,
@@ -330,10 +351,16 @@ impl Plan {
     /// How long to load before the window.
     #[must_use]
     pub fn warmup(&self) -> Nanos {
-        self.warmup.unwrap_or(match (self.client, self.walks) {
-            (Client::Toll, None) => WARMUP,
+        self.warmup.unwrap_or(match (self.client, self.walks, self.count) {
+            (Client::Toll, None, None) => WARMUP,
             _ => Nanos(0),
         })
+    }
+
+    /// Whether load threads may pause, so that one wake-up serves several sockets.
+    #[must_use]
+    pub fn coalesce(&self) -> bool {
+        self.coalesce.unwrap_or(true)
     }
 
     /// The same with what follows from other keys written out.
@@ -460,6 +487,7 @@ impl Plan {
             (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
             (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
             (self.verify.is_some(), "verify", "verifies nothing"),
+            (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
         ] {
             if is_wrong {
                 let why = why.to_owned();
@@ -476,6 +504,12 @@ impl Plan {
         let has_rate = matches!(self.arrival, Arrival::Paced { pace: Pace::Rate(_) });
         if self.operation == Operation::Handshakes && has_rate {
             add("operation", "asks for no bodies", "arrival", Force::Contradiction);
+        }
+        if self.operation == Operation::Handshakes && !self.header.is_empty() {
+            add("operation", "sends no requests", "header", Force::Useless);
+        }
+        if self.count.is_some() {
+            self.conflicts_of_count(&mut add);
         }
         if self.operation != Operation::Session {
             let keys = [
@@ -499,8 +533,28 @@ impl Plan {
             const WHY: &str = "asks for a page when its user has read the last one (closed)";
             add("operation", WHY, "arrival", Force::Contradiction);
         }
+        if self.header.iter().any(|header| header.is("cookie")) {
+            add("operation", "has cookies of its own", "header", Force::Contradiction);
+        }
         if self.walks.is_some() && self.warmup() != Nanos(0) {
             add("walks", "counts all pages", "warmup", Force::Useless);
+        }
+    }
+
+    /// A load of so many operations has no time by which something else could go.
+    fn conflicts_of_count(
+        &self,
+        add: &mut impl FnMut(&'static str, &str, &'static str, Force),
+    ) {
+        let rules = [
+            (self.client != Client::Toll, "client", "needs toll's own client, which others are not"),
+            (self.operation == Operation::Session, "operation", "counts no pages (--walks does)"),
+            (self.arrival.is_scheduled(), "arrival", "is for loops in which each answer asks anew"),
+            (self.ramp != Nanos(0), "ramp", "counts all operations"),
+            (self.warmup() != Nanos(0), "warmup", "counts all operations"),
+        ];
+        for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
+            add("count", why, key, Force::Contradiction);
         }
     }
 
@@ -646,6 +700,38 @@ pub(crate) mod tests {
             assert_eq!(keys(plan), [conflict]);
         }
         assert_eq!(Plan { walks, ..session }.warmup(), Nanos(0));
+    }
+
+    #[test]
+    fn a_number_of_operations_goes_with_closed_loops_of_toll() {
+        let counted = Plan { count: NonZeroU32::new(9), ..Plan::default() };
+        assert_eq!((counted.conflicts(), counted.warmup()), (vec![], Nanos(0)));
+        let session = Some(PathBuf::from("petstore"));
+        for (plan, key) in [
+            (Plan { client: Client::Ab, ..counted.clone() }, "client"),
+            (Plan { operation: Operation::Session, session, ..counted.clone() }, "operation"),
+            (Plan { arrival: "uniform 5/s".parse().unwrap(), ..counted.clone() }, "arrival"),
+            (Plan { ramp: Nanos(1), ..counted.clone() }, "ramp"),
+            (Plan { warmup: Some(Nanos(1)), ..counted.clone() }, "warmup"),
+        ] {
+            let conflicts = plan.conflicts();
+            let keys: Vec<_> = conflicts.iter().map(|found| (found.cause, found.key)).collect();
+            assert_eq!(keys, [("count", key)]);
+        }
+    }
+
+    #[test]
+    fn headers_go_with_requests() {
+        let with = |header: &str, operation| {
+            let session = (operation == Operation::Session).then(|| PathBuf::from("petstore"));
+            let header = vec![header.parse().unwrap()];
+            let conflicts = Plan { header, operation, session, ..Plan::default() }.conflicts();
+            conflicts.iter().map(|found| (found.cause, found.key)).collect::<Vec<_>>()
+        };
+        assert_eq!(with("Cookie: a=1", Operation::Requests), []);
+        assert_eq!(with("X: 1", Operation::Session), []);
+        assert_eq!(with("cookie: a=1", Operation::Session), [("operation", "header")]);
+        assert_eq!(with("X: 1", Operation::Handshakes), [("operation", "header")]);
     }
 
     #[test]

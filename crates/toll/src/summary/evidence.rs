@@ -17,8 +17,11 @@ pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
 /// How long it was measured, and how many operations that were.
 pub(super) fn window(line: &Line) -> String {
     let operations = &line.operations;
+    let ended = operations.completed + line.failed();
+    let lacking = line.receipt.asked.count.map(|count| u64::from(count.get()));
+    let lacking = lacking.filter(|count| ended < *count && !line.interrupted);
     format!(
-        "{}{}: {} {}s completed{}",
+        "{}{}: {} {}s completed{}{}",
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
@@ -27,7 +30,10 @@ pub(super) fn window(line: &Line) -> String {
         match line.receipt.obtained.client {
             None => format!(", {} in progress at its end", thousands(operations.in_flight)),
             Some(_) => String::new(),
-        }
+        },
+        lacking.map_or_else(String::new, |count| {
+            format!("; the time was over before {} had ended (--duration)", thousands(count))
+        })
     )
 }
 
@@ -94,6 +100,14 @@ fn pace(line: &Line) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::summary::testing::{line, verbose};
+
+    #[test]
+    fn a_load_that_lacks_operations_says_so() {
+        let of = |count: u32| verbose(line(|v| v["receipt"]["asked"]["count"] = count.into()));
+        let expected = "at its end; the time was over before 1,000 had ended (--duration)\n";
+        assert!(of(1_000).contains(expected), "{}", of(1_000));
+        assert!(!of(600).contains("the time was over"), "{}", of(600));
+    }
 
     #[test]
     fn littles_law_has_one_row() {

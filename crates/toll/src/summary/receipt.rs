@@ -90,6 +90,9 @@ pub(super) fn asked(line: &Line) -> String {
     add("walks ", asked.walks.map(|walks| walks.to_string()));
     add("", asked.url.clone());
     add("", asked.objects.clone());
+    let headers = (!asked.headers.is_empty()).then(|| asked.headers.join(", "));
+    add("header ", headers);
+    add("", asked.count.map(|count| format!("{} operations", thousands(count.get().into()))));
     let noun = if asked.session.is_some() { "users" } else { "connections" };
     add("", asked.connections.map(|count| format!("{count} {noun}")));
     add("CPU ", asked.client_cpus.clone());
@@ -105,6 +108,7 @@ pub(super) fn asked(line: &Line) -> String {
     add("ramp ", asked.ramp_ns.map(|ramp| Nanos(ramp).to_string()));
     add("close ", asked.close.clone().filter(|close| close != "fin"));
     add("seed ", asked.seed.map(|seed| seed.to_string()));
+    add("coalescing ", asked.coalesce.map(is_on));
     add("key exchange ", asked.key_exchange.clone());
     add("receive ", asked.receive.clone());
     add("verify ", asked.verify.clone());
