@@ -3,6 +3,7 @@
 //! how their values are shown, and how two keys contradict each other.
 
 mod did_you_mean;
+mod suggested;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use did_you_mean::did_you_mean;
+pub use suggested::Suggested;
 
 /// Two keys that do not go together.
 #[derive(Debug, Clone, PartialEq, Eq)]
