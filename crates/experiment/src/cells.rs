@@ -11,6 +11,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use answer::findings::Findings;
 use cpus::CpuList;
@@ -36,6 +37,10 @@ pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
 impl Experiment for Cells<'_> {
     fn forecast(&self) -> String {
         words::forecast(self.0.forecast())
+    }
+
+    fn time(&self) -> Duration {
+        words::time(&self.0.forecast())
     }
 
     fn notes(&self) -> Vec<String> {

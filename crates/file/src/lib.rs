@@ -11,6 +11,7 @@
 mod answer;
 mod case;
 mod check;
+mod coalescing;
 mod cross_check;
 mod draft;
 mod error;
@@ -166,6 +167,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
         }
     }
+    coalescing::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
         by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
         scale.drop_answers(&by_name, &mut answers, &mut cut);

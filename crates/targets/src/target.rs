@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
-use keys::{Conflict, Force, WrongValue};
+use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,13 +43,14 @@ pub struct Target {
     #[arg(skip)]
     pub threads_per_core: Option<ThreadsPerCore>,
 
-    /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
-    /// ecdsa:p256, ecdsa:p384 or ed25519
-    #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048))]
+    /// Key of a certificate that is made for this run, such as ecdsa:p256
+    ///
+    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384 or ed25519.
+    #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048), value_parser = Suggested::<CertificateKey>::new(certificate_keys), hide_possible_values = true, help_heading = TLS)]
     pub certificate_key: CertificateKey,
 
-    /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
-    #[arg(long, value_name = "NAME", default_value_t)]
+    /// TLS library: openssl, rustls-ring or rustls-aws-lc
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = Suggested::<TlsLibrary>::new(libraries), hide_possible_values = true, help_heading = TLS)]
     pub library: TlsLibrary,
 
     /// The generated objects that are asked for.
@@ -66,31 +67,36 @@ pub struct Target {
     pub files: NonZeroU32,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub tickets: bool,
 
     /// Keep sessions of TLS 1.2 for resumption by identifier
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub session_cache: bool,
 
-    /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites, as OpenSSL does by itself
+    /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites
+    ///
+    /// As OpenSSL does by itself.
     // Off in studies: published measurements of CBC are without it.
-    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub encrypt_then_mac: bool,
 
-    /// How responses are encrypted and sent: user (by the TLS library), ktls-write (plaintext is
-    /// written, and the kernel encrypts), ktls-sendfile (the kernel encrypts what it takes from a
-    /// file)
-    #[arg(long, value_name = "MODE", default_value_t)]
+    /// How to encrypt and send: user, ktls-write or ktls-sendfile
+    ///
+    /// user (by the TLS library), ktls-write (plaintext is written, and the kernel encrypts),
+    /// ktls-sendfile (the kernel encrypts what it takes from a file).
+    #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
 
     /// The most plaintext in a TLS record, 512B to 16KiB
-    #[arg(long, value_name = "SIZE", default_value_t)]
+    #[arg(long, value_name = "SIZE", default_value_t, help_heading = TLS)]
     pub record_size: RecordSize,
 
-    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
-    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
-    #[arg(long, value_name = "N", default_value_t)]
+    /// Full records in one send, 1 to 64
+    ///
+    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite side by side where encrypt-then-MAC
+    /// is off; nginx does not get that.
+    #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
     /// Directives of nginx's configuration beside those that toll writes, or in their place.
@@ -123,6 +129,24 @@ pub struct Target {
     /// Whether a server that runs already may be loaded though it is not at a loopback address.
     #[arg(skip)]
     pub i_operate_this_host: bool,
+}
+
+/// The headings of the flags of `toll serve`.
+const LOAD: &str = "Load";
+const TLS: &str = "TLS";
+
+// What completion offers.
+
+fn certificate_keys() -> Vec<String> {
+    CertificateKey::ALL.map(|key| key.to_string()).into()
+}
+
+fn libraries() -> Vec<String> {
+    Stack::ALL.map(|stack| stack.to_string()).into()
+}
+
+fn send_modes() -> Vec<String> {
+    SendMode::ALL.iter().map(ToString::to_string).collect()
 }
 
 const OBJECT: Bytes = Bytes(1 << 20);

@@ -85,7 +85,7 @@ impl Verdict {
                 percent(e.offered_served.unwrap_or_default()),
                 server_in_words(e)
             ),
-            Limit::Noise => format!("noise: {}", noise_in_words(e)),
+            Limit::Noise => format!("noise: {}; {}", noise_in_words(e), server_in_words(e)),
             Limit::Unknown => {
                 format!("nothing that toll can see: {}; {}", server_in_words(e), client_in_words(e))
             }

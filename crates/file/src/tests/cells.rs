@@ -53,6 +53,53 @@ fn protocol(cell: &Cell) -> (Option<Version>, Option<&str>, Option<Group>) {
 }
 
 #[test]
+fn load_threads_do_not_pause_where_a_latency_is_asked_for() {
+    let coalesce = |lines: &[&str], case: &[&str]| parse(&with(lines, case)).cells[0].load.coalesce;
+    let answer = |metric: &str| {
+        let metric = format!("metric = \"{metric}\"");
+        let lines = [
+            "sweep.\"load.tls\" = [\"1.2\", \"1.3\"]",
+            "[[answer]]",
+            "case = \"bulk\"",
+            &metric,
+            "compare = \"load.tls\"",
+            "baseline = \"1.2\"",
+        ];
+        (coalesce(&[], &lines), coalesce(&["coalesce = true"], &lines))
+    };
+    for metric in ["p50", "p99", "response-time"] {
+        assert_eq!(answer(metric), (Some(false), Some(true)), "{metric}");
+    }
+    assert_eq!(answer("rate"), (None, Some(true)));
+    let find = |limit: &str| {
+        let limit = format!("find.while = \"{limit}\"");
+        coalesce(&[], &["find.maximize = \"rate\"", "find.to = 64", &limit])
+    };
+    assert_eq!(find("whole-p99 <= 20ms"), Some(false));
+    assert_eq!(find("errors <= 1%"), None);
+    // Nothing is known of how other clients wait.
+    assert_eq!(coalesce(&["client = \"wrk\"", "coalesce = true"], &[]), None);
+}
+
+#[test]
+fn headers_are_written_as_one_or_as_a_list() {
+    let headers = |value: &str| {
+        let line = format!("header = {value}");
+        let cell = parse(&with(&[&line, "count = 1000"], &[])).cells.remove(0);
+        assert_eq!(cell.load.count.map(u32::from), Some(1000));
+        cell.load.header.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(headers("\"X-A: 1\""), ["X-A: 1"]);
+    assert_eq!(headers("[\"X-A: 1\", \"X-B: 2\"]"), ["X-A: 1", "X-B: 2"]);
+    let why = refusal(&with(&["header = \"Range: bytes=0-9\""], &[]));
+    assert!(why.contains("8") && why.contains("a part of an object is not"), "{why}");
+    let swept = parse(&with(&[], &["sweep.\"load.header\" = [\"X-A: 1\", \"X-A: 2\"]"]));
+    let values: Vec<_> = swept.cells.iter().map(|cell| &cell.params["load.header"]).collect();
+    assert_eq!(values, ["X-A: 1", "X-A: 2"]);
+    assert_eq!(read_back(&swept), swept);
+}
+
+#[test]
 fn every_key_arrives() {
     let study = parse(EXAMPLE);
     assert_eq!((study.name.as_str(), study.seed, study.trials), ("test", 9, 8));

@@ -35,6 +35,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.session", &["\"petstore\""]),
     ("load.page", &["\"4KiB\"", "\"16KiB\""]),
     ("load.walks", &["1", "20"]),
+    ("load.header", &["\"X-Tenant: 7\"", "[\"X-A: 1\", \"X-B: a b\"]"]),
+    ("load.count", &["1", "1_000"]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),
     (
@@ -60,6 +62,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.ramp", &["\"0s\"", "\"1500ms\""]),
     ("load.warmup", &["\"0s\"", "\"1.5s\"", "\"1234567ns\""]),
     ("load.duration", &["\"600ms\"", "\"2min\"", "\"7us\""]),
+    ("load.coalesce", &["true", "false"]),
     ("load.close", &["\"fin\"", "\"rst\""]),
     ("load.timeout", &["\"10s\"", "\"0.25s\""]),
     ("load.ca", &["\"/etc/ssl/own.pem\""]),

@@ -238,7 +238,7 @@ fn others_on_the_cpus_are_noise() {
     assert_eq!(
         beside(0.5, 0.2).reason(),
         "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
-         hypervisor took 20.0% of a CPU"
+         hypervisor took 20.0% of a CPU; the server used 30.0% of its CPUs (idle 0.0%)"
     );
     let beside = |busy| {
         judged(|e| {
@@ -252,7 +252,7 @@ fn others_on_the_cpus_are_noise() {
         (
             Limit::Noise,
             "noise: a hyperthread that shares a core with the server was 25.0% busy with \
-             work other than the client"
+             work other than the client; the server used 30.0% of its CPUs (idle 70.0%)"
         )
     );
     // A server without CPU left has its limit, though noise lowers it.
