@@ -1,13 +1,26 @@
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
+use tls::CertificateKey;
 use units::Nanos;
 
 use crate::Rates;
 
 /// Where private keys are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     /// On the server's CPU.
     #[default]
@@ -17,8 +30,20 @@ pub enum Kind {
 }
 
 /// How a server waits for the accelerator.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Way {
     /// It serves other connections meanwhile.
     #[default]
@@ -43,4 +68,45 @@ pub struct Description {
     pub queue: NonZeroUsize,
     /// How many engines work side by side.
     pub engines: NonZeroUsize,
+}
+
+impl Description {
+    /// Refuses a key with which the device does nothing.
+    ///
+    /// # Errors
+    /// Why it does nothing, and what to do.
+    pub fn check_key(&self, key: CertificateKey) -> Result<(), String> {
+        match key {
+            CertificateKey::Rsa(_) if self.way == Way::Inline => Ok(()),
+            CertificateKey::Rsa(_) if self.rates.of(key).is_some() => Ok(()),
+            CertificateKey::Rsa(_) => {
+                Err(format!("has no rate for {key}; add one, such as {key} 40000/s"))
+            }
+            _ => Err(format!("decrypts with RSA keys, and {key} only signs; take rsa:2048")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_works_with_keys_that_have_a_rate() {
+        let one = NonZeroUsize::MIN;
+        let of = |way| Description {
+            way,
+            rates: Rates::default(),
+            latency: Nanos(1),
+            queue: one,
+            engines: one,
+        };
+        let refusal = |way, key| of(way).check_key(key).err().unwrap_or_default();
+        assert_eq!(refusal(Way::Asynchronous, CertificateKey::Rsa(4096)), "");
+        assert_eq!(refusal(Way::Inline, CertificateKey::Rsa(3072)), "");
+        let none = refusal(Way::Synchronous, CertificateKey::Rsa(3072));
+        assert_eq!(none, "has no rate for rsa:3072; add one, such as rsa:3072 40000/s");
+        let signs = refusal(Way::Inline, CertificateKey::EcdsaP256);
+        assert_eq!(signs, "decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048");
+    }
 }
