@@ -36,6 +36,14 @@ impl Accelerator {
         self.queue().ready(owner, now)
     }
 
+    /// The time until the next paused operation of the calling thread is expected to be ready; `None` where
+    /// it has none.
+    #[must_use]
+    pub fn next(&self) -> Option<Duration> {
+        let due = self.queue().next(thread::current().id())?;
+        Some(Nanos(due.0.saturating_sub(self.now().0)).into())
+    }
+
     /// What the device answers where it is to answer `premaster`, and `None` where it does not. Until then
     /// `wait` is called again and again, with the operation and how long its answer is expected to take.
     /// Where that pauses the caller, [`ready`](Self::ready) names the operation.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,22 @@ pub struct Description {
     pub queue: NonZeroUsize,
     /// How many engines work side by side.
     pub engines: NonZeroUsize,
+}
+
+/// In words: `model, asynchronous, rsa:2048 500/s, 100us, queue 256, 1 engine`.
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { way, rates, latency, queue, engines } = self;
+        if *way == Way::Inline {
+            return write!(f, "{}, {way}", Kind::Model);
+        }
+        let engines = match engines.get() {
+            1 => "1 engine".to_owned(),
+            more => format!("{more} engines"),
+        };
+        let latency = latency.exact();
+        write!(f, "{}, {way}, {rates}, {latency}, queue {queue}, {engines}", Kind::Model)
+    }
 }
 
 impl Description {

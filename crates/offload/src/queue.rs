@@ -33,8 +33,16 @@ pub(crate) struct Queue {
     operations: HashMap<Ticket, Entry>,
     /// When each is given up, ascending; answered ones too.
     patience: VecDeque<(Nanos, Ticket)>,
-    /// Those of each thread whose progress is final and which it was not given.
-    ready: HashMap<ThreadId, Vec<Ticket>>,
+    threads: HashMap<ThreadId, Waiting>,
+}
+
+/// The operations of a thread that asks for them.
+#[derive(Default)]
+struct Waiting {
+    /// Those whose progress is final and which the thread was not given.
+    ready: Vec<Ticket>,
+    /// When it is worth looking for each of the others.
+    due: VecDeque<Nanos>,
 }
 
 struct Entry {
@@ -50,7 +58,7 @@ impl Queue {
             next: 0,
             operations: HashMap::new(),
             patience: VecDeque::new(),
-            ready: HashMap::new(),
+            threads: HashMap::new(),
         }
     }
 
@@ -68,6 +76,9 @@ impl Queue {
         let ticket = Ticket(self.next);
         let due = self.device.submit(Operation { ticket, key_bits, premaster }, now)?;
         self.next += 1;
+        if let Some(owner) = owner {
+            self.threads.entry(owner).or_default().due.push_back(due);
+        }
         self.operations.insert(ticket, Entry { owner, progress: Progress::UnderWay { due } });
         self.patience.push_back((Nanos(now.0 + PATIENCE.0), ticket));
         Some(ticket)
@@ -94,7 +105,14 @@ impl Queue {
     /// The operations of a thread that can be taken now, each named once.
     pub(crate) fn ready(&mut self, owner: ThreadId, now: Nanos) -> Vec<Ticket> {
         self.advance(now);
-        self.ready.get_mut(&owner).map(std::mem::take).unwrap_or_default()
+        let waiting = self.threads.get_mut(&owner);
+        waiting.map(|waiting| std::mem::take(&mut waiting.ready)).unwrap_or_default()
+    }
+
+    /// When a thread's next operation is expected to be ready; `None` where it has none.
+    pub(crate) fn next(&self, owner: ThreadId) -> Option<Nanos> {
+        let waiting = self.threads.get(&owner)?;
+        if waiting.ready.is_empty() { waiting.due.front().copied() } else { Some(Nanos(0)) }
     }
 
     fn advance(&mut self, now: Nanos) {
@@ -115,8 +133,9 @@ impl Queue {
             && matches!(entry.progress, Progress::UnderWay { .. })
         {
             entry.progress = progress;
-            if let Some(owner) = entry.owner {
-                self.ready.entry(owner).or_default().push(ticket);
+            if let Some(waiting) = entry.owner.and_then(|owner| self.threads.get_mut(&owner)) {
+                waiting.ready.push(ticket);
+                waiting.due.pop_front();
             }
         }
     }
@@ -161,8 +180,8 @@ mod tests {
         let mut queue = queue(&[(10, 0, 1)]);
         let ticket = submit(&mut queue, 0);
         assert_eq!(queue.take(ticket, Nanos(9)), Progress::UnderWay { due: Nanos(0) });
-        assert_eq!(queue.ready(me(), Nanos(9)), []);
-        assert_eq!(queue.ready(me(), Nanos(10)), [ticket]);
+        assert_eq!((queue.ready(me(), Nanos(9)), queue.next(me())), (vec![], Some(Nanos(0))));
+        assert_eq!((queue.ready(me(), Nanos(10)), queue.next(me())), (vec![ticket], None));
         assert_eq!((queue.ready(me(), Nanos(10)), queue.in_flight()), (Vec::new(), 1));
         assert_eq!(queue.take(ticket, Nanos(11)), Progress::Answered([1; 48]));
         assert_eq!(queue.in_flight(), 0);

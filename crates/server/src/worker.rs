@@ -25,8 +25,7 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 /// The longest wait, after which the signal to stop is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How often the accelerator is asked for answers where nothing else happens. The kernel adds its timer
-/// slack to it, 50 us.
+/// How often the accelerator is asked for an answer that is due where nothing else happens.
 const POLL: Duration = Duration::from_micros(10);
 
 /// The most connections that are accepted before those that are there get a turn.
@@ -136,6 +135,9 @@ impl<'a, L: Library> Worker<'a, L> {
             }
             let is_drained = |end| self.connections.is_empty() || now >= end;
             if drained_by.is_some_and(is_drained) && self.parked.is_empty() {
+                if let Some(line) = &mut self.line {
+                    line.write(&self.shared.counters, self.connections.len());
+                }
                 return Ok(());
             }
         }
@@ -152,7 +154,8 @@ impl<'a, L: Library> Worker<'a, L> {
             end.saturating_duration_since(self.shared.now) + Duration::from_millis(1)
         };
         let is_parking = !self.parked.is_empty();
-        let timeout = if is_parking { timeout.min(POLL) } else { timeout };
+        let answer = self.accelerator.filter(|_| is_parking).and_then(Accelerator::next);
+        let timeout = answer.map_or(timeout, |answer| timeout.min(answer.max(POLL)));
         let is_due = !busy && !is_parking && self.line.as_ref().is_some_and(counters::Line::is_due);
         let timeout = if is_due { timeout.min(counters::MOMENT) } else { timeout };
         let mut is_quiet = true;
