@@ -61,7 +61,7 @@ pub use program::Binary;
 pub use ready::Unready;
 pub use running::{Running, Started};
 pub use secret::Secret;
-pub use send_counters::{Calls, SendCounters};
+pub use send_counters::{AcceleratorCounts, Calls, SendCounters};
 pub use server::{Invocation, Program, Server};
 pub use servers::{CommandLine, SERVERS, by_name};
 pub use settings::Settings;

@@ -2,18 +2,19 @@
 //! [`Target`]; a new option is a field of it. The keys that are flags of `toll serve` too are read
 //! into the same struct there.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
+use offload::{Description, Kind, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::servers::Embedded;
 use crate::{
@@ -81,6 +82,37 @@ pub struct Target {
     #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub encrypt_then_mac: bool,
 
+    /// Where private keys are used: none (on the CPU), or model (a modelled accelerator)
+    ///
+    /// The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    #[arg(long, value_name = "KIND", default_value_t, help_heading = TLS)]
+    pub accelerator: Kind,
+
+    /// How the accelerator is waited for: asynchronous, synchronous or inline
+    ///
+    /// asynchronous (other connections are served meanwhile), synchronous (the thread does nothing
+    /// else), inline (not at all: the answer is there at once).
+    #[arg(long, value_name = "WAY", default_value_t, requires = "accelerator", help_heading = TLS)]
+    pub offload: Way,
+
+    /// Operations per second of each of its engines, by key
+    #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_rate: Rates,
+
+    /// From the beginning of an operation to its answer
+    #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS)]
+    pub accelerator_latency: Nanos,
+
+    /// Operations that it holds at once
+    ///
+    /// Those that it has no room for are done on the CPU.
+    #[arg(long, value_name = "N", default_value_t = QUEUE, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_queue: NonZeroUsize,
+
+    /// Its engines, which work side by side
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_count: NonZeroUsize,
+
     /// How to encrypt and send: user, ktls-write or ktls-sendfile
     ///
     /// user (by the TLS library), ktls-write (plaintext is written, and the kernel encrypts),
@@ -131,6 +163,7 @@ pub struct Target {
     pub i_operate_this_host: bool,
 }
 
+
 /// The headings of the flags of `toll serve`.
 const LOAD: &str = "Load";
 const TLS: &str = "TLS";
@@ -148,6 +181,10 @@ fn libraries() -> Vec<String> {
 fn send_modes() -> Vec<String> {
     SendMode::ALL.iter().map(ToString::to_string).collect()
 }
+
+const LATENCY: Nanos = Nanos(100_000);
+const QUEUE: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
 
 const OBJECT: Bytes = Bytes(1 << 20);
 
@@ -213,6 +250,12 @@ impl Default for Target {
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
+            accelerator: Kind::None,
+            offload: Way::default(),
+            accelerator_rate: Rates::default(),
+            accelerator_latency: LATENCY,
+            accelerator_queue: QUEUE,
+            accelerator_count: NonZeroUsize::MIN,
             send: SendMode::User,
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
@@ -250,7 +293,36 @@ impl Target {
                 force: Force::Opposite,
             });
         }
+        let device =
+            ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
+        let mut add = |cause, why: &str, keys: &[&'static str]| {
+            conflicts.extend(keys.iter().map(|key| Conflict {
+                cause,
+                why: why.to_owned(),
+                key,
+                force: Force::Useless,
+            }));
+        };
+        if self.accelerator == Kind::None {
+            let why = "uses private keys on the CPU";
+            add("accelerator", why, &["offload"]);
+            add("accelerator", why, &device);
+        } else if self.offload == Way::Inline {
+            add("offload", "answers at once, without a device", &device);
+        }
         conflicts
+    }
+
+    /// The accelerator of its private keys, where it has one.
+    #[must_use]
+    pub fn accelerator(&self) -> Option<Description> {
+        (self.accelerator == Kind::Model).then(|| Description {
+            way: self.offload,
+            rates: self.accelerator_rate.clone(),
+            latency: self.accelerator_latency,
+            queue: self.accelerator_queue,
+            engines: self.accelerator_count,
+        })
     }
 
     /// # Errors
@@ -288,6 +360,9 @@ impl Target {
                 ),
             });
         }
+        if let Some(accelerator) = self.accelerator() {
+            self.check_accelerator(&accelerator)?;
+        }
         if self.files.get() > MOST_FILES {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
             return Err(WrongValue { key: "files", why });
@@ -307,6 +382,24 @@ impl Target {
                 why: format!("target.server = {server} lacks target.{key}; write it too"),
             }),
         }
+    }
+
+    fn check_accelerator(&self, accelerator: &Description) -> Result<(), WrongValue> {
+        if self.library != TlsLibrary::default() {
+            let why = format!(
+                "target.library = {}, but the accelerator is one of the OpenSSL of toll serve; write \
+                 openssl, or take target.accelerator = none",
+                self.library
+            );
+            return Err(WrongValue { key: "library", why });
+        }
+        accelerator.check_key(self.certificate_key).map_err(|why| WrongValue {
+            key: "certificate-key",
+            why: format!(
+                "target.certificate-key = {}: the accelerator {why}",
+                self.certificate_key
+            ),
+        })
     }
 
     /// Whether it serves other files than the objects that all servers have.
@@ -425,6 +518,12 @@ mod tests {
             "tickets",
             "session-cache",
             "encrypt-then-mac",
+            "accelerator",
+            "offload",
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
             "send",
             "record-size",
             "records-per-write",

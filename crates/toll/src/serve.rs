@@ -122,6 +122,8 @@ Examples:
       files of your own, over TLS and without
   toll serve --send ktls-sendfile --root /srv/www --counters counters.jsonl
       files that the kernel encrypts, and how many connections sent so
+  toll serve --suites AES128-SHA --accelerator model --offload asynchronous
+      handshakes whose private key is on a modelled accelerator
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
@@ -169,6 +171,7 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
+            accelerator: target.accelerator(),
             send: target.send,
             counters: self.counters,
             record_size: target.record_size,

@@ -28,6 +28,9 @@ pub struct Asked {
     /// How the server is to encrypt and send; known only of servers that toll configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<SendMode>,
+    /// The accelerator of the server's private keys, where it was to have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumption_percent: Option<u8>,
@@ -129,6 +132,7 @@ impl Asked {
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             send: None,
+            accelerator: None,
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),

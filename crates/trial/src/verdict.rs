@@ -27,6 +27,10 @@ pub const CLIENT_BUSY: f64 = 0.90;
 /// A part of waiting in `client_busy` above which others are to blame rather than the client.
 pub const CLIENT_WAITING: f64 = 0.10;
 
+/// An accelerator that always has a next operation completes what its rate allows, but for what is under
+/// way at the window's ends.
+pub const ACCELERATOR_BUSY: f64 = 0.95;
+
 /// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
 /// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less is not significant.
 pub const NOISE: f64 = 0.10;
@@ -55,6 +59,8 @@ pub enum Limit {
     ClientCpu,
     /// The CPUs of the server's backend.
     Backend,
+    /// The accelerator of the server's private keys.
+    Accelerator,
     /// The server's CPUs, or as many of them as it has threads for.
     ServerCpu,
     /// The network between client and server.
@@ -80,6 +86,7 @@ impl Limit {
             Self::AcceptQueue => "accept-queue",
             Self::ClientCpu => "client-cpu",
             Self::Backend => "backend",
+            Self::Accelerator => "accelerator",
             Self::ServerCpu => "server-cpu",
             Self::Network => "network",
             Self::LatencyLimit => "latency-limit",
@@ -140,6 +147,9 @@ fn limit(e: &Evidence) -> Limit {
     }
     if at_least(e.backend_busy, SERVER_BUSY) {
         return Limit::Backend;
+    }
+    if at_least(e.accelerator_busy, ACCELERATOR_BUSY) {
+        return Limit::Accelerator;
     }
     let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing

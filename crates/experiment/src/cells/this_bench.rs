@@ -253,7 +253,11 @@ impl Bench for ThisBench {
         if measured.line.target_error.is_none() {
             measured.line = measured.line.with_application(target.application(cell, orders));
             if cell.target.server.is_configured() {
-                measured.line = measured.line.with_sending(target.sending(cell, sent.as_ref()));
+                let sending = target.sending(cell, sent.as_ref());
+                let counted = sending.as_ref().ok().and_then(|sending| sending.counted.as_ref());
+                let accelerated = counted.and_then(|counted| counted.accelerator);
+                measured.line =
+                    measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
             }
         }
         Ok(measured)

@@ -335,6 +335,20 @@ fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
 }
 
 #[test]
+fn a_busy_accelerator_is_judged_after_the_backend_and_before_the_server() {
+    let verdict = judged(|e| e.accelerator_busy = Some(0.95));
+    assert_eq!(verdict.limit, Limit::Accelerator);
+    let reason = verdict.reason();
+    assert!(reason.contains("it completed 95.0% of what its rate allows"), "{reason}");
+    assert!(verdict.remedy().contains("accelerator-count"));
+    assert_eq!(limit_of(|e| e.accelerator_busy = Some(0.949)), Limit::ServerCpu);
+    let with_backend = limit_of(|e| {
+        (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95));
+    });
+    assert_eq!(with_backend, Limit::Backend);
+}
+
+#[test]
 fn a_server_that_is_not_seen_is_never_the_limit() {
     let verdict = judged(|e| {
         idle(e);
@@ -355,6 +369,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::AcceptQueue,
         Limit::ClientCpu,
         Limit::Backend,
+        Limit::Accelerator,
         Limit::ServerCpu,
         Limit::Network,
         Limit::LatencyLimit,
