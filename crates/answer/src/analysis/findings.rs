@@ -38,6 +38,8 @@ impl Analysis {
         Findings {
             title: "Answers",
             answers: answers.chain(projected).collect(),
+            quality: None,
+            grids: Vec::new(),
             gates: self.gates.clone(),
             charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
                 .concat(),
@@ -80,6 +82,7 @@ impl Analysis {
         let details = bill.chain(answer.purity.iter().filter(|_| !is_said));
         findings::Answer {
             question: None,
+            headline: None,
             sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),
             remarks: predicted
                 .chain(remedy)

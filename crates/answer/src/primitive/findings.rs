@@ -78,6 +78,7 @@ fn answer(answer: &Answer) -> findings::Answer {
     let caveats = answer.caveats.iter().map(Remark::caveat);
     findings::Answer {
         question: answer.question.clone(),
+        headline: None,
         sentences: answer.sentences.clone(),
         remarks: caveats.chain(published).chain(projected).collect(),
         charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
@@ -88,9 +89,9 @@ fn curve(curve: &Curve) -> findings::Curve {
     let bound = curve.bound.as_ref();
     findings::Curve {
         title: curve.title.clone(),
-        subtitle: "core cycles per byte by the size of a message, both by their logarithms; bars \
-                   are quartiles"
-            .to_owned(),
+        subtitle: "upright lines are quartiles".to_owned(),
+        x_axis: "size of a message (logarithmic)".to_owned(),
+        y_axis: "core cycles per byte (logarithmic); lower is better".to_owned(),
         axis: Axis::Factors,
         lines: curve.series.iter().map(line).collect(),
         bound: bound

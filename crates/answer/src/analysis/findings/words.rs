@@ -38,3 +38,8 @@ pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellS
         cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
     metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
 }
+
+/// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.
+pub(super) fn logarithmic(key: &str) -> String {
+    format!("{} (logarithmic)", key.rsplit('.').next().unwrap_or(key))
+}
