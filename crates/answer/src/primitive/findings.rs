@@ -78,6 +78,7 @@ fn answer(answer: &Answer) -> findings::Answer {
     let caveats = answer.caveats.iter().map(Remark::caveat);
     findings::Answer {
         question: answer.question.clone(),
+        headline: None,
         sentences: answer.sentences.clone(),
         remarks: caveats.chain(published).chain(projected).collect(),
         charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
