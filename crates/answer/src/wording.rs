@@ -2,7 +2,7 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::{Bytes, Unit, decimal, places};
+use units::{Bytes, Quantity, Unit, decimal, places};
 
 use crate::figure::Figure;
 
@@ -34,6 +34,26 @@ pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
     let numbers = Numbers::of(ratio, 1.0);
     let places = 2.min(numbers.places_of_three_digits());
     numbers.write("x", |number| decimal(number, places))
+}
+
+/// A ratio without its interval: `12x`, `2.7x`, `1.04x`.
+pub(crate) fn factor(ratio: f64) -> String {
+    let places = match ratio {
+        9.95.. => 0,
+        1.95.. => 1,
+        _ => 2,
+    };
+    format!("{}x", decimal(ratio, places))
+}
+
+/// A figure without its interval, with three digits that count: `28.1 Gb/s`, `2,490/s`, `61.0%`.
+pub(crate) fn brief(quantity: Quantity, value: f64) -> String {
+    if quantity == Quantity::Share {
+        return format!("{}%", decimal(value * 100.0, 0));
+    }
+    let rounding = 10f64.powi(places(value, 3));
+    let rounded = (value * rounding).round() / rounding;
+    quantity.unit_for([rounded]).text(rounded)
 }
 
 /// A share without an interval: `75%`, `93.8%`.

@@ -11,6 +11,7 @@ mod overview;
 mod predictions;
 mod published;
 mod searches;
+mod servers;
 mod words;
 
 use journal::TrialLine;
@@ -38,8 +39,8 @@ impl Analysis {
         Findings {
             title: "Answers",
             answers: answers.chain(projected).collect(),
-            quality: None,
-            grids: Vec::new(),
+            quality: self.quality.clone(),
+            grids: servers::tables(&self.servers),
             gates: self.gates.clone(),
             charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
                 .concat(),
@@ -82,7 +83,7 @@ impl Analysis {
         let details = bill.chain(answer.purity.iter().filter(|_| !is_said));
         findings::Answer {
             question: None,
-            headline: None,
+            headline: answer.headline.clone(),
             sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),
             remarks: predicted
                 .chain(remedy)

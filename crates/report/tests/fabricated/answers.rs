@@ -99,6 +99,7 @@ fn answer(
     };
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     Answer {
+        headline: None,
         sentence: sentence.to_owned(),
         purity: (case == "handshakes").then(|| {
             "These were handshakes: 1.00 full handshakes per connection, no request on any, at most \

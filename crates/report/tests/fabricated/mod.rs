@@ -185,6 +185,8 @@ pub fn whole() -> Fabricated {
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
         answers: answers(&cells),
+        quality: None,
+        servers: Vec::new(),
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),

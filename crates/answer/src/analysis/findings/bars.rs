@@ -171,6 +171,7 @@ mod tests {
 
     fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
         Answer {
+            headline: None,
             sentence: String::new(),
             purity: None,
             remedy: None,
