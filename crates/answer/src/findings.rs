@@ -10,9 +10,7 @@ use crate::analysis::warnings::Repeated;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
-pub use chart::{
-    Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series,
-};
+pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
 pub use headline::{Headline, Quality};
 pub use table::{Cell, Column, Key, Table};
 

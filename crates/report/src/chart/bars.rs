@@ -127,9 +127,7 @@ impl Row {
     fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Self {
         let lines = match chart.is_stacked {
             true => Line::stack(row, chart, scale).into_iter().collect(),
-            false => {
-                row.bars.iter().filter_map(|bar| Line::of(bar, row, chart, scale)).collect()
-            }
+            false => row.bars.iter().filter_map(|bar| Line::of(bar, row, chart, scale)).collect(),
         };
         Self {
             label: row.label.clone(),
@@ -364,7 +362,9 @@ mod tests {
             (&chart.rows[0], [0.0, 30.0, 50.0], [30.0, 20.0, 50.0]),
             (&chart.rows[1], [0.0, 60.0, -25.0], [60.0, 30.0, 25.0]),
         ] {
-            for (bar, (begin, length)) in row.lines[0].parts.iter().zip(begins.into_iter().zip(lengths)) {
+            for (bar, (begin, length)) in
+                row.lines[0].parts.iter().zip(begins.into_iter().zip(lengths))
+            {
                 assert!((bar.x - third - begin / 1.5).abs() < 0.02, "{bar:?}");
                 assert!((bar.width - length / 1.5).abs() < 0.02, "{bar:?}");
             }
@@ -382,20 +382,18 @@ mod tests {
     /// Shares are rounded where they are read: their sum can be more than the whole.
     #[test]
     fn the_axis_of_a_whole_ends_there() {
-        let mut chart = chart(Quantity::Share, &[vec![0.9], vec![0.0]]);
+        let mut chart = chart(Quantity::Share, &[vec![0.9], vec![]]);
         chart.is_stacked = true;
         chart.rows[0].bars[0].name = "server".to_owned();
-        chart.rows[0].bars.push(findings::Bar { name: "client".to_owned(), ..bar(1, &[0.2]) });
+        chart.rows[0].bars.push(findings::Bar { name: "client".to_owned(), ..bar(0, &[0.2]) });
+        chart.rows[1].bars = vec![bar(0, &[0.0])];
         let chart = Bars::of(&chart);
         assert_eq!(labels(&chart), ["0", "20", "40", "60", "80", "100"]);
         let [full, empty] = [0, 1].map(|row| &chart.rows[row].lines[0]);
         assert_eq!(full.parts.iter().map(|part| part.width).sum::<f64>(), 100.0);
         assert!(empty.parts.is_empty());
         assert_eq!(full.values[0].text, "110.0%", "the figure is what was measured");
-        assert_eq!(
-            chart.description,
-            "suite 0: server 90.0%, client 20.0% (client-bound). suite 1: nothing."
-        );
+        assert_eq!(chart.description, "suite 0: server 90.0%, client 20.0%. suite 1: nothing.");
         let legend: Vec<&str> = chart.legend.iter().map(|(_, name)| name.as_str()).collect();
         assert_eq!(legend, ["server", "client"]);
     }

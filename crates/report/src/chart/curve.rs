@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn an_axis_from_zero_has_equal_distances_for_equal_differences() {
-        let mut curve = curve(vec![dot(1.0, 1e9), dot(2.0, 2e9), dot(2.1, 4e9)]);
+        let mut curve = curve(vec![dot(1.0, 1e9), dot(2.0, 2e9), dot(2.01, 4e9)]);
         let unit = Quantity::BitsPerSecond.unit_for([4e9]);
         curve.axis = Axis::FromZero(unit);
         curve.lines[0].is_joined = false;
@@ -422,6 +422,46 @@ mod tests {
         assert!(drawn.segments.is_empty());
         // Two labels at one place could not be read.
         assert_eq!(numbers(&drawn), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_phone_has_room_for_fewer_numbers() {
+        let mut curve = curve((0..8).map(|power| dot(1024.0 * 2f64.powi(power), 1.0)).collect());
+        let spare = |curve: &findings::Curve| {
+            Curve::of(curve).xs.iter().map(|of| of.is_spare).collect::<Vec<_>>()
+        };
+        for dot in &mut curve.lines[0].dots {
+            dot.x_label = "1".to_owned();
+        }
+        assert_eq!(spare(&curve), [false; 8]);
+        for dot in &mut curve.lines[0].dots {
+            dot.x_label = "1 KiB".to_owned();
+        }
+        assert_eq!(spare(&curve), [false, true, false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn names_beside_lines_that_end_together_are_apart() {
+        let mut curve = curve(vec![dot(1.0, 9.0), dot(2.0, 9.0)]);
+        curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([10.0]));
+        let line = |label: &str| Line { label: label.to_owned(), ..curve.lines[0].clone() };
+        curve.lines = vec![line("a"), line("bb"), line("ccc")];
+        let drawn = Curve::of(&curve);
+        let ys: Vec<f64> = drawn.legend.iter().map(|key| key.y).collect();
+        assert!(ys.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{ys:?}");
+        assert_eq!(drawn.room, 4);
+        curve.lines[0].label = "too long for the right side".to_owned();
+        let drawn = Curve::of(&curve);
+        assert_eq!((drawn.room, drawn.legend.len()), (0, 3), "they are above the plot");
+        curve.lines.truncate(1);
+        assert!(Curve::of(&curve).legend.is_empty(), "one line needs no name");
+    }
+
+    #[test]
+    fn the_axis_of_a_share_ends_at_the_whole() {
+        let mut curve = curve(vec![dot(1.0, 0.2), dot(2.0, 0.4)]);
+        curve.axis = Axis::FromZero(Quantity::Share.unit_for([]));
+        assert_eq!(labels(&Curve::of(&curve).ys).last(), Some(&"100"));
     }
 
     #[test]

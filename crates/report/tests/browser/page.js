@@ -47,7 +47,7 @@ const page = {
   bottom: (selector) => Math.max(...[...document.querySelectorAll(selector)]
     .map((element) => element.getBoundingClientRect().bottom)),
   // Headings that skip a level.
-  skipped: () => [...document.querySelectorAll("h1, h2, h3, h4")].map((h) => Number(h.tagName[1]))
+  skipped: () => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map((h) => Number(h.tagName[1]))
     .filter((level, place, all) => level > (all[place - 1] ?? 0) + 1),
   // The sort values of a column of the first table that can be sorted, from top to bottom.
   column: (index) => [...document.querySelector(page.table).querySelectorAll("tbody tr")]

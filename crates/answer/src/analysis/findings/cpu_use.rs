@@ -35,8 +35,7 @@ fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
     known.sort_by_key(|(_, cpu)| cpu.cpu);
     let common = answer.common.iter().map(|(key, value)| label(key, value));
     let subtitle = std::iter::once(answer.case.clone()).chain(common);
-    let subtitle: Vec<String> =
-        subtitle.chain(last.map(|point| point.label.clone())).collect();
+    let subtitle: Vec<String> = subtitle.chain(last.map(|point| point.label.clone())).collect();
     (!known.is_empty()).then(|| Bars {
         title: "What used each CPU".to_owned(),
         subtitle: subtitle.join(", "),

@@ -37,10 +37,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let published = in_words(&answer.published, "line");
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
-        subtitle: std::iter::once(answer.case.clone())
-            .chain(common)
-            .collect::<Vec<_>>()
-            .join(", "),
+        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
         x_axis: format!("{users} (logarithmic)"),
         y_axis: axis(answer, &unit),
         axis: Axis::FromZero(unit),
