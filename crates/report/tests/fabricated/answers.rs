@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use answer::Mark;
 use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck};
+use answer::findings::Headline;
 use load::Operation;
 use study::Metric;
 
@@ -45,6 +46,23 @@ pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
          takes 92% [92, 93].",
         Some("use AES-128-GCM; OpenSSL 3.0.22 does it without the wide vectors that this processor has"),
     ));
+    for (place, value, sentence, advice) in [
+        (
+            0,
+            "1.45x",
+            "An ECDSA P-256 certificate gives 1.45x the handshakes of RSA-2048: 1,600/s against 1,100/s per core.",
+            Some("Give this server an ECDSA P-256 certificate."),
+        ),
+        (1, "7.20 Gb/s", "A core sends the most with AES-128-GCM: 7.20 Gb/s.", None),
+        (4, "81%", "Encrypting costs 81% of a core's throughput: 38.0 Gb/s plain.", None),
+    ] {
+        answers[place].headline = Some(Headline {
+            value: value.to_owned(),
+            unit: "per core".to_owned(),
+            sentence: sentence.to_owned(),
+            advice: advice.map(str::to_owned),
+        });
+    }
     answers
 }
 
