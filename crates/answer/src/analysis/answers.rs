@@ -59,6 +59,7 @@ pub(super) fn answers(
             }
         }
         if let Some(first) = answers.get_mut(first_of_rule) {
+            let at_a_glance = at_a_glance.or_else(|| Some(not_measured(first)));
             first.headline = at_a_glance.map(|headline: Headline| Headline {
                 advice: not_yet_given(headline.advice.into_iter(), &mut advised),
                 ..headline
@@ -66,6 +67,16 @@ pub(super) fn answers(
         }
     }
     answers
+}
+
+/// Where no figure is there, that is the answer.
+fn not_measured(answer: &Answer) -> Headline {
+    Headline {
+        value: "none".to_owned(),
+        unit: "not measured".to_owned(),
+        sentence: answer.sentence.clone(),
+        advice: None,
+    }
 }
 
 /// What has not been said yet.

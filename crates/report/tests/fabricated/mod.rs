@@ -231,6 +231,7 @@ pub fn of_nothing() -> Fabricated {
     let analysis = &mut run.analysis;
     analysis.trials = TrialCounts { planned: analysis.trials.planned, done: 0, valid: 0 };
     analysis.answers.clear();
+    analysis.quality = None;
     analysis.warnings.clear();
     analysis.invalid.clear();
     for cell in &mut analysis.cells {

@@ -2,7 +2,9 @@
 
 use study::Metric;
 use study::testing::server;
+use trial::{Warning, WarningKind};
 
+use super::projections::sizes;
 use super::{NONE, SUITE, bulk};
 use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene};
 use crate::findings::Headline;
@@ -207,9 +209,91 @@ fn servers_of_one_question_share_a_headline() {
 }
 
 #[test]
-fn without_figures_there_is_no_headline() {
+fn without_figures_that_is_the_headline() {
     let mut scene = bulk(Metric::GoodputPerServerCpu, CBC);
     scene.lines.clear();
-    assert_eq!(scene.first().headline, None);
+    let headline = headline(&scene);
+    assert_eq!((headline.value.as_str(), headline.unit.as_str()), ("none", "not measured"));
+    assert!(headline.sentence.starts_with("Not measured"), "{}", headline.sentence);
     assert_eq!(scene.analysis().quality, None);
+}
+
+#[test]
+fn along_a_key_it_is_the_range_of_ratios() {
+    let scene = sizes();
+    let found = headline(&scene);
+    assert_eq!((found.value.as_str(), found.unit.as_str()), ("2.7x to 3.0x", "the goodput"));
+    assert_eq!(
+        found.sentence,
+        "The server sends 2.7x (1 MiB objects) to 3.0x (16 MiB objects) as much with AES-128-GCM as \
+         with AES-128-CBC-SHA."
+    );
+    assert_eq!(found.advice.unwrap(), "Prefer AES-128-GCM.");
+}
+
+#[test]
+fn the_quality_is_good_noisy_wide_or_of_too_few_trials() {
+    let quality = |scene: &Scene| scene.analysis().quality.unwrap();
+    let mut scene = Scene::handshakes();
+    let good = quality(&scene);
+    // The ratio of each round: 4,200 over 1,640, 2.56, between 2.46 and 2.64.
+    assert_eq!((good.is_good, good.sentence.as_str()), (true, "Good: intervals within 4%."));
+    for round in 0..4 {
+        let kind = WarningKind::ForeignWork;
+        let warning = Warning { kind, ..scene_warning() };
+        scene.trial(0, round).warnings.push(warning);
+    }
+    let noisy = quality(&scene);
+    assert!(!noisy.is_good);
+    assert!(
+        noisy
+            .sentence
+            .starts_with("Noisy: 4 of 14 trials shared their CPUs with other work; rerun"),
+        "{}",
+        noisy.sentence
+    );
+    let mut few = Scene::handshakes();
+    few.keep(|_, round| round < 5);
+    assert!(quality(&few).sentence.starts_with("Too few trials: 5 trials for some figures"));
+    let mut wide = Scene::handshakes();
+    wide.keep(|cell, _| cell == 0);
+    wide.measure(1, 4_200.0, &[1.0, 1.3, 0.8, 1.0, 1.1, 0.9, 1.0]);
+    let wide = quality(&wide);
+    assert!(!wide.is_good && wide.sentence.starts_with("Wide: intervals up to "), "{wide:?}");
+}
+
+fn scene_warning() -> Warning {
+    Warning {
+        kind: WarningKind::Steal,
+        seen: "other programs used the CPUs".into(),
+        likely_cause: "they run".into(),
+        remedy: "stop them".into(),
+    }
+}
+
+#[test]
+fn columns_follow_the_metrics_of_the_answers() {
+    let names = |scene: &Scene| -> Vec<String> {
+        let findings = scene.analysis().findings(&scene.lines);
+        assert_eq!(findings.overview[0].count, "in windows of 1 s");
+        assert!(
+            findings.measured.ends_with("of 4 cells in windows of 1 s"),
+            "{}",
+            findings.measured
+        );
+        let columns = findings.overview[0].columns.iter().filter(|column| !column.is_empty());
+        columns
+            .filter(|column| column.is_number)
+            .map(|c| format!("{} {}", c.name, c.unit))
+            .collect()
+    };
+    let bytes = names(&bulk(Metric::GoodputPerServerCpu, GCM)).join(", ");
+    assert!(bytes.contains("goodput Gb/s") && bytes.contains("server CPU s/GB"), "{bytes}");
+    assert!(!bytes.contains("rate"), "{bytes}");
+    // The same trials, where requests are what is asked about.
+    let requests = names(&bulk(Metric::Rate, GCM)).join(", ");
+    assert!(requests.contains("rate /s") && requests.contains("one core /s"), "{requests}");
+    assert!(!requests.contains("Gb/s") && !requests.contains("s/GB"), "{requests}");
+    let other = names(&bulk(Metric::ResponseTime, GCM)).join(", ");
+    assert!(other.contains("response time"), "{other}");
 }

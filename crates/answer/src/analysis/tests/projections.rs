@@ -41,7 +41,7 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
 }
 
 /// 3 Gb/s with CBC, 9 Gb/s with GCM, at four sizes; GCM a tenth less at the smallest.
-fn sizes() -> Scene {
+pub(super) fn sizes() -> Scene {
     let mut scene =
         scene(OBJECT, &["1MiB", "4MiB", "16MiB"], |object, suite| match (suite, object) {
             (CBC, _) => 3e9,
