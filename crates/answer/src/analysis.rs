@@ -16,6 +16,7 @@ mod crossover;
 mod figures;
 mod findings;
 mod gates;
+mod headline;
 mod hit_rate;
 mod library;
 mod limits;
@@ -24,9 +25,12 @@ mod pace;
 mod prediction;
 mod projection;
 mod purity;
+mod quality;
 mod remedy;
 mod search;
+mod selection;
 mod sentence;
+mod servers;
 mod summary;
 mod trials;
 pub(crate) mod warnings;
@@ -52,11 +56,13 @@ pub use figures::Figures;
 pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
+pub use servers::{ServerFigure, Servers};
 pub use summary::CellSummary;
 pub use trials::TrialCounts;
 pub use warnings::Repeated;
 
 pub use crate::figure::Figure;
+use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
 use crate::primitive::Costs;
 use compared::Compared;
@@ -74,6 +80,10 @@ pub struct Analysis {
     pub trials: TrialCounts,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
+    /// How well the figures of the answers hold; `None` where there are none.
+    pub quality: Option<Quality>,
+    /// Servers beside each other, where answers are of several.
+    pub servers: Vec<Servers>,
     /// What more cores would do, where the study asks.
     pub projections: Vec<Projection>,
     /// Each pair of cells that differ in the program that makes the load.
@@ -124,6 +134,8 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
+            quality: quality::quality(&study.answers, &trials),
+            servers: Servers::all(&study.answers, &trials),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),

@@ -5,7 +5,7 @@ use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::interval;
 use answer::{Mark, Verdict};
-use units::thousands;
+use units::{decimal, places, thousands};
 
 use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
@@ -105,12 +105,15 @@ fn symbol(mark: Option<Mark>) -> String {
 }
 
 fn ratio(pair: &Pair) -> String {
-    pair.ratio.map_or("none".to_owned(), |ratio| format!("{:.2}x", ratio.median))
+    pair.ratio.map_or("none".to_owned(), |ratio| answer::wording::factor(ratio.median))
 }
 
 fn ratio_interval(pair: &Pair) -> String {
     match pair.ratio.filter(|ratio| ratio.n > 1) {
-        Some(ratio) => format!("[{:.2}, {:.2}]", ratio.interval.low, ratio.interval.high),
+        Some(ratio) => {
+            let number = |ratio: f64| decimal(ratio, places(ratio, 3).clamp(0, 6));
+            format!("[{}, {}]", number(ratio.interval.low), number(ratio.interval.high))
+        }
         None => String::new(),
     }
 }

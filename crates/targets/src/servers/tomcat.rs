@@ -200,11 +200,7 @@ fn nss_folder() -> Result<PathBuf, TargetError> {
     let of_debian = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     let folders = [&of_debian, "/usr/lib64", "/usr/lib"].map(PathBuf::from);
     let found = folders.iter().find(|folder| folder.join(NSS).is_file()).cloned();
-    found.ok_or_else(|| TargetError::Missing {
-        program: NSS,
-        looked: folders.map(|folder| folder.display().to_string()).join(", "),
-        package: "libnss3",
-    })
+    found.ok_or(TargetError::Missing { program: NSS, package: "libnss3" })
 }
 
 /// NSS before Java's own providers that TLS needs.

@@ -245,6 +245,14 @@ fn a_skipped_target_is_neither_planned_nor_answered() {
     assert_eq!(analysis.cells[2].trials, TrialCounts::default());
     assert_eq!(analysis.cells[2].mark, Some(Mark::NotMeasured));
     assert_eq!(analysis.cells[2].label, "nginx, AES-128-GCM");
+    let shown = analysis.findings(&scene.lines);
+    let rows: Vec<usize> = shown
+        .overview
+        .iter()
+        .chain(&shown.tables[0].tables)
+        .map(crate::findings::Table::rows)
+        .collect();
+    assert_eq!((rows, shown.evidence.len()), (vec![2, 2], 2));
     let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
     assert_eq!(answer.common["target.server"], "embedded");
     assert_eq!(
