@@ -1,4 +1,4 @@
-//! Trials of cells: servers started once and idle between trials, the trials of all cells interleaved.
+//! Trials of cells: servers idle between trials, the trials of all cells interleaved.
 //!
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
@@ -47,7 +47,7 @@ impl Experiment for Cells<'_> {
         Plan {
             summary: format!("{cells} cells, {trials} trials each, {}", self.forecast()),
             parts: words::list(self.0),
-            heading: "Commands that would be started, each for the whole run",
+            heading: "Commands that would be started",
             commands: commands(self.0, "OBJECTS", &folder.display().to_string()),
         }
     }

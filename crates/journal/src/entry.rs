@@ -49,6 +49,10 @@ pub struct Place {
     pub find: Option<Sought>,
     /// Which repetition it was, from 0.
     pub round: u32,
+    /// Which process of its server it was measured at, from 0. In a journal of an earlier version it
+    /// is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
     /// Its place in the order in which trials ran, from 0.
     pub order: u32,
 }

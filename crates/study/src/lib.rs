@@ -17,7 +17,7 @@ mod study;
 pub mod testing;
 
 pub use cpu_order::CpuOrder;
-pub use forecast::{Forecast, preparations};
+pub use forecast::{Forecast, preparations, restart_takes};
 pub use gate::RatioGate;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};

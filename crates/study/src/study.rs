@@ -6,7 +6,7 @@ use load::{Files, Mix, Operation, Plan};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Server, Target};
+use targets::{Restart, Server, Target};
 use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
@@ -27,6 +27,9 @@ pub struct Study {
     pub seed: u64,
     /// How often each cell is measured, at least once.
     pub trials: u32,
+    /// When servers are started again, where the study says so.
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.
@@ -107,6 +110,35 @@ impl Study {
     /// The names of its cells.
     pub fn cell_names(&self) -> impl Iterator<Item = &str> {
         self.cells.iter().map(|cell| cell.name.as_str())
+    }
+
+    /// The different servers, each with the indices of its cells.
+    #[must_use]
+    pub fn servers(&self) -> Vec<((Target, Only), Vec<usize>)> {
+        let mut servers: Vec<((Target, Only), Vec<usize>)> = Vec::new();
+        for (index, cell) in self.cells.iter().enumerate() {
+            let setup = cell.setup();
+            match servers.iter_mut().find(|(known, _)| *known == setup) {
+                Some((_, cells)) => cells.push(index),
+                None => servers.push((setup, vec![index])),
+            }
+        }
+        servers
+    }
+
+    /// When the server of these cells is started again. What a search finds holds for the process in
+    /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
+    #[must_use]
+    pub fn restart(&self, cells: &[usize]) -> Restart {
+        let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
+        let keeps = |cell: &Cell| cell.find.is_some() || cell.target.server.program().is_none();
+        match cells.clone().any(keeps) {
+            true => Restart::Never,
+            false => self
+                .restart
+                .or_else(|| cells.next().map(|cell| cell.target.server.restart()))
+                .unwrap_or(Restart::Never),
+        }
     }
 
     /// Measures each cell and each table of primitives this many times; what changes is listed in

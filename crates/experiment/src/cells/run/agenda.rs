@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use crate::cells::order::interleaved;
 use journal::{Role, TrialLine};
 use study::find::{Find, Next, Seen};
-use study::{Cell, Forecast, Study, preparations};
+use study::{Cell, Forecast, Study, preparations, restart_takes};
+use targets::Restart;
+use units::Nanos;
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(super) struct Agenda<'a> {
     /// The cells in the order in which they are searched.
     searches: Vec<usize>,
     rounds: Vec<(u32, usize)>,
+    /// For each server that is started again each round, its cells.
+    restarted: Vec<Vec<usize>>,
     cells: Vec<Progress>,
 }
 
@@ -55,7 +59,9 @@ impl<'a> Agenda<'a> {
             .flat_map(|(round, order)| order.into_iter().map(move |cell| (round, cell)))
             .collect();
         let cells = study.cells.iter().map(|_| Progress::default()).collect();
-        let mut agenda = Self { study, searches, rounds, cells };
+        let servers = study.servers().into_iter().map(|(_, cells)| cells);
+        let restarted = servers.filter(|cells| study.restart(cells) == Restart::Round).collect();
+        let mut agenda = Self { study, searches, rounds, restarted, cells };
         for trial in trials {
             agenda.note(trial);
         }
@@ -141,7 +147,36 @@ impl<'a> Agenda<'a> {
         };
         let (wanted, begun) =
             (of(&|cell| self.wants(cell)), of(&|cell| self.cells[cell].has_begun));
-        cells().map(|cell| self.ahead_of(cell)).sum::<Forecast>() + preparations(&wanted, &begun)
+        let trials = cells().map(|cell| self.ahead_of(cell)).sum::<Forecast>();
+        trials + preparations(&wanted, &begun) + self.restarting()
+    }
+
+    /// How long the restarts take that are to come: one for each round but the one that a server is in,
+    /// or starts with.
+    fn restarting(&self) -> Nanos {
+        let of = |cells: &Vec<usize>| {
+            let open: BTreeSet<u32> =
+                cells.iter().flat_map(|cell| self.open_rounds(*cell)).collect();
+            let tried =
+                |cell: &usize| self.cells[*cell].tried.iter().map(|(round, _)| *round).max();
+            let now = cells.iter().filter_map(tried).max().or(open.first().copied());
+            let restarts = open.iter().filter(|round| Some(**round) != now).count() as u64;
+            let cells: Vec<&Cell> = cells.iter().map(|cell| &self.study.cells[*cell]).collect();
+            restart_takes(&cells).0.saturating_mul(restarts)
+        };
+        Nanos(self.restarted.iter().map(of).fold(0, u64::saturating_add))
+    }
+
+    /// The rounds in which a cell is to be measured yet.
+    fn open_rounds(&self, cell: usize) -> Vec<u32> {
+        let progress = &self.cells[cell];
+        match self.state(cell) {
+            State::Over => Vec::new(),
+            State::Search(_) => (0..self.study.trials).collect(),
+            State::Hold(load) => {
+                (0..self.study.trials).filter(|round| !progress.has((*round, load))).collect()
+            }
+        }
     }
 
     fn ahead_of(&self, cell: usize) -> Forecast {
@@ -152,10 +187,7 @@ impl<'a> Agenda<'a> {
                 let most = spec.find.as_ref().map_or(0, Find::most_steps);
                 (self.study.trials, most.saturating_sub(progress.steps.into()).max(1))
             }
-            State::Hold(load) => {
-                let open = (0..self.study.trials).filter(|round| !progress.has((*round, load)));
-                (open.count() as u32, 0)
-            }
+            State::Hold(_) => (self.open_rounds(cell).len() as u32, 0),
         };
         Forecast::of(spec, held.into(), steps)
     }
