@@ -1,11 +1,12 @@
 use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive};
 use study::testing::server;
-use targets::IfMissing;
+use targets::{IfMissing, Restart};
 use tls::{CertificateKey, Group, OrPlain, Version};
 use units::{Bytes, Nanos};
 
 use super::*;
 use study::{Cell, Metric};
+use targets::Restart;
 
 /// The example of the design, with all of its keys.
 const EXAMPLE: &str = r#"
@@ -219,9 +220,26 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
 
 #[test]
 fn the_time_is_that_of_all_warm_ups_and_windows() {
-    assert_eq!(parse(EXAMPLE).measuring_time(), Nanos(4 * 8 * 750_000_000));
-    let ramped = parse(&with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]));
+    let example = parse(&format!("restart = \"never\"\n{EXAMPLE}"));
+    assert_eq!(example.measuring_time(), Nanos(4 * 8 * 750_000_000));
+    let ramped = with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]);
+    let ramped = parse(&format!("restart = \"never\"\n{ramped}"));
     assert_eq!(ramped.cells[0].load.ramp, Nanos(2_000_000_000));
     let trials = ramped.trials as u64 * ramped.cells.len() as u64;
     assert_eq!(ramped.measuring_time(), Nanos(trials * 8_000_000_000));
+}
+
+#[test]
+fn a_study_says_when_its_servers_are_started_again() {
+    let read = |line: &str| parse(&format!("{line}\n{}", with(&[], &[])));
+    assert_eq!(read("").restart, None);
+    for (line, expected) in [("round", Restart::Round), ("never", Restart::Never)] {
+        let study = read(&format!("restart = \"{line}\""));
+        assert_eq!((study.restart, study.restart(&[0])), (Some(expected), expected));
+        assert_eq!(read_back(&study), study);
+    }
+    assert_eq!(
+        refusal(&format!("restart = \"rounds\"\n{}", with(&[], &[]))),
+        "line 1: restart: `rounds` is no value of it; did you mean round?"
+    );
 }

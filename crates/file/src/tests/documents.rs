@@ -88,6 +88,12 @@ fn seconds(study: &Study) -> f64 {
 }
 
 #[test]
+fn quick_takes_at_most_75_seconds() {
+    let quick = shipped_at("quick", "0-1", None);
+    assert!(seconds(&quick) <= 75.0, "{:?}", quick.forecast());
+}
+
+#[test]
 fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
     let study = shipped_at("handshakes", "0-1", None);
     let quick = shipped_at("handshakes", "0-1", Some("quick"));
