@@ -6,7 +6,6 @@ use units::{Bytes, Nanos};
 
 use super::*;
 use study::{Cell, Metric};
-use targets::Restart;
 
 /// The example of the design, with all of its keys.
 const EXAMPLE: &str = r#"
