@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod again;
 mod along;
 mod answer;
 mod answers;
@@ -30,6 +31,7 @@ mod sentence;
 mod summary;
 mod trials;
 pub(crate) mod warnings;
+mod width;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -41,6 +43,7 @@ use observe::Machine;
 use serde::Serialize;
 use study::Study;
 
+pub use again::Again;
 pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
 pub use bill::{Bill, CellBill, Parts};
@@ -55,6 +58,7 @@ pub use search::{Search, SearchEnd, SearchStep};
 pub use summary::CellSummary;
 pub use trials::TrialCounts;
 pub use warnings::Repeated;
+pub use width::widest_interval;
 
 pub use crate::figure::Figure;
 use crate::gate::outcome::GateOutcome;
@@ -72,6 +76,8 @@ pub struct Analysis {
     pub question: String,
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
+    /// Those that were disturbed and measured again.
+    pub again: Again,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
     /// What more cores would do, where the study asks.
@@ -124,6 +130,7 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
+            again: trials.iter().map(|cell| cell.again).fold(Again::default(), Again::sum),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),

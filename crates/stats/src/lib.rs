@@ -8,12 +8,14 @@
 mod difference;
 mod estimate;
 mod interval;
+mod looks;
 mod ratio;
 mod scaling;
 
 pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
 pub use interval::{Interval, median_interval};
+pub use looks::looks;
 pub use ratio::ratio_of_medians;
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 

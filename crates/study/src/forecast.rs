@@ -75,26 +75,32 @@ pub fn restart_takes(cells: &[&Cell]) -> Nanos {
 }
 
 impl Study {
-    /// Of all trials. With searches it is an upper bound, but for what is measured again where a
-    /// maximum does not hold.
+    /// Of all trials, the fewest where there is an `until`. With searches it is an upper bound, but for
+    /// what is measured again where a maximum does not hold.
     #[must_use]
     pub fn forecast(&self) -> Forecast {
+        self.forecast_of(self.trials)
+    }
+
+    /// Of this many rounds.
+    #[must_use]
+    pub fn forecast_of(&self, rounds: u32) -> Forecast {
         let of = |cell: &Cell| {
             let steps = cell.find.as_ref().map_or(0, Find::most_steps);
-            Forecast::of(cell, self.trials.into(), steps)
+            Forecast::of(cell, rounds.into(), steps)
         };
         let cells: Vec<&Cell> = self.cells.iter().collect();
         let trials = self.cells.iter().map(of).sum::<Forecast>();
-        trials + preparations(&cells, &[]) + self.restarting()
+        trials + preparations(&cells, &[]) + self.restarting(rounds)
     }
 
     /// How long all restarts of servers take.
-    fn restarting(&self) -> Nanos {
+    fn restarting(&self, rounds: u32) -> Nanos {
         let of = |(_, cells): ((Target, Only), Vec<usize>)| match self.restart(&cells) {
             Restart::Never => 0,
             Restart::Round => {
                 let cells: Vec<&Cell> = cells.iter().map(|cell| &self.cells[*cell]).collect();
-                restart_takes(&cells).0.saturating_mul(u64::from(self.trials.saturating_sub(1)))
+                restart_takes(&cells).0.saturating_mul(u64::from(rounds.saturating_sub(1)))
             }
         };
         Nanos(self.servers().into_iter().map(of).fold(0, u64::saturating_add))

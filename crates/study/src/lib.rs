@@ -15,6 +15,7 @@ pub mod reference;
 mod study;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod until;
 
 pub use cpu_order::CpuOrder;
 pub use forecast::{Forecast, preparations, restart_takes};
@@ -22,3 +23,4 @@ pub use gate::RatioGate;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};
 pub use study::*;
+pub use until::Until;

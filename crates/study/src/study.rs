@@ -15,6 +15,7 @@ use crate::gate::RatioGate;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
+use crate::until::Until;
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,8 +26,11 @@ pub struct Study {
     pub question: String,
     /// What the order of the trials follows from, and what is random within them.
     pub seed: u64,
-    /// How often each cell is measured, at least once.
+    /// How often each cell is measured, at least once; the fewest times where there is an `until`.
     pub trials: u32,
+    /// When enough was measured, where the number of trials does not say so.
+    #[serde(default)]
+    pub until: Option<Until>,
     /// When servers are started again, where the study says so.
     #[serde(default)]
     pub restart: Option<Restart>,
@@ -141,9 +145,12 @@ impl Study {
         }
     }
 
-    /// Measures each cell and each table of primitives this many times; what changes is listed in
-    /// [`cut`](Self::cut).
+    /// Measures each cell and each table of primitives this many times, no more and no less; what
+    /// changes is listed in [`cut`](Self::cut).
     pub fn measure_so_often(&mut self, times: u32) {
+        if self.until.take().is_some() && !self.cells.is_empty() {
+            self.cut.push("without until".to_owned());
+        }
         if self.trials != times && !self.cells.is_empty() {
             self.cut.push(format!("trials = {times} instead of {}", self.trials));
         }

@@ -44,7 +44,7 @@ impl Analysis {
             conclusions: self.cross_checks(),
             overview: overview::tables(&self.cells),
             tables: self.tables(),
-            notes: notes(&coverages).into_iter().collect(),
+            notes: notes(&coverages).into_iter().chain(self.again.sentence()).collect(),
             method: method(&coverages),
             rejected: self.rejected(),
             warnings: self.warnings.clone(),

@@ -56,6 +56,7 @@ impl Scene {
             question: "What does TLS cost here?".to_owned(),
             seed: 7,
             trials: 7,
+            until: None,
             restart: None,
             cells,
             answers: Vec::new(),
@@ -140,6 +141,7 @@ impl Scene {
             role: Role::Measure,
             find: None,
             round,
+            again: false,
             process: Some(round),
             order: round * self.study.cells.len() as u32 + index as u32,
         };

@@ -13,9 +13,10 @@ use super::order::trial_seed;
 use super::words;
 use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
+use answer::analysis::widest_interval;
 use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
-use study::{Cell, Only, Study};
+use study::{Cell, Only, Study, Until};
 use targets::Target;
 use trial::latency_log;
 use trial::{Measured, Moment};
@@ -126,7 +127,18 @@ pub fn run<B: Bench>(
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report };
-    while let Some(task) = agenda.next() {
+    let mut measured = trials;
+    loop {
+        let Some(task) = agenda.next() else {
+            let too_wide = |until: &Until| {
+                let most = f64::from(until.interval.get()) / 100.0;
+                widest_interval(study, &measured) > most
+            };
+            if study.until.as_ref().is_some_and(too_wide) && agenda.grow() {
+                continue;
+            }
+            return Ok(Ended::Complete);
+        };
         let Some(server) = servers.serving(&task, bench)? else {
             agenda.leave_out(task.cell);
             continue;
@@ -137,16 +149,18 @@ pub fn run<B: Bench>(
         match run.trial(bench, server, &agenda, &task, order)? {
             Became::Trial(trial) => {
                 agenda.note(&trial);
-                if let Some(why) = trial.line.target_error {
-                    return Err(RunError::TargetLost(why));
+                if let Some(why) = &trial.line.target_error {
+                    return Err(RunError::TargetLost(why.clone()));
                 }
                 order += 1;
+                if study.until.is_some() {
+                    measured.push(*trial);
+                }
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
-    Ok(Ended::Complete)
 }
 
 /// What became of a trial.
@@ -218,6 +232,7 @@ impl Run<'_, '_> {
             role: task.role,
             find: sought,
             round: task.round,
+            again: task.again,
             process: Some(process),
             order,
         };
@@ -246,6 +261,9 @@ impl Run<'_, '_> {
 /// What is random in a trial follows from this; no two trials share it.
 fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
     match task.role {
+        Role::Measure if task.again => {
+            trial_seed(study, &format!("{}, again", cell.name), task.round)
+        }
         Role::Measure => trial_seed(study, &cell.name, task.round),
         Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
     }

@@ -242,3 +242,34 @@ fn a_study_says_when_its_servers_are_started_again() {
         "line 1: restart: `rounds` is no value of it; did you mean round?"
     );
 }
+
+#[test]
+fn a_study_says_when_enough_was_measured() {
+    let read = |line: &str| format!("{line}\n{}", with(&[], &[]));
+    let mut study = parse(&read("until = { interval = \"5%\", at-most = \"3min\" }"));
+    let until = study.until.unwrap();
+    assert_eq!((until.interval.get(), until.at_most), (5, Nanos(180_000_000_000)));
+    assert_eq!(read_back(&study), study);
+    study.measure_so_often(3);
+    assert_eq!((study.until, study.trials), (None, 3));
+    assert_eq!(study.cut, ["without until", "trials = 3 instead of 7"]);
+    for (line, expected) in [
+        ("until = \"3min\"", "line 1: until is a table; write its keys as until.KEY = VALUE"),
+        (
+            "until = { interval = \"5%\" }",
+            "line 1: until lacks at-most; write until = { interval = \"5%\", at-most = \"3min\" }",
+        ),
+        (
+            "until = { interval = \"0%\", at-most = \"3min\" }",
+            "line 1: until.interval = \"0%\" is never reached; write 1% or more",
+        ),
+        (
+            "until = { intervall = \"5%\", at-most = \"3min\" }",
+            "line 1: until.intervall is no key of until; did you mean interval?",
+        ),
+    ] {
+        assert_eq!(refusal(&read(line)), expected);
+    }
+    let message = refusal(&read("until = { interval = \"5%\", at-most = 3 }"));
+    assert!(message.starts_with("line 1: until.at-most"), "{message}");
+}

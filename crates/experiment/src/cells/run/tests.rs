@@ -8,6 +8,7 @@ use load::Latencies;
 
 mod restarts;
 mod search;
+mod until;
 
 use super::*;
 use crate::cells::order::interleaved;
@@ -27,6 +28,7 @@ fn study() -> Study {
         question: "What?".into(),
         seed: 7,
         trials: 3,
+        until: None,
         restart: None,
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
@@ -49,6 +51,12 @@ struct Stage {
     invalid_in: Option<usize>,
     /// All load threads end early in this trial.
     load_lost_in: Option<usize>,
+    /// Rates of trials go up and down by a fifth.
+    wobbles: bool,
+    /// But not from this trial on.
+    settles_in: Option<usize>,
+    /// The hypervisor takes a fifth of a CPU in these trials.
+    disturbed_in: Vec<usize>,
     version: &'static str,
     /// The version that a server has when it was started again.
     becomes: Option<&'static str>,
@@ -148,6 +156,12 @@ impl Bench for Stage {
         let mut line = example();
         line.latency_ns.file = Some(latency_file);
         line.valid = self.invalid_in != Some(number);
+        if self.wobbles && self.settles_in.is_none_or(|from| number < from) {
+            line.operations.completed = if number.is_multiple_of(2) { 80 } else { 120 };
+        } else {
+            line.operations.completed = 100;
+        }
+        line.verdict.evidence.steal = self.disturbed_in.contains(&number).then_some(0.2);
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;

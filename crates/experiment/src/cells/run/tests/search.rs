@@ -128,6 +128,7 @@ fn study() -> Study {
         question: "What?".into(),
         seed: 7,
         trials: 2,
+        until: None,
         restart: None,
         cells: cells.collect(),
         answers: Vec::new(),
