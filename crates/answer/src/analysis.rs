@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod again;
 mod along;
 mod answer;
 mod answers;
@@ -34,6 +35,7 @@ mod servers;
 mod summary;
 mod trials;
 pub(crate) mod warnings;
+mod width;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -45,6 +47,7 @@ use observe::Machine;
 use serde::Serialize;
 use study::Study;
 
+pub use again::Again;
 pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
 pub use bill::{Bill, CellBill, Parts};
@@ -60,6 +63,7 @@ pub use servers::{ServerFigure, Servers};
 pub use summary::CellSummary;
 pub use trials::TrialCounts;
 pub use warnings::Repeated;
+pub use width::widest_interval;
 
 pub use crate::figure::Figure;
 use crate::findings::Quality;
@@ -78,6 +82,8 @@ pub struct Analysis {
     pub question: String,
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
+    /// Those that were disturbed and measured again.
+    pub again: Again,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
     /// How well the figures of the answers hold; `None` where there are none.
@@ -136,6 +142,7 @@ impl Analysis {
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
             quality: quality::quality(&study.answers, &trials),
             servers: Servers::all(&study.answers, &trials),
+            again: trials.iter().map(|cell| cell.again).fold(Again::default(), Again::sum),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),

@@ -28,10 +28,13 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod until;
 
 use std::collections::BTreeMap;
 
 use cpus::Topology;
+use serde::Deserialize;
+use targets::Restart;
 use toml::de::DeTable;
 
 pub use cross_check::{LeftOut, with_cross_check};
@@ -58,13 +61,15 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "schema",
     "name",
     "question",
     "reference",
     "seed",
     "trials",
+    "restart",
+    "until",
     "target",
     "load",
     "find",
@@ -115,6 +120,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
+    let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
+    let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -174,8 +181,19 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };
     let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
-    let mut study =
-        Study { name, question, seed, trials, cells, answers, primitives, reference, cut };
+    let mut study = Study {
+        name,
+        question,
+        seed,
+        trials,
+        until,
+        restart,
+        cells,
+        answers,
+        primitives,
+        reference,
+        cut,
+    };
     study.drop_answers();
     Ok(study)
 }

@@ -113,6 +113,19 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether the hypervisor or other programs took so much of the CPUs that it changes a rate.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        is_noisy(&self.evidence)
+    }
+
+    /// What the hypervisor and other programs took of the CPUs together, as a share.
+    #[must_use]
+    pub fn disturbance(&self) -> f64 {
+        let Evidence { steal, foreign, .. } = &self.evidence;
+        steal.unwrap_or(0.0) + foreign.unwrap_or(0.0).max(0.0)
+    }
+
     /// Judges a trial by its evidence.
     #[must_use]
     pub fn of(evidence: Evidence) -> Self {
@@ -151,7 +164,7 @@ fn limit(e: &Evidence) -> Limit {
     if at_least(e.accelerator_busy, ACCELERATOR_BUSY) {
         return Limit::Accelerator;
     }
-    let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
+    let is_noisy = is_noisy(e);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
     // was idle and nothing else ran there, the server had all that there is.
     let nothing_idle = e.server_busy.is_some()
@@ -177,4 +190,8 @@ fn limit(e: &Evidence) -> Limit {
     }
     // Where nothing ended, nothing failed, and nothing was busy, the server does not answer.
     if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
+}
+
+fn is_noisy(e: &Evidence) -> bool {
+    [e.steal, e.foreign].into_iter().flatten().any(|share| share >= NOISE)
 }

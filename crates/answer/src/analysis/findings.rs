@@ -53,7 +53,7 @@ impl Analysis {
             conclusions: self.cross_checks(),
             overview: overview::tables(&shown, &self.answers, lines),
             tables: self.tables(&shown),
-            notes: notes(&coverages).into_iter().collect(),
+            notes: notes(&coverages).into_iter().chain(self.again.sentence()).collect(),
             method: method(&coverages),
             rejected: self.rejected(),
             warnings: self.warnings.clone(),

@@ -21,7 +21,7 @@ use self::facts::NSS_SWITCHES;
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
-use crate::server::{Invocation, Program, Server};
+use crate::server::{Invocation, Program, Restart, Server};
 use crate::site::{ANNOUNCEMENT, Site};
 use crate::{Aes, Crypto, CryptoFacts, Running, Settings, TargetError};
 
@@ -68,6 +68,11 @@ impl Server for Tomcat {
 
     fn stacks(&self) -> &'static [Stack] {
         &[]
+    }
+
+    /// Its code is compiled anew after each start, which takes many seconds.
+    fn restart(&self) -> Restart {
+        Restart::Never
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

@@ -126,6 +126,25 @@ fn a_server_that_was_there_once_was_not_left_out() {
 }
 
 #[test]
+fn a_server_that_kept_its_process_is_named() {
+    let mut scene = Scene::handshakes();
+    let caveats = |scene: &Scene| scene.first().caveats;
+    assert_eq!(caveats(&scene), [""; 0]);
+    let name = scene.study.cells[1].name.clone();
+    let kept = |trial: &&mut TrialLine| trial.place.cell == name;
+    scene.lines.iter_mut().filter(kept).for_each(|trial| trial.place.process = Some(3));
+    let expected = "nginx ran as one process in all rounds: the intervals leave out how processes \
+                    of one program differ.";
+    assert_eq!(caveats(&scene), [expected]);
+    // A run that was continued has started it again, under another name.
+    scene.lines[13].place.target = Some("nginx-9".to_owned());
+    assert_eq!(caveats(&scene), [""; 0]);
+    // A journal of an earlier version says nothing of it.
+    scene.lines.iter_mut().for_each(|trial| trial.place.process = None);
+    assert_eq!(caveats(&scene), [""; 0]);
+}
+
+#[test]
 fn an_invalid_trial_drops_out_and_is_listed() {
     let mut scene = Scene::handshakes();
     scene.fail(1, 1);
