@@ -1,10 +1,15 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build petstore openssl lint bench-client bench-ktls fuzz miri
+.PHONY: quick test build install deb petstore openssl lint bench-client bench-ktls fuzz miri
+
+# What is built and installed: release, or PROFILE=dev for a build without optimization.
+PROFILE = release
+PREFIX = /usr/local
+PROGRAM = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/toll
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
-	./target/release/toll run quick
+	./$(PROGRAM) run quick
 
 # Installs what the tests need and runs them all.
 test:
@@ -16,7 +21,23 @@ test:
 
 build:
 	./scripts/needs build
-	cargo build --release --locked --package toll
+	cargo build --profile $(PROFILE) --locked --package toll
+
+# Installs the program, its completions (bash, zsh, fish) and its man pages under PREFIX, within DESTDIR
+# where that is given. What is built is taken as it is: make build && sudo make install
+install:
+	test -x $(PROGRAM) || $(MAKE) build
+	./scripts/install $(PROGRAM) "$(DESTDIR)$(PREFIX)"
+
+# Makes a Debian package, target/debian/toll_*.deb, and tries it: it is installed into a folder that is
+# thrown away, and run from there.
+deb: build
+	./scripts/needs deb
+	rm -rf target/package target/debian
+	./scripts/install $(PROGRAM) target/package
+	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --package toll --no-build \
+		--profile $(PROFILE) --output target/debian/
+	./scripts/try-deb target/debian/toll_*.deb
 
 # Builds the web application that server = "tomcat" runs, where its sources are newer than it.
 petstore: target/petstore/petstore.jar

@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod again;
 mod along;
 mod answer;
 mod answers;
@@ -17,6 +18,7 @@ mod cycles;
 mod figures;
 mod findings;
 mod gates;
+mod headline;
 mod hit_rate;
 mod library;
 mod limits;
@@ -25,12 +27,16 @@ mod pace;
 mod prediction;
 mod projection;
 mod purity;
+mod quality;
 mod remedy;
 mod search;
+mod selection;
 mod sentence;
+mod servers;
 mod summary;
 mod trials;
 pub(crate) mod warnings;
+mod width;
 
 #[cfg(test)]
 pub(crate) mod scene;
@@ -42,6 +48,7 @@ use observe::Machine;
 use serde::Serialize;
 use study::Study;
 
+pub use again::Again;
 pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
 pub use bill::{Bill, CellBill, Parts};
@@ -54,11 +61,14 @@ pub use figures::Figures;
 pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
+pub use servers::{ServerFigure, Servers};
 pub use summary::CellSummary;
 pub use trials::TrialCounts;
 pub use warnings::Repeated;
+pub use width::widest_interval;
 
 pub use crate::figure::Figure;
+use crate::findings::Quality;
 use crate::gate::outcome::GateOutcome;
 use crate::primitive::Costs;
 use compared::Compared;
@@ -74,8 +84,14 @@ pub struct Analysis {
     pub question: String,
     /// How many trials there are, by what became of them.
     pub trials: TrialCounts,
+    /// Those that were disturbed and measured again.
+    pub again: Again,
     /// In the order of the study's answers, and of its cells within each.
     pub answers: Vec<Answer>,
+    /// How well the figures of the answers hold; `None` where there are none.
+    pub quality: Option<Quality>,
+    /// Servers beside each other, where answers are of several.
+    pub servers: Vec<Servers>,
     /// What more cores would do, where the study asks.
     pub projections: Vec<Projection>,
     /// Each pair of cells that differ in the program that makes the load.
@@ -126,6 +142,9 @@ impl Analysis {
             study: study.name.clone(),
             question: study.question.clone(),
             trials: trials.iter().map(CellTrials::counts).fold(TrialCounts::default(), sum),
+            quality: quality::quality(&study.answers, &trials),
+            servers: Servers::all(&study.answers, &trials),
+            again: trials.iter().map(|cell| cell.again).fold(Again::default(), Again::sum),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
             cells: trials.iter().map(CellSummary::of).collect(),

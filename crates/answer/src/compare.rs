@@ -16,8 +16,7 @@ use serde::Serialize;
 
 use crate::analysis::{Analysis, Invalid};
 use journal::TargetRecord;
-use study::Metric;
-use study::Study;
+use study::{Cell, Metric, Study};
 
 pub use difference::Difference;
 pub use pair::Pair;
@@ -73,16 +72,17 @@ pub struct Only {
 }
 
 impl Comparison {
-    /// Compares in `measures`; in the [usual one](Metric::usual) of each cell where there are none.
+    /// Compares in `measures`; where there are none, in what one core of the server does, of bytes or of
+    /// operations, as the study's answers about the cell are.
     #[must_use]
     pub fn of(a: &Side<'_>, b: &Side<'_>, measures: &[Metric]) -> Self {
         let (matches, only) = pair::matched(a, b);
-        let usual =
-            |measure: &Metric| matches.iter().any(|both| Metric::usual(both.cell_a) == *measure);
+        let usual_of = |cell: &Cell| usual(a.study, cell);
+        let usual = |measure: &Metric| matches.iter().any(|both| usual_of(both.cell_a) == *measure);
         let metrics: Vec<Compared> = match measures {
             [] => Metric::of_cells()
                 .filter(usual)
-                .map(|measure| Compared::of(measure, &matches, |c| Metric::usual(c) == measure))
+                .map(|measure| Compared::of(measure, &matches, |c| usual_of(c) == measure))
                 .collect(),
             measures => measures
                 .iter()
@@ -110,12 +110,18 @@ impl Comparison {
     }
 }
 
+/// What a cell is compared by where nothing else is asked for.
+fn usual(study: &Study, cell: &Cell) -> Metric {
+    let answers = study.answers.iter().filter(|rule| rule.case == cell.case);
+    let are_of_bodies: Vec<bool> = answers.map(|rule| rule.metric.row().is_of_bodies).collect();
+    match are_of_bodies.is_empty() || are_of_bodies.contains(&true) {
+        true => Metric::usual(cell),
+        false => Metric::RatePerServerCpu,
+    }
+}
+
 impl Compared {
-    fn of(
-        metric: Metric,
-        matches: &[pair::Match<'_>],
-        is_wanted: impl Fn(&study::Cell) -> bool,
-    ) -> Self {
+    fn of(metric: Metric, matches: &[pair::Match<'_>], is_wanted: impl Fn(&Cell) -> bool) -> Self {
         let wanted = matches.iter().filter(|both| is_wanted(both.cell_a));
         let cells: Vec<Pair> = wanted.map(|both| Pair::of(metric, both)).collect();
         Self { metric, sentence: sentence::of(metric, &cells), cells }

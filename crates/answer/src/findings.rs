@@ -1,6 +1,7 @@
 //! What an experiment found, as plain data: all that a report shows, whatever the experiment was.
 
 mod chart;
+mod headline;
 mod table;
 
 use serde::Serialize;
@@ -9,10 +10,8 @@ use crate::analysis::warnings::Repeated;
 use crate::gate::outcome::GateOutcome;
 use crate::mark::Mark;
 
-pub use chart::{
-    Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series, Stack, StackRow,
-    Stacks,
-};
+pub use chart::{Axis, Band, Bar, BarRow, Bars, Chart, Curve, Dot, Line, LineLimit, Series};
+pub use headline::{Headline, Quality};
 pub use table::{Cell, Column, Key, Table};
 
 /// What one experiment of a study found.
@@ -22,6 +21,10 @@ pub struct Findings {
     pub title: &'static str,
     /// In the order of the study.
     pub answers: Vec<Answer>,
+    /// How well the figures hold; `None` where there are none.
+    pub quality: Option<Quality>,
+    /// Servers beside each other: a row for each server, a column for each value that is compared.
+    pub grids: Vec<Table>,
     /// What became of the gates of the answers.
     pub gates: Vec<GateOutcome>,
     /// Those that belong to no answer.
@@ -63,6 +66,9 @@ pub struct Findings {
 pub struct Answer {
     /// Where it answers a question of its own, and not the study's.
     pub question: Option<String>,
+    /// The answer at a glance. Of several answers to one question, which differ in what else is swept,
+    /// the first has it for all.
+    pub headline: Option<Headline>,
     /// The answer; after the first sentence, its details.
     pub sentences: Vec<String>,
     /// What else there is to say: what to do, what was published.
@@ -132,7 +138,7 @@ impl Findings {
     pub fn marks(&self) -> Vec<Mark> {
         let of_charts = self.all_charts().filter_map(|chart| match chart {
             Chart::Bars(bars) => Some(bars.rows.iter().flat_map(|row| &row.bars)),
-            Chart::Curve(_) | Chart::Stacks(_) => None,
+            Chart::Curve(_) => None,
         });
         let of_charts = of_charts.flatten().filter_map(|bar| bar.mark);
         let tables = self.tables.iter().flat_map(|section| &section.tables).chain(&self.overview);

@@ -2,7 +2,7 @@
 //! numbers to the same place.
 
 use stats::Estimate;
-use units::{Bytes, Unit, decimal, places};
+use units::{Bytes, Quantity, Unit, decimal, places};
 
 use crate::figure::Figure;
 
@@ -34,6 +34,41 @@ pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
     let numbers = Numbers::of(ratio, 1.0);
     let places = 2.min(numbers.places_of_three_digits());
     numbers.write("x", |number| decimal(number, places))
+}
+
+/// A ratio without its interval: `12x`, `2.7x`, `1.04x`, `0.0064x`.
+pub(crate) fn factor(ratio: f64) -> String {
+    let places = match ratio {
+        9.95.. => 0,
+        1.95.. => 1,
+        0.095.. => 2,
+        _ => places(ratio, 2),
+    };
+    format!("{}x", decimal(ratio, places))
+}
+
+/// A figure without its interval, with three digits that count: `28.1 Gb/s`, `2,490/s`, `61.0%`.
+pub(crate) fn brief(quantity: Quantity, value: f64) -> String {
+    if quantity == Quantity::Share {
+        return format!("{}%", decimal(value * 100.0, 0));
+    }
+    let rounding = 10f64.powi(places(value, 3));
+    let rounded = (value * rounding).round() / rounding;
+    quantity.unit_for([rounded]).text(rounded)
+}
+
+/// A sentence without the intervals in brackets: `2.9x [2.8, 3.0] as fast` as `2.9x as fast`.
+pub(crate) fn without_intervals(sentence: &str) -> String {
+    let mut parts = sentence.split(" [");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| match part.split_once(']') {
+        Some((interval, rest))
+            if interval.starts_with(|c: char| c.is_ascii_digit() || c == '-') =>
+        {
+            told + rest
+        }
+        _ => told + " [" + part,
+    })
 }
 
 /// A share without an interval: `75%`, `93.8%`.
@@ -175,6 +210,18 @@ mod tests {
         assert_eq!(times(&figure(3.81, 3.92, 4.01)), "3.9x [3.8, 4.0]");
         assert_eq!(times(&figure(3.91, 3.92, 3.94)), "3.92x [3.91, 3.94]");
         assert_eq!(times(&figure(220.0, 230.0, 1640.0)), "230x [220, 1,640]");
+        assert_eq!(
+            without_intervals("A is 2.9x [2.8, 3.0] as fast [as B], 3.1x [3.0, 3.2]."),
+            "A is 2.9x as fast [as B], 3.1x."
+        );
+        assert_eq!(
+            [12.3, 2.71, 1.04, 0.8, 0.0064].map(factor),
+            ["12x", "2.7x", "1.04x", "0.80x", "0.0064x"]
+        );
+        let brief = |quantity, value| brief(quantity, value);
+        assert_eq!(brief(Quantity::PerSecond, 2_493.0), "2,490/s");
+        assert_eq!(brief(Quantity::BitsPerSecond, 28.13e9), "28.1 Gb/s");
+        assert_eq!(brief(Quantity::Share, 0.558), "56%");
         assert_eq!(plain_percent(0.9375), "93.8%");
         assert_eq!(plain_percent(0.75), "75%");
     }

@@ -1,8 +1,9 @@
-//! Trials of cells: servers started once and idle between trials, the trials of all cells interleaved.
+//! Trials of cells: servers idle between trials, the trials of all cells interleaved.
 //!
 //! [`run()`] measures the cells that a journal lacks, on a [`Bench`]; [`ThisBench`] is the real one.
 
 mod elsewhere;
+mod length;
 mod order;
 mod run;
 mod this_bench;
@@ -11,6 +12,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use answer::findings::Findings;
 use cpus::CpuList;
@@ -35,7 +37,11 @@ pub(crate) fn of(study: &Study) -> Option<Box<dyn Experiment + '_>> {
 
 impl Experiment for Cells<'_> {
     fn forecast(&self) -> String {
-        words::forecast(self.0.forecast())
+        words::forecast_of(self.0)
+    }
+
+    fn time(&self) -> Duration {
+        words::time(&self.0.forecast())
     }
 
     fn notes(&self) -> Vec<String> {
@@ -44,10 +50,11 @@ impl Experiment for Cells<'_> {
 
     fn plan(&self, folder: &Path) -> Plan {
         let (cells, trials) = (self.0.cells.len(), self.0.trials);
+        let least = if self.0.until.is_some() { "at least " } else { "" };
         Plan {
-            summary: format!("{cells} cells, {trials} trials each, {}", self.forecast()),
+            summary: format!("{cells} cells, {least}{trials} trials each, {}", self.forecast()),
             parts: words::list(self.0),
-            heading: "Commands that would be started, each for the whole run",
+            heading: "Commands that would be started",
             commands: commands(self.0, "OBJECTS", &folder.display().to_string()),
         }
     }

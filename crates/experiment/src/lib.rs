@@ -25,6 +25,9 @@ pub trait Experiment {
     /// How much there is to measure, and how long that takes.
     fn forecast(&self) -> String;
 
+    /// How long that takes at most.
+    fn time(&self) -> Duration;
+
     /// What keeps it from answering well, however it is measured.
     fn notes(&self) -> Vec<String> {
         Vec::new()

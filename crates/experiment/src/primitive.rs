@@ -9,6 +9,7 @@ mod tests;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use answer::findings::Findings;
 use answer::primitive::Costs;
@@ -40,6 +41,10 @@ impl Experiment for Tables<'_> {
         let seconds = primitives.forecast().0.div_ceil(1_000_000_000).max(1);
         let (parts, time) = (primitives.parts().len(), Nanos(seconds * 1_000_000_000));
         format!("primitives in {parts} parts, about {time}")
+    }
+
+    fn time(&self) -> Duration {
+        self.0.primitives.forecast().into()
     }
 
     fn plan(&self, _folder: &Path) -> Plan {

@@ -92,6 +92,7 @@ fn pair(cell: &Cell, asked: Peer) -> Result<[Cell; 2], String> {
         verify: None,
         ramp: Nanos(0),
         warmup: None,
+        coalesce: None,
         ..plan.clone()
     };
     check::refused_by_client(&cell.target, &theirs)?;
@@ -120,6 +121,9 @@ fn check_comparable(cell: &Cell, peer: Peer) -> Result<(), String> {
     }
     if cell.load.arrival != Arrival::CLOSED {
         return Err(format!("{peer} asks again as soon as it has its answer"));
+    }
+    if cell.load.count.is_some() {
+        return Err(format!("{peer} runs for a time"));
     }
     if cell.load.close != Close::Fin {
         return Err(format!("{peer} closes in its own way"));

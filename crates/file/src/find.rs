@@ -139,6 +139,13 @@ fn check_free(draft: &Draft<'_>, key: search::Over, plan: &Plan) -> Result<(), F
             format!("load.{name} is what find searches for; leave load.{name} out of the case");
         return Err(draft.load.flaw(name, what));
     }
+    if let Some(count) = plan.count {
+        let what = format!(
+            "load.count = {count} ends a load before a search has seen it; leave load.count out, or \
+             find"
+        );
+        return Err(draft.load.flaw("count", what));
+    }
     match (plan.arrival, key) {
         (arrival @ Arrival::Paced { pace: Pace::Rate(_) }, search::Over::Connections) => {
             let what = format!(

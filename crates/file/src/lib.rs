@@ -11,6 +11,7 @@
 mod answer;
 mod case;
 mod check;
+mod coalescing;
 mod cross_check;
 mod draft;
 mod error;
@@ -27,10 +28,13 @@ mod shipped;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod until;
 
 use std::collections::BTreeMap;
 
 use cpus::Topology;
+use serde::Deserialize;
+use targets::Restart;
 use toml::de::DeTable;
 
 pub use cross_check::{LeftOut, with_cross_check};
@@ -57,13 +61,15 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "schema",
     "name",
     "question",
     "reference",
     "seed",
     "trials",
+    "restart",
+    "until",
     "target",
     "load",
     "find",
@@ -114,6 +120,8 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     };
     let seed = fields.get("seed").map_or(Ok(SEED), |field| field.integer(0, LARGEST_SEED))?;
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
+    let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
+    let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -166,14 +174,26 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
             false => answers.push(answer::read(source, line, table, &by_name, &written, known)?),
         }
     }
+    coalescing::settle(&mut cells, &answers);
     if let Some(scale) = &scale {
         by_name.retain(|name, _| cells.iter().any(|cell| cell.case == *name));
         scale.drop_answers(&by_name, &mut answers, &mut cut);
     }
     let primitives = Primitives { tables: scaled, answers: of_primitives };
     let reference = fields.get("reference").map(Field::text).transpose()?.map(str::to_owned);
-    let mut study =
-        Study { name, question, seed, trials, cells, answers, primitives, reference, cut };
+    let mut study = Study {
+        name,
+        question,
+        seed,
+        trials,
+        until,
+        restart,
+        cells,
+        answers,
+        primitives,
+        reference,
+        cut,
+    };
     study.drop_answers();
     Ok(study)
 }

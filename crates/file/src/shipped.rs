@@ -87,6 +87,14 @@ impl StudyFile {
         }
     }
 
+    /// The names of its scales.
+    #[must_use]
+    pub fn scales(&self) -> Vec<String> {
+        let table = self.text.parse::<toml::Table>().unwrap_or_default();
+        let scales = table.get("scale").and_then(toml::Value::as_table);
+        scales.into_iter().flat_map(|scales| scales.keys().cloned()).collect()
+    }
+
     /// The study, in the form of a `[scale.NAME]` where one is wanted. Where it names no CPUs, the
     /// server takes the first of `machine` and the load the second.
     ///

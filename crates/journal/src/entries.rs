@@ -57,10 +57,11 @@ impl Entries {
     }
 }
 
-/// What makes a trial that one: measured again only where it was not valid, or at another load.
-fn trial(place: &Place) -> (String, bool, u32, Option<String>) {
-    let is_search = place.role == Role::Search;
-    (place.cell.clone(), is_search, place.round, place.find.as_ref().map(|find| find.load.clone()))
+/// What makes a trial that one: measured again only where it was not valid or disturbed, or at another
+/// load.
+fn trial(place: &Place) -> (String, Role, bool, u32, Option<String>) {
+    let Place { cell, role, again, round, find, .. } = place;
+    (cell.clone(), *role, *again, *round, find.as_ref().map(|find| find.load.clone()))
 }
 
 #[cfg(test)]
@@ -81,6 +82,17 @@ mod tests {
         let entries = entries.of_cells(["bulk-0003"], Some(2));
         let orders = entries.trials.iter().map(|line| line.place.order);
         (orders.collect(), entries.left_out.sentences().collect())
+    }
+
+    #[test]
+    fn a_disturbed_trial_and_its_repetition_both_stay() {
+        let (orders, left_out) = left(|order, line| {
+            line.place.round = order / 2;
+            line.place.again = order % 2 == 1;
+        });
+        assert_eq!((orders, left_out.len()), (vec![0, 1, 2, 3, 4], 0));
+        let (orders, _) = left(|order, line| (line.place.round, line.place.again) = (0, order > 0));
+        assert_eq!(orders, [0, 1]);
     }
 
     #[test]

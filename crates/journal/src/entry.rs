@@ -49,11 +49,18 @@ pub struct Place {
     pub find: Option<Sought>,
     /// Which repetition it was, from 0.
     pub round: u32,
+    /// Whether it repeats the trial of this round, which was disturbed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Which process of its server it was measured at, from 0. In a journal of an earlier version it
+    /// is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
     /// Its place in the order in which trials ran, from 0.
     pub order: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// To find the load at which to measure.

@@ -3,6 +3,7 @@
 //! how their values are shown, and how two keys contradict each other.
 
 mod did_you_mean;
+mod suggested;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use did_you_mean::did_you_mean;
+pub use suggested::Suggested;
 
 /// Two keys that do not go together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,12 +69,19 @@ pub fn flag(description: &impl Serialize, key: &str) -> String {
 /// left open.
 pub fn values(description: &impl Serialize) -> Vec<(String, String)> {
     let Ok(Value::Object(fields)) = serde_json::to_value(description) else { return Vec::new() };
-    let text = |value| match value {
+    fields.into_iter().filter_map(|(key, value)| Some((key, text(value)?))).collect()
+}
+
+fn text(value: Value) -> Option<String> {
+    match value {
         Value::Null => None,
         Value::String(text) => Some(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.into_iter().filter_map(text).collect();
+            Some(items.join(", "))
+        }
         other => Some(other.to_string()),
-    };
-    fields.into_iter().filter_map(|(key, value)| Some((key, text(value)?))).collect()
+    }
 }
 
 /// The names of a struct's fields, as it is read.
@@ -113,15 +122,18 @@ mod tests {
     struct Example {
         first_key: Option<u32>,
         other: bool,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        list: Vec<String>,
     }
 
     #[test]
     fn keys_are_the_names_of_fields_and_open_ones_have_no_value() {
-        assert_eq!(names::<Example>(), ["first-key", "other"]);
+        assert_eq!(names::<Example>(), ["first-key", "other", "list"]);
         let value = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(values(&Example::default()), [value("other", "false")]);
-        let both = Example { first_key: Some(7), other: true };
-        assert_eq!(values(&both), [value("first-key", "7"), value("other", "true")]);
+        let both = Example { first_key: Some(7), other: true, list: ["a", "b"].map(str::to_owned).into() };
+        let list = value("list", "a, b");
+        assert_eq!(values(&both), [value("first-key", "7"), list, value("other", "true")]);
     }
 
     #[test]

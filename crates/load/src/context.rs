@@ -191,10 +191,10 @@ impl<'a> Context<'a> {
     }
 
     /// Sleeps for what is left, since the last wake-up, of the pause that this many operations
-    /// under way allow, until `until` at most.
+    /// under way allow, until `until` at most; not where the plan wants each event seen at once.
     pub(crate) fn pause(&mut self, under_way: usize, until: u64) {
         let pause = self.coalescing.pause(under_way);
-        if pause == Nanos(0) {
+        if pause == Nanos(0) || !self.plan.coalesce() {
             return;
         }
         let now = self.now();

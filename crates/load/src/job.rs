@@ -8,6 +8,7 @@ use objects::{Files, Mix};
 use tls::OrPlain;
 use units::Nanos;
 
+use crate::plan::LONGEST;
 use crate::{Arrival, Distribution, Operation, Pace, Plan, Url};
 
 /// A plan, and what only a running load knows.
@@ -50,8 +51,8 @@ pub enum Trust {
 pub(crate) enum Stop {
     /// After a time: a warm-up that is not counted, then the measured window.
     After { warmup: Nanos, duration: Nanos },
-    /// After this many operations, completed or failed; all of them count.
-    Operations(u64),
+    /// After this many operations, completed or failed, all of which count, or after this time.
+    Operations { count: u64, within: Nanos },
     /// When this many users have made all their walks; all operations count.
     Users(usize),
 }
@@ -172,11 +173,15 @@ impl Job {
 
     pub(crate) fn stop(&self) -> Stop {
         match (self.operations, self.plan.walks) {
-            (Some(count), _) => Stop::Operations(count),
+            (Some(count), _) => Stop::Operations { count, within: LONGEST },
             (None, Some(_)) => Stop::Users(self.plan.connections),
-            (None, None) => {
-                Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration }
-            }
+            (None, None) => match self.plan.count {
+                Some(count) => {
+                    let count = u64::from(count.get());
+                    Stop::Operations { count, within: self.plan.duration }
+                }
+                None => Stop::After { warmup: self.plan.warmup(), duration: self.plan.duration },
+            },
         }
     }
 }

@@ -20,6 +20,7 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod handshake;
+mod header;
 #[cfg(test)]
 mod hex;
 mod job;
@@ -44,6 +45,7 @@ pub use arrival::{Arrival, Distribution, Rate};
 pub use engine::{Engine, EngineError, ProbeError, probe};
 pub use failure::{ErrorKind, Failures};
 pub use handshake::Negotiated;
+pub use header::Header;
 pub use job::{Job, PlanError, Trust};
 pub use objects::{AddressError, Files, Mix, Portion, Storage, Url};
 pub use outcome::{

@@ -5,16 +5,16 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, ValueEnum};
+use clap::{ArgAction, ValueEnum, ValueHint};
 use cpus::CpuList;
-use keys::{Conflict, Force, WrongValue};
+use keys::{Conflict, Force, Suggested, WrongValue};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, Suite, Version};
+use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
 
 use crate::session::Session;
-use crate::{Arrival, OneIn, Pace, Percent, Trust};
+use crate::{Arrival, Header, OneIn, Pace, Percent, Trust};
 
 /// What the clients of a load do. What is `None` is left open.
 #[skip_serializing_none]
@@ -26,111 +26,181 @@ pub struct Plan {
     #[arg(skip = CpuList::from(0))]
     pub cpus: CpuList,
 
-    /// What makes the load: toll, or another program: wrk, ab, h2load or s_time (openssl s_time
-    /// -new, for handshakes). Both sides are accounted for as ever, but what the program counts is
-    /// its own word: toll verifies nothing then, and has no latencies
-    #[arg(long, value_name = "PROGRAM", default_value_t = Client::Toll, hide_possible_values = true)]
+    /// What makes the load: toll, wrk, ab, h2load or s_time
+    ///
+    /// s_time is openssl s_time -new, for handshakes. Both sides are accounted for as ever, but what
+    /// another program counts is its own word: toll verifies nothing then, and has no latencies.
+    #[arg(long, value_name = "PROGRAM", default_value_t = Client::Toll, hide_possible_values = true, help_heading = LOAD)]
     pub client: Client,
 
+    /// handshakes, one-request-per-connection, requests or session
+    ///
     /// What to do: handshakes (without a request), one-request-per-connection, requests (on kept
-    /// connections), or session (each connection is a user who walks the pages of --session)
-    #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true)]
+    /// connections), or session (each connection is a user who walks the pages of --session).
+    #[arg(long, value_name = "WHAT", default_value_t = Operation::Requests, hide_possible_values = true, help_heading = LOAD)]
     pub operation: Operation,
 
-    /// With --operation session: the pages that users walk, petstore or the path of a session file
-    #[arg(long, value_name = "FILE")]
+    /// The pages that users walk, petstore or a session file
+    ///
+    /// With --operation session.
+    #[arg(long, value_name = "FILE", hide_short_help = true, value_hint = ValueHint::FilePath, help_heading = LOAD)]
     pub session: Option<PathBuf>,
 
-    /// What {page} stands for in a session file, in bytes: how large its pages are to be
-    /// [default: 16KiB]
-    #[arg(long, value_name = "SIZE")]
+    /// What {page} stands for in a session file
+    ///
+    /// In bytes: how large its pages are to be [default: 16KiB].
+    #[arg(long, value_name = "SIZE", hide_short_help = true, help_heading = LOAD)]
     pub page: Option<Bytes>,
 
-    /// How many times each user walks the pages; all of them count, and the load ends with the last
-    /// one [default: until the load's end]
-    #[arg(long, value_name = "N")]
+    /// How many times each user walks the pages
+    ///
+    /// All of them count, and the load ends with the last one [default: until the load's end].
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = LOAD)]
     pub walks: Option<NonZeroU32>,
 
-    /// Connections that are open at once; with an open loop, the most that are used
-    #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS)]
+    /// A field to send with each request, such as 'X-Tenant: 7'
+    ///
+    /// May be given again. Not Host, Range, Connection, Content-Length or Accept-Encoding, which would
+    /// change what is counted. It is kept in the receipt as it is.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", help_heading = LOAD)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub header: Vec<Header>,
+
+    /// Begin this many operations, count all of them, and end
+    ///
+    /// Completed and failed ones count. The load ends after --duration at the latest. For closed
+    /// loops, without a warm-up [default: until --duration is over].
+    #[arg(short = 'n', long, value_name = "COUNT", help_heading = LOAD)]
+    pub count: Option<NonZeroU32>,
+
+    /// Connections that are open at once
+    ///
+    /// With an open loop, the most that are used.
+    #[arg(short, long, value_name = "N", default_value_t = CONNECTIONS, help_heading = LOAD)]
     pub connections: usize,
 
     /// The only TLS version to offer, 1.2 or 1.3; none is plain HTTP
+    ///
     /// [default: that of the suite, or both]
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = Suggested::<OrPlain<Version>>::new(versions), hide_possible_values = true, help_heading = TLS)]
     pub tls: Option<OrPlain<Version>>,
 
-    /// The only cipher suite to offer, by its IANA or OpenSSL name; none is plain HTTP
-    /// [default: those of the client library]
-    #[arg(long, value_name = "SUITE")]
+    /// The only cipher suite to offer; none is plain HTTP
+    ///
+    /// By its IANA or OpenSSL name [default: those of the client library].
+    #[arg(long, value_name = "SUITE", value_parser = Suggested::<OrPlain<&'static Suite>>::new(suites), hide_possible_values = true, help_heading = TLS)]
     pub suite: Option<OrPlain<&'static Suite>>,
 
-    /// The only group to offer for the key exchange: x25519, secp256r1, secp384r1 or
-    /// X25519MLKEM768 [default: one of the first three]
-    #[arg(long, value_name = "GROUP")]
+    /// The only group to offer for the key exchange, such as x25519
+    ///
+    /// x25519, secp256r1, secp384r1 or X25519MLKEM768 [default: one of the first three].
+    #[arg(long, value_name = "GROUP", value_parser = Suggested::<Group>::new(groups), hide_possible_values = true, help_heading = TLS)]
     pub group: Option<Group>,
 
-    /// Offer encrypt-then-MAC (RFC 7366) with a CBC suite [default: off]
-    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    /// Offer encrypt-then-MAC (RFC 7366) with a CBC suite
+    ///
+    /// [default: off]
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = TLS)]
     pub encrypt_then_mac: Option<bool>,
 
-    /// The client's part in the key exchange: fixed (one share, with static RSA one premaster secret,
-    /// for all handshakes, which spares the client work and leaves the server's as it is) or fresh
-    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other]
-    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    /// The client's part in the key exchange: fixed or fresh
+    ///
+    /// fixed: one share, with static RSA one premaster secret, for all handshakes, which spares the
+    /// client work and leaves the server's as it is
+    /// [default: fixed; fresh with the ECDHE suites of CBC, which know no other].
+    #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub key_exchange: Option<KeyExchangeMode>,
 
-    /// The share of connections that resume a session, such as 70%. The server must give tickets,
-    /// or in TLS 1.2 keep sessions
-    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default())]
+    /// The share of connections that resume a session, such as 70%
+    ///
+    /// The server must give tickets, or in TLS 1.2 keep sessions.
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::default(), help_heading = TLS)]
     pub resumption: Percent,
 
-    /// How to receive bodies over TLS: walk (drop the records between the first and the last in
-    /// the kernel) or decrypt [default: walk; with --operation session decrypt]
-    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    /// How to receive bodies over TLS: walk or decrypt
+    ///
+    /// walk: drop the records between the first and the last in the kernel
+    /// [default: walk; with --operation session decrypt].
+    #[arg(long, value_name = "HOW", hide_possible_values = true, help_heading = TLS)]
     pub receive: Option<Receive>,
 
-    /// The share of responses to decrypt whole, and of signatures to verify [default: 1/64]
-    #[arg(long, value_name = "1/K")]
+    /// The share of responses and signatures to verify, such as 1/8
+    ///
+    /// The share of responses to decrypt whole, and of signatures to verify [default: 1/64].
+    #[arg(long, value_name = "1/K", help_heading = TLS)]
     pub verify: Option<OneIn>,
 
-    /// When operations begin: closed (each connection as soon as its last answer is there),
-    /// "closed, think 5ms" (that long after it), poisson 2000/s or uniform 2000/s (at that rate,
-    /// whether or not answers come; latency counts from then), paced 4s (each connection every 4 s),
-    /// paced 2Gb/s (each connection as often as all together need to ask for that much)
-    #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED)]
+    /// When operations begin: closed, poisson 2000/s, paced 4s ...
+    ///
+    /// closed (each connection as soon as its last answer is there), "closed, think 5ms" (that long
+    /// after it), poisson 2000/s or uniform 2000/s (at that rate, whether or not answers come; latency
+    /// counts from then), paced 4s (each connection every 4 s), paced 2Gb/s (each connection as often
+    /// as all together need to ask for that much).
+    #[arg(long, value_name = "WHEN", default_value_t = Arrival::CLOSED, help_heading = LOAD)]
     pub arrival: Arrival,
 
-    /// How long the load grows before the warm-up, connection by connection (an open loop: in its
-    /// rate), and shrinks again after the window
-    #[arg(long, value_name = "TIME", default_value_t = Nanos(0))]
+    /// How long the load grows before the warm-up
+    ///
+    /// Connection by connection (an open loop: in its rate); it shrinks again after the window.
+    #[arg(long, value_name = "TIME", default_value_t = Nanos(0), hide_short_help = true, help_heading = LOAD)]
     pub ramp: Nanos,
 
-    /// How long to load before the measured window begins; must be 0s with --client
-    /// [default: 1s; with --client or --walks 0s]
-    #[arg(long, value_name = "TIME")]
+    /// How long to load before the measured window begins
+    ///
+    /// Must be 0s with --client [default: 1s; with --client, --walks or --count 0s].
+    #[arg(long, value_name = "TIME", help_heading = LOAD)]
     pub warmup: Option<Nanos>,
 
     /// How long to measure
-    #[arg(short, long, value_name = "TIME", default_value_t = DURATION)]
+    #[arg(short, long, value_name = "TIME", default_value_t = DURATION, help_heading = LOAD)]
     pub duration: Nanos,
 
-    /// An operation that makes no progress for this long has failed
-    #[arg(long, value_name = "TIME", default_value_t = TIMEOUT)]
+    /// Whether one wake-up of the client may serve several sockets
+    ///
+    /// A load thread of a closed loop with 64 connections or more pauses up to 2 ms then. It costs the
+    /// client less CPU time, and latencies are up to the pause too long
+    /// [default: on; in a study off where a latency is the metric or the limit].
+    #[arg(long, value_name = "on|off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
+    pub coalesce: Option<bool>,
+
+    /// An operation without progress for this long has failed
+    #[arg(long, value_name = "TIME", default_value_t = TIMEOUT, hide_short_help = true, help_heading = LOAD)]
     pub timeout: Nanos,
 
-    /// How to end connections: fin, or rst (a reset, which leaves no TIME-WAIT at either side; with
-    /// one-request-per-connection the server is not asked to close then)
-    #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true)]
+    /// How to end connections: fin or rst
+    ///
+    /// rst is a reset, which leaves no TIME-WAIT at either side; with one-request-per-connection the
+    /// server is not asked to close then.
+    #[arg(long, value_name = "HOW", default_value_t = Close::Fin, hide_possible_values = true, hide_short_help = true, help_heading = LOAD)]
     pub close: Close,
 
-    /// Accept the certificates in this PEM file [default: the system's]
-    #[arg(long, value_name = "FILE")]
+    /// Accept the certificates in this PEM file
+    ///
+    /// [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = TLS)]
     pub ca: Option<PathBuf>,
 
     /// Accept any certificate; signatures are still sampled
-    #[arg(long)]
+    #[arg(long, help_heading = TLS)]
     pub insecure: bool,
+}
+
+/// The headings of the flags.
+const LOAD: &str = "Load";
+const TLS: &str = "TLS";
+
+// What completion offers.
+
+fn versions() -> Vec<String> {
+    ["1.2", "1.3", "none"].map(str::to_owned).into()
+}
+
+fn suites() -> Vec<String> {
+    SUITES.iter().map(|suite| suite.name).chain(["none"]).map(str::to_owned).collect()
+}
+
+fn groups() -> Vec<String> {
+    Group::ALL.iter().map(|group| group.name().to_owned()).collect()
 }
 
 const CONNECTIONS: usize = 64;
@@ -236,6 +306,8 @@ impl Default for Plan {
             session: None,
             page: None,
             walks: None,
+            header: Vec::new(),
+            count: None,
             connections: CONNECTIONS,
             tls: None,
             suite: None,
@@ -249,6 +321,7 @@ impl Default for Plan {
             ramp: Nanos(0),
             warmup: None,
             duration: DURATION,
+            coalesce: None,
             timeout: TIMEOUT,
             close: Close::Fin,
             ca: None,
@@ -330,10 +403,16 @@ impl Plan {
     /// How long to load before the window.
     #[must_use]
     pub fn warmup(&self) -> Nanos {
-        self.warmup.unwrap_or(match (self.client, self.walks) {
-            (Client::Toll, None) => WARMUP,
+        self.warmup.unwrap_or(match (self.client, self.walks, self.count) {
+            (Client::Toll, None, None) => WARMUP,
             _ => Nanos(0),
         })
+    }
+
+    /// Whether load threads may pause, so that one wake-up serves several sockets.
+    #[must_use]
+    pub fn coalesce(&self) -> bool {
+        self.coalesce.unwrap_or(true)
     }
 
     /// The same with what follows from other keys written out.
@@ -460,6 +539,7 @@ impl Plan {
             (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
             (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
             (self.verify.is_some(), "verify", "verifies nothing"),
+            (self.coalesce.is_some(), "coalesce", "waits for its sockets in its own way"),
         ] {
             if is_wrong {
                 let why = why.to_owned();
@@ -476,6 +556,12 @@ impl Plan {
         let has_rate = matches!(self.arrival, Arrival::Paced { pace: Pace::Rate(_) });
         if self.operation == Operation::Handshakes && has_rate {
             add("operation", "asks for no bodies", "arrival", Force::Contradiction);
+        }
+        if self.operation == Operation::Handshakes && !self.header.is_empty() {
+            add("operation", "sends no requests", "header", Force::Useless);
+        }
+        if self.count.is_some() {
+            self.conflicts_of_count(&mut add);
         }
         if self.operation != Operation::Session {
             let keys = [
@@ -499,8 +585,28 @@ impl Plan {
             const WHY: &str = "asks for a page when its user has read the last one (closed)";
             add("operation", WHY, "arrival", Force::Contradiction);
         }
+        if self.header.iter().any(|header| header.is("cookie")) {
+            add("operation", "has cookies of its own", "header", Force::Contradiction);
+        }
         if self.walks.is_some() && self.warmup() != Nanos(0) {
             add("walks", "counts all pages", "warmup", Force::Useless);
+        }
+    }
+
+    /// A load of so many operations has no time by which something else could go.
+    fn conflicts_of_count(
+        &self,
+        add: &mut impl FnMut(&'static str, &str, &'static str, Force),
+    ) {
+        let rules = [
+            (self.client != Client::Toll, "client", "needs toll's own client, which others are not"),
+            (self.operation == Operation::Session, "operation", "counts no pages (--walks does)"),
+            (self.arrival.is_scheduled(), "arrival", "is for loops in which each answer asks anew"),
+            (self.ramp != Nanos(0), "ramp", "counts all operations"),
+            (self.warmup() != Nanos(0), "warmup", "counts all operations"),
+        ];
+        for (_, key, why) in rules.into_iter().filter(|(is_wrong, ..)| *is_wrong) {
+            add("count", why, key, Force::Contradiction);
         }
     }
 
@@ -646,6 +752,38 @@ pub(crate) mod tests {
             assert_eq!(keys(plan), [conflict]);
         }
         assert_eq!(Plan { walks, ..session }.warmup(), Nanos(0));
+    }
+
+    #[test]
+    fn a_number_of_operations_goes_with_closed_loops_of_toll() {
+        let counted = Plan { count: NonZeroU32::new(9), ..Plan::default() };
+        assert_eq!((counted.conflicts(), counted.warmup()), (vec![], Nanos(0)));
+        let session = Some(PathBuf::from("petstore"));
+        for (plan, key) in [
+            (Plan { client: Client::Ab, ..counted.clone() }, "client"),
+            (Plan { operation: Operation::Session, session, ..counted.clone() }, "operation"),
+            (Plan { arrival: "uniform 5/s".parse().unwrap(), ..counted.clone() }, "arrival"),
+            (Plan { ramp: Nanos(1), ..counted.clone() }, "ramp"),
+            (Plan { warmup: Some(Nanos(1)), ..counted.clone() }, "warmup"),
+        ] {
+            let conflicts = plan.conflicts();
+            let keys: Vec<_> = conflicts.iter().map(|found| (found.cause, found.key)).collect();
+            assert_eq!(keys, [("count", key)]);
+        }
+    }
+
+    #[test]
+    fn headers_go_with_requests() {
+        let with = |header: &str, operation| {
+            let session = (operation == Operation::Session).then(|| PathBuf::from("petstore"));
+            let header = vec![header.parse().unwrap()];
+            let conflicts = Plan { header, operation, session, ..Plan::default() }.conflicts();
+            conflicts.iter().map(|found| (found.cause, found.key)).collect::<Vec<_>>()
+        };
+        assert_eq!(with("Cookie: a=1", Operation::Requests), []);
+        assert_eq!(with("X: 1", Operation::Session), []);
+        assert_eq!(with("cookie: a=1", Operation::Session), [("operation", "header")]);
+        assert_eq!(with("X: 1", Operation::Handshakes), [("operation", "header")]);
     }
 
     #[test]

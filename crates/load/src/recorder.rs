@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_last_of_a_fixed_number_of_operations_ends_the_window() {
-        let window = Window::new(Stop::Operations(2), Nanos(0));
+        let window = Window::new(Stop::Operations { count: 2, within: Nanos(100) }, Nanos(0));
         let mut recorder = Recorder::default();
         recorder.failed(&window, 5, None, Failure::new(ErrorKind::Alert, ""));
         assert!(!window.is_over(6));
@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn threads_that_end_operations_at_the_same_time_count_no_more_than_asked() {
-        let window = Window::new(Stop::Operations(3), Nanos(0));
+        let window = Window::new(Stop::Operations { count: 3, within: Nanos(100) }, Nanos(0));
         let mut recorders = [Recorder::default(), Recorder::default()];
         // All are within the window: their times are not later than its end.
         for now in [9, 9, 8, 7, 6] {

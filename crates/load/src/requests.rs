@@ -7,7 +7,7 @@ use random::Random;
 use units::Bytes;
 
 use crate::receive::Expectation;
-use crate::{Close, Job, Operation};
+use crate::{Close, Header, Job, Operation};
 
 /// Arrivals use the random streams numbered by thread; the streams for objects begin here.
 const FIRST_STREAM: u64 = 1 << 32;
@@ -111,9 +111,9 @@ fn get(job: &Job, path: &str) -> Vec<u8> {
         _ => "",
     };
     let request = format!(
-        "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n{connection}\r\n",
+        "GET {path} HTTP/1.1\r\nHost: {}\r\n{}{connection}\r\n",
         job.url.authority(),
-        env!("CARGO_PKG_VERSION"),
+        Header::fields(&job.plan.header),
     );
     request.into_bytes()
 }

@@ -28,8 +28,11 @@ pub(crate) enum Edge {
 #[derive(Debug)]
 enum Ends {
     Time,
-    /// The last of these operations that are still to be counted.
-    Operations(AtomicU64),
+    /// The last of the operations that are still to be counted.
+    Operations {
+        to_begin: AtomicU64,
+        to_count: AtomicU64,
+    },
     /// The last of these users who are still walking.
     Users(AtomicUsize),
 }
@@ -42,7 +45,10 @@ impl Window {
                 let start = ramp.0.saturating_add(warmup.0);
                 (start, start.saturating_add(duration.0), Ends::Time)
             }
-            Stop::Operations(count) => (0, u64::MAX, Ends::Operations(AtomicU64::new(count))),
+            Stop::Operations { count, within } => {
+                let (to_begin, to_count) = (AtomicU64::new(count), AtomicU64::new(count));
+                (0, within.0, Ends::Operations { to_begin, to_count })
+            }
             Stop::Users(count) => (0, u64::MAX, Ends::Users(AtomicUsize::new(count))),
         };
         Self {
@@ -107,7 +113,9 @@ impl Window {
     pub(crate) fn is_interrupted(&self) -> bool {
         match &self.ends {
             Ends::Time => self.end() < self.planned_end,
-            Ends::Operations(_) => false,
+            Ends::Operations { to_count, .. } => {
+                to_count.load(Relaxed) > 0 && self.end() < self.planned_end
+            }
             Ends::Users(left) => left.load(Relaxed) > 0,
         }
     }
@@ -121,15 +129,22 @@ impl Window {
         }
     }
 
+    /// Takes one of the operations that are to begin; `false` where none is left, so that a server is
+    /// asked for no more than are counted.
+    pub(crate) fn begins_operation(&self) -> bool {
+        let Ends::Operations { to_begin, .. } = &self.ends else { return true };
+        to_begin.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+
     /// Whether an operation that ends now counts. Where the load stops after a number of
     /// operations, the last one ends the window, and another that ends at the same time on another
     /// thread no longer counts.
     pub(crate) fn admits_operation(&self, now: u64) -> bool {
-        let Ends::Operations(left) = &self.ends else { return self.contains(now) };
+        let Ends::Operations { to_count, .. } = &self.ends else { return self.contains(now) };
         if !self.contains(now) {
             return false;
         }
-        match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+        match to_count.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
             Ok(1) => self.close(now + 1),
             Ok(_) => {}
             Err(_) => return false,
@@ -174,6 +189,16 @@ mod tests {
         window.close(180);
         assert_eq!(window.length(), Nanos(50));
         assert!(window.is_interrupted() && !window.contains(150) && window.contains(149));
+    }
+
+    #[test]
+    fn so_many_operations_begin_and_time_ends_those_that_are_left() {
+        let window = Window::new(Stop::Operations { count: 2, within: Nanos(100) }, Nanos(0));
+        assert_eq!([(); 3].map(|()| window.begins_operation()), [true, true, false]);
+        assert!(window.admits_operation(50) && !window.is_over(51) && window.is_over(100));
+        assert!(!window.is_interrupted());
+        window.close(60);
+        assert!(window.is_interrupted() && !window.admits_operation(60));
     }
 
     #[test]

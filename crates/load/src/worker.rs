@@ -242,7 +242,11 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Leaves the slot idle where no more operations are to begin.
     fn begin(&mut self, slot: usize, times: Times, late: u64) -> After {
+        if !self.context.window.begins_operation() {
+            return After::Wait;
+        }
         let Context { recorder, window, .. } = &mut self.context;
         recorder.begins(window, times);
         if let Some(ended) = self.slots[slot].ended() {

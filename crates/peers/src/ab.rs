@@ -49,6 +49,9 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     if let Some(suite) = suite {
         arguments.extend(["-Z".to_owned(), suite.openssl_name.to_owned()]);
     }
+    for header in &job.plan.header {
+        arguments.extend(["-H".to_owned(), header.to_string()]);
+    }
     arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }

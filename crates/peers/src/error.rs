@@ -9,8 +9,7 @@ pub enum PeerError {
     #[error("{0}")]
     Refused(String),
     #[error(
-        "{program} is not installed (looked for it in PATH); install it, e.g. apt-get install \
-         {package}, or leave --client {client} out"
+        "{program} is not installed; apt-get install {package}, or leave --client {client} out"
     )]
     Missing { program: &'static str, package: &'static str, client: Peer },
     #[error("{program} could not be started: {source}")]

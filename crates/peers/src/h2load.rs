@@ -31,6 +31,9 @@ pub(crate) fn arguments(job: &Job, duration: Nanos) -> Result<Vec<OsString>, Pee
     if let Some(group) = job.plan.group {
         arguments.push(format!("--groups={}", group.openssl_name()));
     }
+    for header in &job.plan.header {
+        arguments.extend(["-H".to_owned(), header.to_string()]);
+    }
     arguments.push(job.url.to_string());
     Ok(arguments.into_iter().map(OsString::from).collect())
 }

@@ -77,6 +77,12 @@ fn each_program_gets_the_plan_as_its_own_options() {
          https://127.0.0.1:8443/bytes/1KiB"
     );
     let mut job = self::job("/bytes/1KiB");
+    job.plan.header = vec!["X-Tenant: 7".parse().unwrap()];
+    for peer in [Peer::Wrk, Peer::Ab, Peer::H2load] {
+        let options = arguments(peer, &job).unwrap();
+        assert!(options.contains(" -H X-Tenant: 7 https://"), "{options}");
+    }
+    let mut job = self::job("/bytes/1KiB");
     job.plan.operation = Operation::OneRequestPerConnection;
     let options = arguments(Peer::Wrk, &job).unwrap();
     assert!(options.contains(" -H Connection: close https://"), "{options}");

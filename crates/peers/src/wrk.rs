@@ -52,6 +52,9 @@ pub(crate) fn arguments(
     if job.plan.operation == Operation::OneRequestPerConnection {
         arguments.extend(["-H".into(), "Connection: close".into()]);
     }
+    for header in &job.plan.header {
+        arguments.extend(["-H".into(), header.to_string().into()]);
+    }
     arguments.push(job.url.to_string().into());
     Ok(arguments)
 }

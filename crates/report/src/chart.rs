@@ -1,13 +1,13 @@
 //! Charts: where everything of a figure lies. What it looks like is the template's and the style's.
 //!
-//! Lengths along the axis are percentages of the chart's width, heights are pixels. So one drawing
-//! fits every screen and its text keeps its size, without a script.
+//! Lengths along the axis are percentages of the plot's width, heights are pixels. So one drawing
+//! fits every screen and its text keeps its size, without a script. Right of the plot there is room
+//! for text, in characters.
 
 mod bars;
 mod curve;
 mod scale;
 mod sparkline;
-mod stacks;
 
 use answer::findings;
 use serde::Serialize;
@@ -15,7 +15,6 @@ use serde::Serialize;
 use bars::Bars;
 use curve::Curve;
 pub(crate) use sparkline::{Sparkline, sparkline};
-use stacks::Stacks;
 
 /// A chart, drawn.
 #[derive(Debug, Serialize)]
@@ -23,7 +22,6 @@ use stacks::Stacks;
 pub(crate) enum Chart {
     Bars(Bars),
     Curve(Curve),
-    Stacks(Stacks),
 }
 
 impl Chart {
@@ -31,7 +29,6 @@ impl Chart {
         match chart {
             findings::Chart::Bars(bars) => Self::Bars(Bars::of(bars)),
             findings::Chart::Curve(curve) => Self::curve(curve),
-            findings::Chart::Stacks(stacks) => Self::Stacks(Stacks::of(stacks)),
         }
     }
 

@@ -5,7 +5,7 @@ use answer::compare::{Compared, Comparison, Difference, Pair};
 use answer::findings::{Column, Item, Listing};
 use answer::wording::interval;
 use answer::{Mark, Verdict};
-use units::thousands;
+use units::{decimal, places, thousands};
 
 use crate::terminal::{Look, Page, Style};
 use crate::text::on_one_line;
@@ -105,14 +105,21 @@ fn symbol(mark: Option<Mark>) -> String {
 }
 
 fn ratio(pair: &Pair) -> String {
-    pair.ratio.map_or("none".to_owned(), |ratio| format!("{:.2}x", ratio.median))
+    pair.ratio.map_or("none".to_owned(), |ratio| format!("{}x", number(ratio.median)))
 }
 
 fn ratio_interval(pair: &Pair) -> String {
     match pair.ratio.filter(|ratio| ratio.n > 1) {
-        Some(ratio) => format!("[{:.2}, {:.2}]", ratio.interval.low, ratio.interval.high),
+        Some(ratio) => {
+            format!("[{}, {}]", number(ratio.interval.low), number(ratio.interval.high))
+        }
         None => String::new(),
     }
+}
+
+/// A ratio in hundredths, and finer where it is smaller than a tenth.
+fn number(ratio: f64) -> String {
+    decimal(ratio, places(ratio, 2).max(2))
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

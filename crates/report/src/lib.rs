@@ -11,6 +11,7 @@
 mod cells_csv;
 mod chart;
 mod comparison;
+mod left_out;
 mod openmetrics;
 mod page;
 mod terminal;

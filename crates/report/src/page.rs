@@ -11,6 +11,7 @@ mod trials;
 
 use answer::Mark;
 use answer::findings::{Findings, Listing};
+use journal::TargetRecord;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use serde::Serialize;
@@ -23,11 +24,13 @@ use crate::{Run, when};
 #[error("report.html cannot be made from its templates: {0}; this is a bug in toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
+    ("chart.css", include_str!("../templates/chart.css")),
     ("print.css", include_str!("../templates/print.css")),
     ("report.js", include_str!("../templates/report.js")),
+    ("glance.html", include_str!("../templates/glance.html")),
     ("answers.html", include_str!("../templates/answers.html")),
     ("chart.html", include_str!("../templates/chart.html")),
     ("table.html", include_str!("../templates/table.html")),
@@ -64,7 +67,8 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         groups => trials::groups(run),
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),
-        targets => run.targets,
+        targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
+        absent => absent(run.targets),
         warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),
         method => run.findings.iter().flat_map(|found| &found.method).collect::<Vec<_>>(),
         version => env!("CARGO_PKG_VERSION"),
@@ -89,6 +93,14 @@ fn lead(run: &Run<'_>) -> String {
     let measured: Vec<&str> = run.findings.iter().map(|found| found.measured.as_str()).collect();
     let measured = sentence(&measured.join(", and "));
     format!("{}{}", measured.trim_end_matches('.'), machine.unwrap_or_default())
+}
+
+/// The servers that were left out, each once, however many targets it would have been.
+fn absent(targets: &[TargetRecord]) -> Vec<&str> {
+    let mut lines: Vec<&str> =
+        targets.iter().filter_map(|target| target.skipped.as_deref()).collect();
+    lines.dedup();
+    lines
 }
 
 /// Why the page is not the whole answer, where it is not.

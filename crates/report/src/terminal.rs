@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use answer::analysis::Repeated;
-use answer::findings::{Answer, Column, Findings, Listing, Table};
+use answer::findings::{Answer, Column, Findings, Headline, Listing, Table};
 use answer::{Mark, trials};
 use unicode_width::UnicodeWidthStr;
 
 use crate::Run;
+use crate::left_out::left_out;
 use crate::page::{incomplete, nothing};
 use crate::text::on_one_line;
 pub use wrap::wrapped;
@@ -38,11 +39,15 @@ const MOST_WORDS: usize = 100;
 pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
     let mut page = Page::new(width, style);
     page.question(run);
-    for answer in run.findings.iter().flat_map(|found| &found.answers) {
-        page.answer(answer);
+    page.headlines(run.findings);
+    for quality in run.findings.iter().filter_map(|found| found.quality.as_ref()) {
+        page.blank();
+        let look = if quality.is_good { Look::Usual } else { Look::Warning };
+        page.paragraph("", &quality.sentence, look);
     }
-    for found in run.findings {
-        page.listing(&found.conclusions);
+    page.left_out(run);
+    for table in run.findings.iter().flat_map(|found| &found.grids) {
+        page.grid(table);
     }
     for table in run.findings.iter().flat_map(|found| &found.overview) {
         page.overview(table);
@@ -52,7 +57,15 @@ pub fn terminal(run: &Run<'_>, width: usize, style: Style) -> String {
         page.blank();
         page.paragraph("", note, Look::Dim);
     }
-    page.left_out(run);
+    if run.findings.iter().any(|found| !found.answers.is_empty()) {
+        page.heading("In detail");
+    }
+    for answer in run.findings.iter().flat_map(|found| &found.answers) {
+        page.answer(answer);
+    }
+    for found in run.findings {
+        page.listing(&found.conclusions);
+    }
     let warnings: Vec<&Repeated> = run.findings.iter().flat_map(|found| &found.warnings).collect();
     page.warnings(&warnings);
     for found in run.findings {
@@ -107,6 +120,52 @@ impl Page {
         }
     }
 
+    /// The figure of each question in bold, with its sentence and what to do beside it.
+    fn headlines(&mut self, findings: &[Findings]) {
+        let answers = || findings.iter().flat_map(|found| &found.answers);
+        let headlines = || answers().filter_map(|answer| answer.headline.as_ref());
+        let width = headlines().map(|of| of.value.width()).max().unwrap_or(0);
+        for Headline { value, sentence, advice, .. } in headlines() {
+            self.blank();
+            let label = format!("{}{value}  ", " ".repeat(width - value.width()));
+            self.headline(&label, sentence);
+            if let Some(advice) = advice {
+                self.paragraph(&" ".repeat(label.width()), advice, Look::Usual);
+            }
+        }
+    }
+
+    fn headline(&mut self, label: &str, sentence: &str) {
+        let lines = wrapped(label, &on_one_line(sentence), self.width.min(MOST_WORDS));
+        for (place, line) in lines.iter().enumerate() {
+            let value = label.trim();
+            match (place, self.style, line.split_once(value)) {
+                (0, Style::Colour, Some((space, rest))) => {
+                    self.line(&format!("{space}\x1b[1m{value}\x1b[0m{rest}"), Look::Usual);
+                }
+                _ => self.line(line, Look::Usual),
+            }
+        }
+    }
+
+    /// A table with its small print beside the figures.
+    fn grid(&mut self, table: &Table) {
+        self.titled(table);
+        let mut columns = table.columns.clone();
+        for cell in columns.iter_mut().flat_map(|column| &mut column.cells) {
+            if !cell.more.is_empty() {
+                cell.text = format!("{} ({})", cell.text, cell.more);
+            }
+        }
+        self.table(columns, |_| false);
+    }
+
+    fn titled(&mut self, table: &Table) {
+        let words = [table.title.as_str(), table.count.as_str()];
+        let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+        self.heading(&words.join(", "));
+    }
+
     fn answer(&mut self, answer: &Answer) {
         self.blank();
         if let Some(question) = &answer.question {
@@ -141,7 +200,7 @@ impl Page {
     }
 
     fn overview(&mut self, table: &Table) {
-        self.heading(&table.title);
+        self.titled(table);
         let mut columns = table.columns.clone();
         if let Some(labels) = columns.first_mut() {
             shorten(labels);
@@ -153,13 +212,11 @@ impl Page {
     }
 
     fn left_out(&mut self, run: &Run<'_>) {
-        let skipped =
-            run.targets.iter().filter_map(|target| Some((target, target.skipped.as_ref()?)));
-        for (i, (target, why)) in skipped.enumerate() {
-            if i == 0 {
-                self.heading("Left out");
+        for (place, why) in left_out(run.targets).iter().enumerate() {
+            if place == 0 {
+                self.blank();
             }
-            self.paragraph(&format!("  {}: ", on_one_line(&target.name)), why, Look::Usual);
+            self.paragraph("", why, Look::Usual);
         }
     }
 

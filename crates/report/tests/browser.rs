@@ -6,13 +6,14 @@
 mod driver;
 mod fabricated;
 
+use answer::findings::{Axis, Chart, Curve, Dot, Line, Quality};
 use driver::Browser;
 use fabricated::Fabricated;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const WIDE: (u32, u32) = (1280, 900);
-const PHONE: (u32, u32) = (360, 740);
+const WIDE: (u32, u32) = (1200, 800);
+const PHONE: (u32, u32) = (390, 844);
 
 /// A report in a browser.
 struct Shown {
@@ -23,9 +24,13 @@ struct Shown {
 
 impl Shown {
     fn new(run: &Fabricated) -> Self {
+        Self::page(&run.html())
+    }
+
+    fn page(html: &str) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let file = folder.path().join("report.html");
-        std::fs::write(&file, run.html()).unwrap();
+        std::fs::write(&file, html).unwrap();
         let shown = Self {
             browser: Browser::start(),
             url: format!("file://{}", file.display()),
@@ -113,6 +118,7 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     assert_eq!(charts.len(), answers + 2 + 2);
     for (chart, answer) in charts.iter().zip(&run.analysis.answers) {
         assert_eq!(chart["bars"], answer.bars.len(), "{chart}");
+        assert_eq!(chart["rows"], answer.bars.len(), "{chart}");
     }
     // A bar for the server and one for the client, in the charts of CPU time.
     let splits: u64 =
@@ -120,13 +126,12 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     assert_eq!(splits, 2 * run.analysis.cells.len() as u64);
     // What used each of the two CPUs, for each of two keys.
     for chart in &charts[answers + 2..] {
-        assert_eq!(chart["rows"], 2, "{chart}");
+        assert_eq!(chart["rows"], 2 * 2, "{chart}");
         assert!(chart["bars"].as_u64() >= Some(2 * 2), "{chart}");
     }
     for chart in charts {
         assert_eq!((&chart["empty"], &chart["outside"]), (&json!(0), &json!(0)), "{chart}");
-        assert_eq!(chart["described"], true);
-        assert_eq!(chart["overlapping"], json!([]));
+        assert_eq!(chart["described"], json!([true, true]));
     }
     shown.picture("light");
 
@@ -144,14 +149,102 @@ fn charts_are_drawn_and_nothing_is_loaded() {
     assert!(requests >= 1, "the log of requests is empty");
 }
 
+/// The report of a run whose last chart is a curve with everything that curves can have.
+fn with_curves(run: &Fabricated) -> String {
+    let line = |label: &str, factor: f64| Line {
+        label: label.to_owned(),
+        is_baseline: factor == 1.0,
+        is_joined: true,
+        dots: (0..12).map(|power| dot(2f64.powi(power), factor)).collect(),
+    };
+    let lines = vec![line("rustls on ring", 1.0), line("AWS-LC", 0.98), line("OpenSSL", 0.97)];
+    let curve = Curve {
+        title: "Share of the CPU".to_owned(),
+        subtitle: "of a core".to_owned(),
+        x_axis: "size (logarithmic)".to_owned(),
+        y_axis: "% of one core; lower is better".to_owned(),
+        axis: Axis::FromZero(units::Quantity::Share.unit_for([])),
+        lines,
+        bound: None,
+        limits: Vec::new(),
+        notes: vec!["How to read it.".to_owned()],
+        marks: Vec::new(),
+    };
+    let mut findings = run.findings();
+    findings[0].charts.push(Chart::Curve(curve));
+    report::html(&run.run(&findings)).unwrap()
+}
+
+fn dot(x: f64, factor: f64) -> Dot {
+    Dot {
+        x,
+        x_label: format!("{x} KiB"),
+        y: 0.5 * factor,
+        y_label: String::new(),
+        range: Some((0.4, 0.6)),
+        title: "a dot".to_owned(),
+        published: vec![("published: a Xeon had 55%".to_owned(), 0.55)],
+        ..Dot::default()
+    }
+}
+
+#[test]
+fn texts_of_charts_can_be_read_at_both_widths_and_axes_of_shares_end_at_100() {
+    let shown = Shown::page(&with_curves(&fabricated::whole()));
+    for (size, name) in [(WIDE, "wide"), (PHONE, "phone")] {
+        shown.resize(size);
+        assert_eq!(shown.ask("innerWidth"), size.0);
+        assert!(shown.ask("page.texts().length").as_u64() > Some(100));
+        assert_eq!(shown.ask("page.overlapping()"), json!([]), "{name}");
+        assert_eq!(shown.ask("page.cut()"), json!([]), "{name}");
+        assert!(shown.ask("page.smallest()").as_f64() >= Some(11.0), "{name}");
+        assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0, "{name}");
+        // What TLS takes, two of what used each CPU, and the curve.
+        assert_eq!(shown.ask("page.ends('%')"), json!(["100", "100", "100", "100"]), "{name}");
+    }
+}
+
+#[test]
+fn the_first_screen_has_every_answer_and_how_well_it_holds() {
+    let shown = Shown::new(&fabricated::whole());
+    assert_eq!(shown.ask("document.querySelectorAll('.tile').length"), 3);
+    assert!(shown.ask("page.bottom('.tile, .quality')").as_f64() <= Some(f64::from(WIDE.1)));
+    assert_eq!(shown.ask("page.skipped()"), json!([]));
+    // The state is a word, and not a colour alone.
+    assert_eq!(
+        shown.ask("document.querySelector('.quality.good').lastChild.textContent.trim()"),
+        "Good: intervals within 4%."
+    );
+    shown.browser.click(".tile a");
+    let heading = "document.querySelector('#question-1').getBoundingClientRect().top";
+    assert!(shown.ask(heading).as_f64().unwrap().abs() < 2.0, "a tile leads to its question");
+    shown.resize(PHONE);
+    shown.browser.script("scrollTo(0, 0)");
+    assert!(shown.ask("page.bottom('.tile:first-child')").as_f64() <= Some(f64::from(PHONE.1)));
+}
+
+#[test]
+fn a_phone_shows_each_row_of_a_table_as_a_card() {
+    let shown = Shown::new(&fabricated::whole());
+    shown.resize(PHONE);
+    shown.browser.script("document.querySelectorAll('details').forEach((d) => d.open = true)");
+    let outside = "[...document.querySelectorAll('.cards td')].filter((cell) => \
+                   cell.getBoundingClientRect().right > innerWidth).length";
+    assert_eq!(shown.ask(outside), 0);
+    let name = "getComputedStyle(document.querySelector('.cards td.number'), '::before').content";
+    assert!(shown.ask(name).as_str().unwrap().contains("trials"), "{}", shown.ask(name));
+}
+
 #[test]
 fn the_table_is_sorted_by_mouse_and_by_keyboard() {
     let shown = Shown::new(&fabricated::without_nginx());
+    let open = "document.querySelectorAll('details.chapter').forEach((d) => d.open = true)";
+    shown.browser.script(open);
     let headers = shown.ask("page.headers()");
     let names: Vec<&str> =
         headers.as_array().unwrap().iter().map(|header| header[0].as_str().unwrap()).collect();
     let goodput = names.iter().position(|name| *name == "goodput").unwrap();
-    let button = format!("table.sortable th:nth-child({}) button", goodput + 1);
+    let button = format!(".chapter table.sortable th:nth-child({}) button", goodput + 1);
     let column = || shown.ask(&format!("page.column({goodput})"));
     let order = || shown.ask(&format!("page.headers()[{goodput}][1]"));
     assert_eq!(order(), Value::Null);
@@ -171,7 +264,7 @@ fn the_table_is_sorted_by_mouse_and_by_keyboard() {
     shown.browser.type_into(&button, " ");
     assert_eq!(order(), "ascending");
 
-    shown.browser.click("table.sortable th:nth-child(2) button");
+    shown.browser.click(".chapter table.sortable th:nth-child(2) button");
     let labels = shown.ask("page.column(1)");
     let labels: Vec<&str> =
         labels.as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
@@ -183,12 +276,15 @@ fn the_table_is_sorted_by_mouse_and_by_keyboard() {
 fn everything_that_folds_can_be_opened() {
     let run = fabricated::whole();
     let shown = Shown::new(&run);
-    // And what used each CPU.
-    let folded = run.lines.len() + run.analysis.cells.len() + 1;
+    let details = "document.querySelectorAll('details.more, details.chapter').length";
+    let details = shown.ask(details).as_u64().unwrap() as usize;
+    assert!(details >= 3 + 5, "{details}");
+    let folded = run.lines.len() + run.analysis.cells.len() + details;
     assert_eq!(shown.ask("page.closed()"), folded);
+    shown.browser.click("#trials > summary");
     shown.browser.click("details.cell:nth-of-type(2) > summary");
     shown.browser.click("details.cell:nth-of-type(2) details.trial > summary");
-    assert_eq!(shown.ask("page.closed()"), folded - 2);
+    assert_eq!(shown.ask("page.closed()"), folded - 3);
     let opened =
         "document.querySelector('details.cell:nth-of-type(2) .receipt').getBoundingClientRect()";
     assert!(shown.ask(&format!("{opened}.height")).as_f64().unwrap() > 0.0);
@@ -201,7 +297,7 @@ fn everything_that_folds_can_be_opened() {
     shown.media("print", "light");
     shown.browser.wait_for(
         "print to open all but the receipts of valid trials",
-        "return !document.querySelector('details.cell:not([open]), .invalid details:not([open])')",
+        "return !document.querySelector('details:not(.trial):not([open]), .invalid details:not([open])')",
     );
     let valid = run.analysis.trials.valid;
     let shut = "document.querySelectorAll('details.trial:not([open])').length";
@@ -215,20 +311,30 @@ fn everything_that_folds_can_be_opened() {
         "what print opened to be closed",
         "return document.querySelectorAll('details[open]').length < 5",
     );
-    // A link to the trials of a cell opens them.
+    // A link to the trials of a cell opens them, and what they are folded into.
     shown.resize(WIDE);
-    shown.browser.click("table.sortable a[href='#trials-objects-0001']");
+    shown.browser.click("#trials > summary");
     shown
         .browser
-        .wait_for("the cell to open", "return document.querySelector('#trials-objects-0001').open");
+        .script("document.querySelector('table.sortable a').closest('details').open = true");
+    shown.browser.click("table.sortable a[href='#trials-objects-0001']");
+    shown.browser.wait_for(
+        "the cell to open",
+        "return document.querySelector('#trials-objects-0001').checkVisibility() \
+         && document.querySelector('#trials-objects-0001').open",
+    );
 }
 
 #[test]
 fn light_and_dark_can_both_be_read() {
-    let shown = Shown::new(&fabricated::without_nginx());
-    let texts = "page.contrasts(['.sentence', '.lead', '.caveat', '.remark', 'a', '.plot .label', \
-                 '.plot .interval', '.plot tspan.server', '.plot tspan.client', '.plot tspan.baseline', \
-                 '.plot .mark', '.ticks text', '.axis-title', '.bad', '.unit', '.facts dt', 'footer'])";
+    let mut run = fabricated::without_nginx();
+    let noisy = "Noisy: 78 of 98 trials shared their CPUs with other work.".to_owned();
+    run.analysis.quality = Some(Quality { is_good: false, sentence: noisy });
+    let shown = Shown::page(&with_curves(&run));
+    let texts = "page.contrasts(['.sentence', '.figure b', '.tile .unit', '.quality', '.absent', '.lead', \
+                 '.caveat', '.remark', '.advice', 'a', '.row .label', '.row .mark', '.value .server', \
+                 '.value .client', '.value .baseline', '.ticks span', '.axis-title', '.reference', \
+                 '.plot .name', '.numbers text', '.bad', 'th .unit', '.facts dt', 'footer'])";
     let assert_readable = || {
         for pair in shown.ask(texts).as_array().unwrap() {
             // WCAG 2.2, success criterion 1.4.3.

@@ -78,17 +78,19 @@ fn all_is_there() {
     // Two of CPU time, and one of each CPU for each of two answers about handshakes.
     assert_eq!(count(&page, "<figure class=\"chart\""), run.analysis.answers.len() + 2 + 2);
     assert_eq!(count(&page, "<details class=\"trial\""), run.lines.len());
-    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len() + 1);
+    assert_eq!(count(&page, "<details class=\"cell\""), run.analysis.cells.len());
+    assert_eq!(count(&page, "<article class=\"tile\""), 3);
     assert_eq!(count(&page, "<tbody class=\"invalid\">"), 1);
     for words in [
         "What does TLS cost on this machine",
         "Give this server an ECDSA P-256 certificate.",
-        "98 trials of 14 cells on Intel(R) Xeon(R) Processor, 2 CPUs",
+        "98 trials of 14 cells in windows of 600 ms on Intel(R) Xeon(R) Processor, 2 CPUs",
         "begun 2026-11-21 21:33:21 UTC",
         "client-bound",
         "These were handshakes: 1.00 full handshakes per connection",
         "CPU 0, ECDSA P-256: server 91.4%, interrupts 6.0%",
-        "from above: RSA-2048, ECDSA P-256",
+        "higher is better",
+        "lower is better",
         "server CPU per operation<span class=\"unit\">ms</span>",
         "client CPU per operation<span class=\"unit\">ms</span>",
         "CPUs 0 and 1 share a core",
@@ -113,15 +115,17 @@ fn a_run_of_which_little_is_known_says_so() {
     let invalid = page(&fabricated::all_invalid());
     assert!(invalid.contains("No trial is valid, so there are no figures."));
     assert!(invalid.contains("100% of the operations failed."));
-    assert_eq!(count(&invalid, "<g class=\"series\">"), 0);
+    assert_eq!(count(&invalid, "<rect class=\"bar "), 0);
 
     let interrupted = page(&fabricated::interrupted());
     assert!(interrupted.contains("This run is incomplete: 17 of 98 trials were run."));
     assert!(interrupted.contains("interrupted"));
 
     let skipped = page(&fabricated::without_nginx());
-    assert!(skipped.contains("<b>Left out:</b> nginx is not installed: &lt;script&gt;"));
-    assert_eq!(count(&skipped, "No trial was run.</p>"), 7);
+    // One line for both of its targets, and nothing empty.
+    assert_eq!(count(&skipped, "<p class=\"absent\">nginx is not installed: &lt;script&gt;"), 1);
+    assert_eq!(count(&skipped, "<details class=\"cell\""), 7);
+    assert!(!skipped.contains("version not known"));
 }
 
 #[test]

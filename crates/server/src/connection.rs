@@ -4,12 +4,13 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use offload::Ticket;
 use tls::SendMode;
 
 use crate::content::Contents;
 use crate::counters::Counters;
 use crate::input::Input;
-use crate::library::{Library, Session};
+use crate::library::{Handshake, Library, Session};
 use crate::request::{self, Parsed, Request};
 use crate::response::{Persistence, Status};
 use crate::transfer::{Transfer, Writing};
@@ -40,6 +41,8 @@ pub(crate) enum Next {
     Wait,
     /// Take another turn when the others have had theirs.
     Again,
+    /// Be resumed when the accelerator has answered this.
+    Park(Ticket),
     /// Be dropped, which closes the socket.
     Drop,
 }
@@ -64,6 +67,9 @@ enum State {
     /// would hold 40 KiB for it.
     Silent,
     Handshake,
+    /// The accelerator works on the handshake. OpenSSL frees no paused job, so that the connection may
+    /// not be dropped, whatever becomes of its socket.
+    Paused,
     /// Waiting for a request, or receiving its head.
     Request,
     Response(Transfer, Afterwards),
@@ -107,12 +113,20 @@ impl<L: Library> Connection<L> {
     /// Goes on as far as the socket and fairness allow. A connection whose time is up gets its
     /// last turn through [`Connection::expire`].
     pub(crate) fn turn(&mut self, shared: &mut Shared<'_, L>) -> Next {
+        if matches!(self.state, State::Paused) {
+            return Next::Wait;
+        }
+        self.resume(shared)
+    }
+
+    /// As [`Connection::turn`], and goes on with a handshake that is paused.
+    pub(crate) fn resume(&mut self, shared: &mut Shared<'_, L>) -> Next {
         let sent = self.wire().sent();
         let next = self.advance(shared).unwrap_or(Next::Drop);
         let sending = match self.state {
             State::Response(..) | State::Ending(_) => true,
             State::Request => self.input.is_empty(),
-            State::Silent | State::Handshake | State::Linger => false,
+            State::Silent | State::Handshake | State::Paused | State::Linger => false,
         };
         if sending && self.wire().sent() > sent {
             self.deadline = shared.now + shared.timeout;
@@ -127,7 +141,7 @@ impl<L: Library> Connection<L> {
             self.deadline = shared.now + LINGER;
             return self.advance(shared).unwrap_or(Next::Drop);
         }
-        Next::Drop
+        if matches!(self.state, State::Paused) { Next::Wait } else { Next::Drop }
     }
 
     /// The server stops: an idle connection ends in order, others after their response.
@@ -144,6 +158,11 @@ impl<L: Library> Connection<L> {
 
     fn advance(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         let mut written = 0;
+        if matches!(self.state, State::Paused)
+            && let Some(next) = self.shake_hands(shared)?
+        {
+            return Ok(next);
+        }
         loop {
             let enough = shared.writing.enough();
             let turn_is_over = written >= enough;
@@ -162,11 +181,10 @@ impl<L: Library> Connection<L> {
                     }
                     self.state = State::Handshake;
                 }
-                State::Handshake => {
-                    if !self.shake_hands(&shared.counters)? {
-                        return self.pause();
+                State::Handshake | State::Paused => {
+                    if let Some(next) = self.shake_hands(shared)? {
+                        return Ok(next);
                     }
-                    self.await_request(shared);
                 }
                 State::Request => {
                     if let Some(next) = self.receive(shared)? {
@@ -218,19 +236,36 @@ impl<L: Library> Connection<L> {
         Ok(true)
     }
 
-    /// Takes the handshake as far as it goes; true when it is complete.
-    fn shake_hands(&mut self, counters: &Counters) -> io::Result<bool> {
-        let Channel::Tls(session) = &mut self.channel else { return Ok(true) };
+    /// Takes the handshake as far as it goes; `None` when it is complete.
+    fn shake_hands(&mut self, shared: &Shared<'_, L>) -> io::Result<Option<Next>> {
+        let Channel::Tls(session) = &mut self.channel else { return Ok(None) };
         let outcome = session.shake_hands();
         let mode = session.send_mode();
-        if matches!(outcome, Ok(true)) || outcome.is_err() && mode.is_kernels() {
-            counters.count_connection(mode);
+        if matches!(outcome, Ok(Handshake::Complete)) || outcome.is_err() && mode.is_kernels() {
+            shared.counters.count_connection(mode);
         }
-        if outcome.is_err() {
-            // The alert that says why is worth an attempt.
-            session.wire_mut().send_gathered()?;
+        match outcome {
+            Ok(Handshake::Complete) => {
+                self.await_request(shared);
+                Ok(None)
+            }
+            Ok(Handshake::Unready) => {
+                self.state = State::Handshake;
+                self.pause().map(Some)
+            }
+            Ok(Handshake::Paused(ticket)) => {
+                self.state = State::Paused;
+                // A broken connection ends when its handshake goes on.
+                let _: io::Result<bool> = self.wire().send_gathered();
+                Ok(Some(Next::Park(ticket)))
+            }
+            Err(error) => {
+                // No job is paused any more. The alert that says why is worth an attempt.
+                self.state = State::Handshake;
+                self.wire().send_gathered()?;
+                Err(error)
+            }
         }
-        outcome
     }
 
     fn await_request(&mut self, shared: &Shared<'_, L>) {

@@ -19,13 +19,15 @@ use tls::SendMode;
 pub(crate) const MOMENT: Duration = Duration::from_millis(5);
 
 /// The length of a line, its end included.
-const LINE: usize = 512;
+const LINE: usize = 1024;
 /// A line begins with this and a digit: 1 where its counts are the last ones and no connection is open.
 const SETTLED: &str = r#"{"settled":"#;
 
 /// The counts of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    /// Whether those of an accelerator are shown too.
+    has_accelerator: bool,
     connections: [Cell<u64>; SendMode::ALL.len()],
     pub(crate) write: Calls,
     pub(crate) sendfile: Calls,
@@ -46,6 +48,10 @@ impl Calls {
 }
 
 impl Counters {
+    pub(crate) fn new(has_accelerator: bool) -> Self {
+        Self { has_accelerator, ..Self::default() }
+    }
+
     /// One whose handshake is over.
     pub(crate) fn count_connection(&self, mode: SendMode) {
         let count = &self.connections[mode as usize];
@@ -64,7 +70,17 @@ impl fmt::Display for Counters {
         let calls = |calls: &Calls| {
             format!(r#"{{"calls":{},"bytes":{}}}"#, calls.calls.get(), calls.bytes.get())
         };
-        write!(f, r#"}},"write":{},"sendfile":{}}}"#, calls(&self.write), calls(&self.sendfile))
+        write!(f, r#"}},"write":{},"sendfile":{}"#, calls(&self.write), calls(&self.sendfile))?;
+        if self.has_accelerator {
+            let counts = offload::counts();
+            let offload::Counts { submitted, completed, computed, .. } = counts;
+            let offload::Counts { refused, timed_out, in_flight_max, .. } = counts;
+            write!(
+                f,
+                r#","accelerator":{{"submitted":{submitted},"completed":{completed},"computed":{computed},"refused":{refused},"timed_out":{timed_out},"in_flight_max":{in_flight_max}}}"#
+            )?;
+        }
+        f.write_str("}")
     }
 }
 
@@ -74,6 +90,8 @@ pub(crate) struct Line {
     text: NonNull<u8>,
     /// Whether nothing has happened since it was written.
     is_written: bool,
+    /// Whether no connection was open then.
+    is_settled: bool,
 }
 
 // SAFETY: the memory is shared by nobody in this process, and is never unmapped.
@@ -99,7 +117,7 @@ pub(crate) fn file(path: &Path, threads: usize) -> io::Result<Vec<Line>> {
     let line = |thread: usize| {
         // SAFETY: within the mapping, which the kernel does not put at zero.
         let text = unsafe { NonNull::new_unchecked(start.cast::<u8>().add(thread * LINE)) };
-        let mut line = Line { text, is_written: false };
+        let mut line = Line { text, is_written: false, is_settled: false };
         line.write(&Counters::default(), 0);
         line
     };
@@ -115,6 +133,10 @@ impl Line {
     /// Something happens: the counts in the file are no longer the last ones.
     pub(crate) fn outdate(&mut self) {
         if std::mem::replace(&mut self.is_written, false) {
+            if self.is_settled {
+                // What comes now is another load.
+                offload::forget_most();
+            }
             // SAFETY: within the line.
             unsafe { self.text.add(SETTLED.len()).write_volatile(b'0') };
         }
@@ -122,10 +144,10 @@ impl Line {
 
     /// Writes the counts of a thread that has `open` connections.
     pub(crate) fn write(&mut self, counters: &Counters, open: usize) {
-        let settled = u8::from(open == 0);
-        let text = format!("{SETTLED}{settled},{counters}");
+        self.is_settled = open == 0;
+        let text = format!("{SETTLED}{},{counters}", u8::from(self.is_settled));
         let text = format!("{text:<width$}\n", width = LINE - 1);
-        // Nine numbers of 20 digits and their names have room.
+        // Fifteen numbers of 20 digits and their names have room.
         let count = text.len().min(LINE);
         // SAFETY: within the line, which no reference of this process points into.
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), self.text.as_ptr(), count) };

@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use cpus::CpuList;
+use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
@@ -49,6 +50,8 @@ pub struct Server {
 /// What a server is, whichever its TLS library.
 struct Service {
     settings: Settings,
+    /// Where the private key is used, if not on the CPU.
+    accelerator: Option<&'static Accelerator>,
     contents: Contents,
     tls: Listeners,
     plain: Option<Listeners>,
@@ -77,6 +80,9 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
+        let accelerator = settings.accelerator.as_ref().map(offload::install).transpose();
+        let refused = |source| ServerError::OpenSsl { what: "the accelerator", source };
+        let accelerator = accelerator.map_err(refused)?;
         let library = AnyLibrary::new(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();
@@ -95,7 +101,10 @@ impl Server {
         let lines = lines.transpose()?.unwrap_or_default();
         // The stream is made now, so that the first request does not pay for it.
         let _ = objects::slice(0);
-        Ok(Self { library, service: Service { settings, contents, tls, plain, lines } })
+        Ok(Self {
+            library,
+            service: Service { settings, accelerator, contents, tls, plain, lines },
+        })
     }
 
     /// The address of HTTPS; its port is the one that the system chose where 0 was asked for.
@@ -135,7 +144,7 @@ impl Server {
 
 impl Service {
     fn run(self, library: &impl Library, stop: &AtomicBool) -> Result<(), ServerError> {
-        let Self { settings, contents, tls, plain, lines } = self;
+        let Self { settings, accelerator, contents, tls, plain, lines } = self;
         let mut plain = plain.map(Listeners::into_iter);
         let mut lines = lines.into_iter();
         let failed = AtomicBool::new(false);
@@ -147,7 +156,8 @@ impl Service {
             workers.push(move || {
                 let serve = || {
                     cpus::pin_current_thread(&CpuList::from(cpu))?;
-                    let worker = Worker::new(settings, library, contents, tls, plain, line)?;
+                    let worker =
+                        Worker::new(settings, library, accelerator, contents, tls, plain, line)?;
                     worker.run(|| stop.load(Relaxed) || failed.load(Relaxed))
                 };
                 let outcome = serve();

@@ -37,6 +37,8 @@ pub struct Settings {
     pub session_cache: bool,
     /// Whether encrypt-then-MAC (RFC 7366) is agreed to in CBC suites.
     pub encrypt_then_mac: bool,
+    /// Where the private key is used, where that is not the CPU; with OpenSSL only.
+    pub accelerator: Option<offload::Description>,
     /// How responses are encrypted and sent.
     pub send: SendMode,
     /// The file of what is sent, if any.

@@ -1,16 +1,17 @@
 //! A thread of the server: its connections, which is next, and which took too long.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use offload::{Accelerator, Ticket};
 use slab::Slab;
 
 use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
-use crate::counters;
+use crate::counters::{self, Counters};
 use crate::epoll::Epoll;
 use crate::library::Library;
 use crate::listener::{self, Accepted};
@@ -23,6 +24,9 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 
 /// The longest wait, after which the signal to stop is looked at.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How often the accelerator is asked for an answer that is due where nothing else happens.
+const POLL: Duration = Duration::from_micros(10);
 
 /// The most connections that are accepted before those that are there get a turn.
 const ACCEPTS: usize = 64;
@@ -37,6 +41,9 @@ pub(crate) struct Worker<'a, L: Library> {
     connections: Slab<Connection<L>>,
     /// Connections that can go on, each once, in the order of their turns.
     queue: VecDeque<usize>,
+    accelerator: Option<&'static Accelerator>,
+    /// Connections whose handshake the accelerator works on.
+    parked: HashMap<Ticket, usize>,
     gather: Gather,
     /// Where its counts are shown, if anywhere.
     line: Option<counters::Line>,
@@ -63,6 +70,7 @@ impl<'a, L: Library> Worker<'a, L> {
     pub(crate) fn new(
         settings: &Settings,
         library: &'a L,
+        accelerator: Option<&'static Accelerator>,
         contents: &'a Contents,
         tls: OwnedFd,
         plain: Option<OwnedFd>,
@@ -83,12 +91,14 @@ impl<'a, L: Library> Worker<'a, L> {
             epoll,
             connections: Slab::new(),
             queue: VecDeque::new(),
+            accelerator,
+            parked: HashMap::new(),
             gather: Gather::default(),
             line,
             shared: Shared {
                 library,
                 contents,
-                counters: Rc::default(),
+                counters: Rc::new(Counters::new(accelerator.is_some())),
                 writing: Writing::new(settings.record_size, settings.records_per_write),
                 now: Instant::now(),
                 timeout: settings.timeout,
@@ -109,6 +119,7 @@ impl<'a, L: Library> Worker<'a, L> {
             self.wait(next_tick)?;
             self.accept();
             self.take_turns();
+            self.resume();
             let now = self.shared.now;
             if now >= next_tick {
                 next_tick = now + tick;
@@ -122,7 +133,11 @@ impl<'a, L: Library> Worker<'a, L> {
                 next_sweep = now + sweep_every;
                 self.sweep();
             }
-            if drained_by.is_some_and(|end| self.connections.is_empty() || now >= end) {
+            let is_drained = |end| self.connections.is_empty() || now >= end;
+            if drained_by.is_some_and(is_drained) && self.parked.is_empty() {
+                if let Some(line) = &mut self.line {
+                    line.write(&self.shared.counters, self.connections.len());
+                }
                 return Ok(());
             }
         }
@@ -138,7 +153,10 @@ impl<'a, L: Library> Worker<'a, L> {
             // A part of a millisecond is rounded up, so as not to wake too early and spin.
             end.saturating_duration_since(self.shared.now) + Duration::from_millis(1)
         };
-        let is_due = !busy && self.line.as_ref().is_some_and(counters::Line::is_due);
+        let is_parking = !self.parked.is_empty();
+        let answer = self.accelerator.filter(|_| is_parking).and_then(Accelerator::next);
+        let timeout = answer.map_or(timeout, |answer| timeout.min(answer.max(POLL)));
+        let is_due = !busy && !is_parking && self.line.as_ref().is_some_and(counters::Line::is_due);
         let timeout = if is_due { timeout.min(counters::MOMENT) } else { timeout };
         let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
@@ -213,6 +231,19 @@ impl<'a, L: Library> Worker<'a, L> {
         }
     }
 
+    /// Goes on with the handshakes that the accelerator has answered.
+    fn resume(&mut self) {
+        let Some(accelerator) = self.accelerator.filter(|_| !self.parked.is_empty()) else {
+            return;
+        };
+        for ticket in accelerator.ready() {
+            if let Some(key) = self.parked.remove(&ticket) {
+                let next = self.connections[key].resume(&mut self.shared);
+                self.follow(key, next);
+            }
+        }
+    }
+
     fn follow(&mut self, key: usize, next: Next) {
         // What a failing connection wrote must not go out with the next one's.
         self.gather.borrow_mut().clear();
@@ -224,6 +255,9 @@ impl<'a, L: Library> Worker<'a, L> {
                 {
                     self.queue.push_back(key);
                 }
+            }
+            Next::Park(ticket) => {
+                self.parked.insert(ticket, key);
             }
             Next::Drop => {
                 self.connections.try_remove(key);

@@ -37,6 +37,11 @@ pub(crate) fn interval_of_sorted(sorted: &[f64], level: f64) -> Interval {
     Interval { low: sorted[rank - 1], high: sorted[sorted.len() - rank], coverage }
 }
 
+/// How often the interval of that many samples covers the median.
+pub(crate) fn coverage(n: usize, level: f64) -> f64 {
+    narrowest(n, level).1
+}
+
 /// The largest rank k whose interval `[x_k, x_(n+1-k)]` reaches `level`, or 1, and its coverage.
 ///
 /// It starts in the middle of the binomial distribution and works outwards, so that neither C(n,i)

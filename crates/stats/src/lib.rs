@@ -7,13 +7,17 @@
 
 mod difference;
 mod estimate;
+mod holm;
 mod interval;
+mod looks;
 mod ratio;
 mod scaling;
 
 pub use difference::difference_of_medians;
 pub use estimate::{Estimate, paired_ratio};
+pub use holm::{holm, sign_test};
 pub use interval::{Interval, median_interval};
+pub use looks::looks;
 pub use ratio::ratio_of_medians;
 pub use scaling::{LEAST_COUNTS, Scaling, ScalingError, WORST_FIT};
 

@@ -3,10 +3,11 @@
 use std::iter::Sum;
 use std::ops::Add;
 
+use targets::{Restart, Target};
 use units::Nanos;
 
 use crate::find::Find;
-use crate::{Cell, Study};
+use crate::{Cell, Only, Study};
 
 /// Trials, and how long their ramps, warm-ups and windows last together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,17 +68,42 @@ pub fn preparations(cells: &[&Cell], begun: &[&Cell]) -> Nanos {
     Nanos(cells.iter().enumerate().map(of).fold(0, u64::saturating_add))
 }
 
+/// What it takes to start the server of these cells again, with what is done once for each process.
+#[must_use]
+pub fn restart_takes(cells: &[&Cell]) -> Nanos {
+    Nanos(targets::RESTART_TAKES.0.saturating_add(preparations(cells, &[]).0))
+}
+
 impl Study {
-    /// Of all trials. With searches it is an upper bound, but for what is measured again where a
-    /// maximum does not hold.
+    /// Of all trials, the fewest where there is an `until`. With searches it is an upper bound, but for
+    /// what is measured again where a maximum does not hold.
     #[must_use]
     pub fn forecast(&self) -> Forecast {
+        self.forecast_of(self.trials)
+    }
+
+    /// Of this many rounds.
+    #[must_use]
+    pub fn forecast_of(&self, rounds: u32) -> Forecast {
         let of = |cell: &Cell| {
             let steps = cell.find.as_ref().map_or(0, Find::most_steps);
-            Forecast::of(cell, self.trials.into(), steps)
+            Forecast::of(cell, rounds.into(), steps)
         };
         let cells: Vec<&Cell> = self.cells.iter().collect();
-        self.cells.iter().map(of).sum::<Forecast>() + preparations(&cells, &[])
+        let trials = self.cells.iter().map(of).sum::<Forecast>();
+        trials + preparations(&cells, &[]) + self.restarting(rounds)
+    }
+
+    /// How long all restarts of servers take.
+    fn restarting(&self, rounds: u32) -> Nanos {
+        let of = |(_, cells): ((Target, Only), Vec<usize>)| match self.restart(&cells) {
+            Restart::Never => 0,
+            Restart::Round => {
+                let cells: Vec<&Cell> = cells.iter().map(|cell| &self.cells[*cell]).collect();
+                restart_takes(&cells).0.saturating_mul(u64::from(rounds.saturating_sub(1)))
+            }
+        };
+        Nanos(self.servers().into_iter().map(of).fold(0, u64::saturating_add))
     }
 
     /// How long the ramps, warm-ups and windows of all trials last together, at most.

@@ -15,10 +15,12 @@ pub mod reference;
 mod study;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod until;
 
 pub use cpu_order::CpuOrder;
-pub use forecast::{Forecast, preparations};
+pub use forecast::{Forecast, preparations, restart_takes};
 pub use gate::RatioGate;
 pub use metric::Metric;
 pub use reference::{Published, PublishedUnit, Reference};
 pub use study::*;
+pub use until::Until;

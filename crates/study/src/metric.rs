@@ -390,6 +390,12 @@ impl Metric {
         !self.row().is_of_bodies || has_bodies(cell)
     }
 
+    /// Whether it is how long operations take, as the client sees it.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        matches!(self, Self::P50 | Self::P99 | Self::ResponseTime)
+    }
+
     /// Whether it is what the whole load keeps busy, so that a server which serves less of it has a
     /// smaller figure.
     #[must_use]

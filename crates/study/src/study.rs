@@ -6,7 +6,7 @@ use load::{Files, Mix, Operation, Plan};
 use peers::Offer;
 use serde::{Deserialize, Serialize};
 use serde_with::{DisplayFromStr, serde_as};
-use targets::{Server, Target};
+use targets::{Restart, Server, Target};
 use tls::{Group, Suite, Version};
 
 use crate::cpu_order::CpuOrder;
@@ -15,6 +15,7 @@ use crate::gate::RatioGate;
 use crate::metric::Metric;
 use crate::primitive::{Primitives, Table};
 use crate::reference::Published;
+use crate::until::Until;
 
 /// A question, the cells that answer it, and how often each is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,8 +26,14 @@ pub struct Study {
     pub question: String,
     /// What the order of the trials follows from, and what is random within them.
     pub seed: u64,
-    /// How often each cell is measured, at least once.
+    /// How often each cell is measured, at least once; the fewest times where there is an `until`.
     pub trials: u32,
+    /// When enough was measured, where the number of trials does not say so.
+    #[serde(default)]
+    pub until: Option<Until>,
+    /// When servers are started again, where the study says so.
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.
@@ -109,9 +116,41 @@ impl Study {
         self.cells.iter().map(|cell| cell.name.as_str())
     }
 
-    /// Measures each cell and each table of primitives this many times; what changes is listed in
-    /// [`cut`](Self::cut).
+    /// The different servers, each with the indices of its cells.
+    #[must_use]
+    pub fn servers(&self) -> Vec<((Target, Only), Vec<usize>)> {
+        let mut servers: Vec<((Target, Only), Vec<usize>)> = Vec::new();
+        for (index, cell) in self.cells.iter().enumerate() {
+            let setup = cell.setup();
+            match servers.iter_mut().find(|(known, _)| *known == setup) {
+                Some((_, cells)) => cells.push(index),
+                None => servers.push((setup, vec![index])),
+            }
+        }
+        servers
+    }
+
+    /// When the server of these cells is started again. What a search finds holds for the process in
+    /// which it searched, so such a server keeps it; one that toll did not start it cannot restart.
+    #[must_use]
+    pub fn restart(&self, cells: &[usize]) -> Restart {
+        let mut cells = cells.iter().map(|cell| &self.cells[*cell]);
+        let keeps = |cell: &Cell| cell.find.is_some() || cell.target.server.program().is_none();
+        match cells.clone().any(keeps) {
+            true => Restart::Never,
+            false => self
+                .restart
+                .or_else(|| cells.next().map(|cell| cell.target.server.restart()))
+                .unwrap_or(Restart::Never),
+        }
+    }
+
+    /// Measures each cell and each table of primitives this many times, no more and no less; what
+    /// changes is listed in [`cut`](Self::cut).
     pub fn measure_so_often(&mut self, times: u32) {
+        if self.until.take().is_some() && !self.cells.is_empty() {
+            self.cut.push("without until".to_owned());
+        }
         if self.trials != times && !self.cells.is_empty() {
             self.cut.push(format!("trials = {times} instead of {}", self.trials));
         }

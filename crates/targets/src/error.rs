@@ -7,13 +7,9 @@ use units::Bytes;
 /// Why a server could not be started, or no longer runs. Each message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    #[error(
-        "{program} is not installed (looked for {program} in {looked}); \
-         install it, e.g. apt-get install {package}, or leave this target out"
-    )]
+    #[error("{program} is not installed; apt-get install {package}")]
     Missing {
         program: &'static str,
-        looked: String,
         /// The Debian package that has it.
         package: &'static str,
     },

@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use procfs::process::Process;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
@@ -163,9 +165,19 @@ fn path_in(maps: &str, name: &str) -> Option<PathBuf> {
     paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path)).find(of_name).map(Into::into)
 }
 
+/// Read once as long as the file stays the same: it has megabytes, and its server may be started again
+/// each round.
 fn version_of(path: &Path) -> Option<String> {
+    static READ: Mutex<Vec<(PathBuf, SystemTime, Option<String>)>> = Mutex::new(Vec::new());
+    let changed = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, version)) = read.iter().find(|(of, at, _)| (&**of, *at) == (path, changed)) {
+        return version.clone();
+    }
     let content = fs::read(path).ok()?;
-    FAMILIES.iter().find_map(|family| version_in(&content, family))
+    let version = FAMILIES.iter().find_map(|family| version_in(&content, family));
+    read.push((path.to_owned(), changed, version.clone()));
+    version
 }
 
 /// `OpenSSL 3.0.22` of `OpenSSL 3.0.22 25 Aug 2026` among other bytes.
@@ -269,6 +281,18 @@ mod tests {
         assert_eq!(version_in(content, "OpenSSL ").as_deref(), Some("OpenSSL 3.0.22"));
         assert_eq!(version_in(b"OpenSSL ", "OpenSSL "), None);
         assert_eq!(version_in(b"", "OpenSSL "), None);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libcrypto.so.3");
+        for (content, seconds) in [("OpenSSL 3.0.1 ", 1), ("OpenSSL 3.0.2 ", 2)] {
+            fs::write(&path, format!("{content}\0")).unwrap();
+            let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+            assert_eq!(version_of(&path).as_deref(), Some(content.trim()));
+        }
     }
 
     #[test]

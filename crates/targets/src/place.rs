@@ -1,5 +1,6 @@
 //! The folders of one target inside the result folder.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,6 @@ pub(crate) const CERTIFICATE: &str = "server.crt";
 pub(crate) const KEY: &str = "server.key";
 
 /// A target's name and its folders, which no other target has. All paths are absolute.
-#[derive(Debug)]
 pub(crate) struct Place {
     /// `nginx`, then `nginx-2` ...
     pub(crate) name: String,
@@ -25,11 +25,24 @@ pub(crate) struct Place {
     pub(crate) logs: PathBuf,
     /// For what toll writes: key, certificate, configuration.
     pub(crate) folder: PathBuf,
+    /// Its private key in PEM form, for each of its processes.
+    key_pem: Vec<u8>,
+}
+
+/// Without the key.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Place {
-    /// Makes the folders of a new target in the result folder.
-    pub(crate) fn claim(result_folder: &Path, kind: &str) -> Result<Self, TargetError> {
+    /// Makes the folders of a new target in the result folder, and a fresh key with its certificate.
+    pub(crate) fn claim(
+        result_folder: &Path,
+        kind: &str,
+        settings: &Settings,
+    ) -> Result<Self, TargetError> {
         let result_folder =
             std::path::absolute(result_folder).map_err(TargetError::file(result_folder))?;
         let targets = result_folder.join("targets");
@@ -44,7 +57,11 @@ impl Place {
             }
             let logs = result_folder.join("logs").join(&name);
             fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
-            return Ok(Self { name, logs, folder });
+            let Identity { certificate_pem, key_pem } =
+                Identity::generate(settings.target.certificate_key)?;
+            let certificate = folder.join(CERTIFICATE);
+            fs::write(&certificate, certificate_pem).map_err(TargetError::file(&certificate))?;
+            return Ok(Self { name, logs, folder, key_pem });
         }
         Err(TargetError::Settings(format!(
             "{} holds {MOST} targets already; take another result folder",
@@ -52,12 +69,10 @@ impl Place {
         )))
     }
 
-    /// Makes a fresh key and its certificate there, and takes care of the key.
-    pub(crate) fn identity(&self, settings: &Settings) -> Result<Secret, TargetError> {
-        let key = Secret::at(self.folder.join(KEY));
-        Identity::generate(settings.target.certificate_key)?
-            .write(&self.folder.join(CERTIFICATE), key.path())?;
-        Ok(key)
+    /// Writes the key for a process, which it goes with.
+    pub(crate) fn write_key(&self) -> Result<Secret, TargetError> {
+        let path = self.folder.join(KEY);
+        Secret::write(path.clone(), &self.key_pem).map_err(TargetError::file(&path))
     }
 
     /// A new file for what the server prints, and its path.
@@ -72,11 +87,15 @@ impl Place {
 mod tests {
     use super::*;
 
+    fn settings() -> Settings {
+        Settings::new(cpus::CpuList::from(0))
+    }
+
     #[test]
     fn a_second_server_of_a_kind_gets_folders_of_its_own() {
         let result = tempfile::tempdir().unwrap();
-        let names: Vec<String> =
-            (0..3).map(|_| Place::claim(result.path(), "nginx").unwrap().name).collect();
+        let claim = |_| Place::claim(result.path(), "nginx", &settings()).unwrap().name;
+        let names: Vec<String> = (0..3).map(claim).collect();
         assert_eq!(names, ["nginx", "nginx-2", "nginx-3"]);
         assert!(result.path().join("logs/nginx-3").is_dir());
     }
@@ -86,7 +105,7 @@ mod tests {
         let result = tempfile::tempdir().unwrap();
         let file = result.path().join("file");
         fs::write(&file, "").unwrap();
-        let message = Place::claim(&file, "nginx").unwrap_err().to_string();
+        let message = Place::claim(&file, "nginx", &settings()).unwrap_err().to_string();
         assert!(message.contains("file/targets: Not a directory"), "{message}");
     }
 }

@@ -32,7 +32,7 @@ pub struct Running {
     cpus: CpuList,
     certificate: PathBuf,
     libraries: Vec<Library>,
-    _objects: Arc<Objects>,
+    objects: Arc<Objects>,
 }
 
 /// A server that answers: what it is, and where.
@@ -89,7 +89,7 @@ impl Starting {
             started,
             cpus: settings.target.cpus.clone(),
             libraries,
-            _objects: Arc::clone(objects),
+            objects: Arc::clone(objects),
         })
     }
 
@@ -244,6 +244,13 @@ impl Running {
                 Ok(()) => thread::sleep(GLANCE),
             }
         }
+    }
+
+    /// Stops the server, and keeps what another process of it needs.
+    pub(crate) fn end(self) -> (Place, Option<Box<Running>>, Arc<Objects>) {
+        let Starting { process, place, backend, .. } = self.server;
+        drop(process);
+        (place, backend, self.objects)
     }
 
     /// Stops the server and returns when it is gone: it has 3 s to end by itself, then it is

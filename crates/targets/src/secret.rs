@@ -10,11 +10,6 @@ use std::path::{Path, PathBuf};
 pub struct Secret(PathBuf);
 
 impl Secret {
-    /// Takes care of a file that is about to be made.
-    pub(crate) fn at(path: PathBuf) -> Self {
-        Self(path)
-    }
-
     /// Writes a new one.
     pub(crate) fn write(path: PathBuf, content: &[u8]) -> io::Result<Self> {
         let mut options = fs::File::options();

@@ -23,6 +23,50 @@ pub struct SendCounters {
     pub write: Calls,
     /// Calls that took bytes of a file.
     pub sendfile: Calls,
+    /// Where the server has an accelerator of private keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<AcceleratorCounts>,
+}
+
+/// What the private-key operations of a server came to that has an accelerator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceleratorCounts {
+    /// Operations that the accelerator took.
+    pub submitted: u64,
+    /// Those that it answered.
+    pub completed: u64,
+    /// Operations that the CPU did because the ciphertext came for the first time.
+    pub computed: u64,
+    /// Operations that the CPU did because the accelerator had no room for them.
+    pub refused: u64,
+    /// Operations that the CPU did because the accelerator did not answer within a second.
+    pub timed_out: u64,
+    /// The most operations that were under way at once since the server last had no connection.
+    pub in_flight_max: u64,
+}
+
+impl AcceleratorCounts {
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            submitted: self.submitted + other.submitted,
+            completed: self.completed + other.completed,
+            computed: self.computed + other.computed,
+            refused: self.refused + other.refused,
+            timed_out: self.timed_out + other.timed_out,
+            in_flight_max: self.in_flight_max.max(other.in_flight_max),
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            submitted: self.submitted.saturating_sub(earlier.submitted),
+            completed: self.completed.saturating_sub(earlier.completed),
+            computed: self.computed.saturating_sub(earlier.computed),
+            refused: self.refused.saturating_sub(earlier.refused),
+            timed_out: self.timed_out.saturating_sub(earlier.timed_out),
+            in_flight_max: self.in_flight_max,
+        }
+    }
 }
 
 /// System calls, and the bytes that they took.
@@ -84,6 +128,9 @@ impl SendCounters {
     }
 
     fn add(&mut self, other: &Self) {
+        if let Some(theirs) = &other.accelerator {
+            self.accelerator = Some(self.accelerator.unwrap_or_default().with(theirs));
+        }
         for (mode, count) in &other.connections {
             *self.connections.entry(*mode).or_default() += count;
         }
@@ -110,6 +157,10 @@ impl SendCounters {
             connections: connections.collect(),
             write: less(self.write, earlier.write),
             sendfile: less(self.sendfile, earlier.sendfile),
+            accelerator: self.accelerator.map(|now| match &earlier.accelerator {
+                Some(earlier) => now.since(earlier),
+                None => now,
+            }),
         }
     }
 }
@@ -132,6 +183,27 @@ mod tests {
         fs::write(file.path(), LINE).unwrap();
         let half = both.since(&SendCounters::settled(file.path()).unwrap());
         assert_eq!(half.connections, [(SendMode::User, 1), (SendMode::KtlsWrite, 2)].into());
+    }
+
+    #[test]
+    fn an_accelerators_counts_are_added_and_its_most_is_the_largest() {
+        let of = |completed, most| AcceleratorCounts {
+            completed,
+            in_flight_max: most,
+            ..AcceleratorCounts::default()
+        };
+        let line = |completed, most| {
+            let accelerator = serde_json::to_string(&of(completed, most)).unwrap();
+            let start = LINE.strip_suffix('}').unwrap();
+            format!("{start},\"accelerator\":{accelerator}}}\n")
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), line(3, 2)).unwrap();
+        let before = SendCounters::settled(file.path()).unwrap();
+        fs::write(file.path(), line(5, 7) + &line(1, 4)).unwrap();
+        let both = SendCounters::settled(file.path()).unwrap();
+        assert_eq!(both.accelerator, Some(of(6, 7)));
+        assert_eq!(both.since(&before).accelerator, Some(of(3, 7)));
     }
 
     #[test]

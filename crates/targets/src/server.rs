@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use serde::{Deserialize, Serialize};
 use tls::{SendMode, Stack};
 
 use crate::process::START_LIMIT;
@@ -29,6 +30,11 @@ pub trait Server: Sync {
         true
     }
 
+    /// When a run starts it again, unless the study says so itself.
+    fn restart(&self) -> Restart {
+        Restart::Round
+    }
+
     /// How toll can have it send.
     fn sends(&self) -> &'static [SendMode] {
         &[SendMode::User]
@@ -43,6 +49,17 @@ pub trait Server: Sync {
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
+}
+
+/// When a run ends a server and starts it again. Processes of one program differ in speed, for
+/// example by where their memory lies; a run with one process of each server cannot see that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// Before each round but the first.
+    Round,
+    /// One process serves all trials.
+    Never,
 }
 
 /// The program of a server: what differs between servers. The rest is done once for all, in

@@ -1,14 +1,14 @@
 //! The start of a server: what is the same for all.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use cpus::CpuList;
 use rustix::process::Signal;
 use tls::CertificateKey;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::log::LogWatch;
 use crate::place::Place;
@@ -22,6 +22,10 @@ use crate::{Objects, Running, Settings, TargetError};
 
 /// The name of a backend's folders.
 const BACKEND: &str = "backend";
+
+/// What it takes to end a server and start it again, on most machines. A virtual machine of the JVM
+/// takes longer.
+pub const RESTART_TAKES: Nanos = Nanos(100_000_000);
 
 /// Starts a server that serves `objects`, and returns when it answers. The server keeps them alive.
 ///
@@ -49,6 +53,22 @@ pub fn start(
         .map_err(|error| error.of_key(settings.target.certificate_key))
 }
 
+/// Ends a server and starts another process of it, with the same settings, folders, key, certificate
+/// and backend, on other ports. The logs are those of the new process.
+///
+/// # Errors
+/// As [`start`]. Nothing is left running.
+pub fn restart(
+    server: Running,
+    program: &dyn Program,
+    settings: &Settings,
+) -> Result<Running, TargetError> {
+    let (place, backend, objects) = server.end();
+    let binary = program.binary().find(settings)?;
+    let version = program.version(&binary, settings)?;
+    start_at(place, backend, program, (binary, version), settings, &objects)
+}
+
 fn start_as(
     name: &str,
     program: &dyn Program,
@@ -60,12 +80,24 @@ fn start_as(
     program.check(settings)?;
     let binary = program.binary().find(settings)?;
     let version = program.version(&binary, settings)?;
-    let place = Place::claim(folder, name)?;
+    let place = Place::claim(folder, name, settings)?;
     let backend = match program.backend_cpus(settings)? {
         Some(cpus) => Some(Box::new(start_backend(cpus, settings, objects, folder)?)),
         None => None,
     };
-    let secrets = vec![place.identity(settings)?];
+    start_at(place, backend, program, (binary, version), settings, objects)
+}
+
+/// Starts the program in a place of its own, which may have had another process before.
+fn start_at(
+    place: Place,
+    backend: Option<Box<Running>>,
+    program: &dyn Program,
+    (binary, version): (PathBuf, String),
+    settings: &Settings,
+    objects: &Arc<Objects>,
+) -> Result<Running, TargetError> {
+    let secrets = vec![place.write_key()?];
     let (output_log, output) = place.log(OUTPUT_LOG)?;
     let mut log_files = vec![output_log];
     let incidents = match program.incidents() {

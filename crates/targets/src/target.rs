@@ -2,18 +2,19 @@
 //! [`Target`]; a new option is a field of it. The keys that are flags of `toll serve` too are read
 //! into the same struct there.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use cpus::CpuList;
-use keys::{Conflict, Force, WrongValue};
+use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
+use offload::{Description, Kind, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 use tls::{CertificateKey, RecordSize, RecordsPerWrite, SendMode, Stack};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::servers::Embedded;
 use crate::{
@@ -43,13 +44,14 @@ pub struct Target {
     #[arg(skip)]
     pub threads_per_core: Option<ThreadsPerCore>,
 
-    /// Key of a certificate that is made for this run: rsa:1024, rsa:2048, rsa:3072, rsa:4096,
-    /// ecdsa:p256, ecdsa:p384 or ed25519
-    #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048))]
+    /// Key of a certificate that is made for this run, such as ecdsa:p256
+    ///
+    /// rsa:1024, rsa:2048, rsa:3072, rsa:4096, ecdsa:p256, ecdsa:p384 or ed25519.
+    #[arg(long, value_name = "KIND", default_value_t = CertificateKey::Rsa(2048), value_parser = Suggested::<CertificateKey>::new(certificate_keys), hide_possible_values = true, help_heading = TLS)]
     pub certificate_key: CertificateKey,
 
-    /// TLS library of the embedded server: openssl, rustls-ring or rustls-aws-lc
-    #[arg(long, value_name = "NAME", default_value_t)]
+    /// TLS library: openssl, rustls-ring or rustls-aws-lc
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = Suggested::<TlsLibrary>::new(libraries), hide_possible_values = true, help_heading = TLS)]
     pub library: TlsLibrary,
 
     /// The generated objects that are asked for.
@@ -66,31 +68,67 @@ pub struct Target {
     pub files: NonZeroU32,
 
     /// Give session tickets; off also means no resumption in TLS 1.3
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub tickets: bool,
 
     /// Keep sessions of TLS 1.2 for resumption by identifier
-    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "off", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub session_cache: bool,
 
-    /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites, as OpenSSL does by itself
+    /// Agree to encrypt-then-MAC (RFC 7366) in CBC suites
+    ///
+    /// As OpenSSL does by itself.
     // Off in studies: published measurements of CBC are without it.
-    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = TLS)]
     pub encrypt_then_mac: bool,
 
-    /// How responses are encrypted and sent: user (by the TLS library), ktls-write (plaintext is
-    /// written, and the kernel encrypts), ktls-sendfile (the kernel encrypts what it takes from a
-    /// file)
-    #[arg(long, value_name = "MODE", default_value_t)]
+    /// Where private keys are used: none (on the CPU), or model (a modelled accelerator)
+    ///
+    /// The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
+    #[arg(long, value_name = "KIND", default_value_t, help_heading = TLS)]
+    pub accelerator: Kind,
+
+    /// How the accelerator is waited for: asynchronous, synchronous or inline
+    ///
+    /// asynchronous (other connections are served meanwhile), synchronous (the thread does nothing
+    /// else), inline (not at all: the answer is there at once).
+    #[arg(long, value_name = "WAY", default_value_t, requires = "accelerator", help_heading = TLS)]
+    pub offload: Way,
+
+    /// Operations per second of each of its engines, by key
+    #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_rate: Rates,
+
+    /// From the beginning of an operation to its answer
+    #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS)]
+    pub accelerator_latency: Nanos,
+
+    /// Operations that it holds at once
+    ///
+    /// Those that it has no room for are done on the CPU.
+    #[arg(long, value_name = "N", default_value_t = QUEUE, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_queue: NonZeroUsize,
+
+    /// Its engines, which work side by side
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS)]
+    pub accelerator_count: NonZeroUsize,
+
+    /// How to encrypt and send: user, ktls-write or ktls-sendfile
+    ///
+    /// user (by the TLS library), ktls-write (plaintext is written, and the kernel encrypts),
+    /// ktls-sendfile (the kernel encrypts what it takes from a file).
+    #[arg(long, value_name = "MODE", default_value_t, value_parser = Suggested::<SendMode>::new(send_modes), hide_possible_values = true, help_heading = LOAD)]
     pub send: SendMode,
 
     /// The most plaintext in a TLS record, 512B to 16KiB
-    #[arg(long, value_name = "SIZE", default_value_t)]
+    #[arg(long, value_name = "SIZE", default_value_t, help_heading = TLS)]
     pub record_size: RecordSize,
 
-    /// Full records in one send, 1 to 64. From 4 on, OpenSSL encrypts 4 or 8 records of a CBC
-    /// suite side by side where encrypt-then-MAC is off; nginx does not get that
-    #[arg(long, value_name = "N", default_value_t)]
+    /// Full records in one send, 1 to 64
+    ///
+    /// From 4 on, OpenSSL encrypts 4 or 8 records of a CBC suite side by side where encrypt-then-MAC
+    /// is off; nginx does not get that.
+    #[arg(long, value_name = "N", default_value_t, help_heading = TLS)]
     pub records_per_write: RecordsPerWrite,
 
     /// Directives of nginx's configuration beside those that toll writes, or in their place.
@@ -124,6 +162,29 @@ pub struct Target {
     #[arg(skip)]
     pub i_operate_this_host: bool,
 }
+
+
+/// The headings of the flags of `toll serve`.
+const LOAD: &str = "Load";
+const TLS: &str = "TLS";
+
+// What completion offers.
+
+fn certificate_keys() -> Vec<String> {
+    CertificateKey::ALL.map(|key| key.to_string()).into()
+}
+
+fn libraries() -> Vec<String> {
+    Stack::ALL.map(|stack| stack.to_string()).into()
+}
+
+fn send_modes() -> Vec<String> {
+    SendMode::ALL.iter().map(ToString::to_string).collect()
+}
+
+const LATENCY: Nanos = Nanos(100_000);
+const QUEUE: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
 
 const OBJECT: Bytes = Bytes(1 << 20);
 
@@ -189,6 +250,12 @@ impl Default for Target {
             tickets: false,
             session_cache: false,
             encrypt_then_mac: false,
+            accelerator: Kind::None,
+            offload: Way::default(),
+            accelerator_rate: Rates::default(),
+            accelerator_latency: LATENCY,
+            accelerator_queue: QUEUE,
+            accelerator_count: NonZeroUsize::MIN,
             send: SendMode::User,
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
@@ -226,7 +293,36 @@ impl Target {
                 force: Force::Opposite,
             });
         }
+        let device =
+            ["accelerator-rate", "accelerator-latency", "accelerator-queue", "accelerator-count"];
+        let mut add = |cause, why: &str, keys: &[&'static str]| {
+            conflicts.extend(keys.iter().map(|key| Conflict {
+                cause,
+                why: why.to_owned(),
+                key,
+                force: Force::Useless,
+            }));
+        };
+        if self.accelerator == Kind::None {
+            let why = "uses private keys on the CPU";
+            add("accelerator", why, &["offload"]);
+            add("accelerator", why, &device);
+        } else if self.offload == Way::Inline {
+            add("offload", "answers at once, without a device", &device);
+        }
         conflicts
+    }
+
+    /// The accelerator of its private keys, where it has one.
+    #[must_use]
+    pub fn accelerator(&self) -> Option<Description> {
+        (self.accelerator == Kind::Model).then(|| Description {
+            way: self.offload,
+            rates: self.accelerator_rate.clone(),
+            latency: self.accelerator_latency,
+            queue: self.accelerator_queue,
+            engines: self.accelerator_count,
+        })
     }
 
     /// # Errors
@@ -264,6 +360,9 @@ impl Target {
                 ),
             });
         }
+        if let Some(accelerator) = self.accelerator() {
+            self.check_accelerator(&accelerator)?;
+        }
         if self.files.get() > MOST_FILES {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
             return Err(WrongValue { key: "files", why });
@@ -283,6 +382,24 @@ impl Target {
                 why: format!("target.server = {server} lacks target.{key}; write it too"),
             }),
         }
+    }
+
+    fn check_accelerator(&self, accelerator: &Description) -> Result<(), WrongValue> {
+        if self.library != TlsLibrary::default() {
+            let why = format!(
+                "target.library = {}, but the accelerator is one of the OpenSSL of toll serve; write \
+                 openssl, or take target.accelerator = none",
+                self.library
+            );
+            return Err(WrongValue { key: "library", why });
+        }
+        accelerator.check_key(self.certificate_key).map_err(|why| WrongValue {
+            key: "certificate-key",
+            why: format!(
+                "target.certificate-key = {}: the accelerator {why}",
+                self.certificate_key
+            ),
+        })
     }
 
     /// Whether it serves other files than the objects that all servers have.
@@ -401,6 +518,12 @@ mod tests {
             "tickets",
             "session-cache",
             "encrypt-then-mac",
+            "accelerator",
+            "offload",
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
             "send",
             "record-size",
             "records-per-write",

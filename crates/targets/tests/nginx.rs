@@ -80,6 +80,41 @@ fn both_ports_serve_the_objects() {
 }
 
 #[test]
+fn another_process_of_it_has_the_same_key_and_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&settings(), &folder);
+    let (first, name) = (server.pid(), server.name().to_owned());
+    let certificate = std::fs::read(server.certificate()).unwrap();
+    let key = folder.path().join("targets/nginx/server.key");
+    let key_of_first = std::fs::read(&key).unwrap();
+    let workers = children(first);
+    let server = targets::restart(server, nginx().program().unwrap(), &settings()).unwrap();
+    assert!(!is_running(first) && !workers.iter().any(|&pid| is_running(pid)));
+    assert_ne!(server.pid(), first);
+    assert_eq!(server.name(), name);
+    assert_eq!(std::fs::read(server.certificate()).unwrap(), certificate);
+    assert_eq!(std::fs::read(&key).unwrap(), key_of_first);
+    let (_, body) = support::curl(server.https(), server.certificate(), "1MiB", &[]);
+    assert_eq!(body.len(), 1 << 20);
+    server.stop();
+    assert!(!key.exists());
+}
+
+#[test]
+fn a_server_that_does_not_start_again_says_why_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&settings(), &folder);
+    let pid = server.pid();
+    let broken = Settings {
+        target: Target { directives: "nonsense on".parse().unwrap(), ..settings().target },
+        ..settings()
+    };
+    let error = targets::restart(server, nginx().program().unwrap(), &broken).unwrap_err();
+    assert!(error.to_string().contains("nonsense"), "{error}");
+    assert!(!is_running(pid) && !folder.path().join("targets/nginx/server.key").exists());
+}
+
+#[test]
 fn workers_are_pinned_one_each_and_the_master_to_all() {
     let folder = tempfile::tempdir().unwrap();
     let cpus = CpuList::allowed().unwrap();

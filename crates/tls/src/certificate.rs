@@ -29,6 +29,17 @@ pub enum CertificateKey {
 }
 
 impl CertificateKey {
+    /// The kinds that toll makes.
+    pub const ALL: [Self; 7] = [
+        Self::Rsa(1024),
+        Self::Rsa(2048),
+        Self::Rsa(3072),
+        Self::Rsa(4096),
+        Self::EcdsaP256,
+        Self::EcdsaP384,
+        Self::Ed25519,
+    ];
+
     /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         let key = X509::from_der(der).ok()?.public_key().ok()?;

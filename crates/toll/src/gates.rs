@@ -17,6 +17,7 @@ pub(crate) struct Gates {
     #[arg(
         long = "gate",
         value_name = "GATE",
+        help_heading = "Output",
         long_help = "Exit with code 1 if a cell misses this: [CASE:]METRIC COMPARATOR \
                      VALUE, such as goodput>=10Gb/s, rate>=1500/s, bulk:p99<=5ms; repeatable. The \
                      whole interval counts: a gate whose limit lies within it is inconclusive, \
@@ -28,7 +29,7 @@ pub(crate) struct Gates {
     gates: Vec<Gate>,
 
     /// Judge gates by medians alone: strict, and now and then wrong by chance
-    #[arg(long, requires = "gates")]
+    #[arg(long, requires = "gates", help_heading = "Output")]
     gate_median: bool,
 }
 

@@ -3,13 +3,16 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use ::load::{AddressError, Engine, Job, Mix, Plan, Url};
+use clap::ValueHint;
 use cpus::CpuList;
 use peers::{Client, Offer, Peer};
-use trial::{Hooks, Line, Moment, Neighbours, ThisMachine, Trial};
+use trial::{Hooks, Line, Measured, Moment, Neighbours, ThisMachine, Trial};
 use units::Nanos;
 
 use crate::progress::Progress;
-use crate::{Failure, interrupt, summary};
+use crate::screen::Screen;
+use crate::summary::{self, Detail};
+use crate::{Failure, interrupt};
 
 /// Load a server, and say what it did, what that cost, and what limited it.
 ///
@@ -17,45 +20,60 @@ use crate::{Failure, interrupt, summary};
 /// the first and the last record are opened, which proves how many came between. One response in
 /// 64 is decrypted whole and, where it is one of toll's generated objects (/bytes/SIZE), compared.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
     /// What to ask for, such as https://127.0.0.1:8443/bytes/1MiB
+    #[arg(help_heading = TARGET, value_hint = ValueHint::Url)]
     url: Url,
 
-    /// Several objects to ask for in place of the URL's path, with their shares of the requests:
-    /// '1KiB 90%, 1MiB 10%' (generated ones, /bytes/SIZE) or '/a.html 99.5%, /b.iso 0.5%'
-    #[arg(long, value_name = "LIST")]
+    /// Several objects with their shares: '1KiB 90%, 1MiB 10%'
+    ///
+    /// They are asked for in place of the URL's path: generated ones (/bytes/SIZE), or
+    /// '/a.html 99.5%, /b.iso 0.5%'.
+    #[arg(long, value_name = "LIST", help_heading = TARGET)]
     object: Option<Mix>,
+
+    /// The server's process, so that its CPU time is counted too
+    #[arg(long, value_name = "PID", help_heading = TARGET)]
+    server_pid: Option<u32>,
+
+    /// Load an address that is not this machine's loopback
+    ///
+    /// Only for hosts that are yours to load.
+    #[arg(long, help_heading = TARGET)]
+    i_operate_this_host: bool,
 
     #[command(flatten)]
     plan: Plan,
 
     /// CPUs for the load, a thread pinned to each, such as 1 or 2-5
+    ///
     /// [default: all allowed; not those of --server-pid]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cpus: Option<CpuList>,
 
-    /// What everything random follows from, such as the arrivals of poisson; loads with equal seeds
-    /// are alike
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// What everything random follows from
+    ///
+    /// Such as the arrivals of poisson; loads with equal seeds are alike.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true, help_heading = LOAD)]
     seed: u64,
 
-    /// The server's process on this machine, so that its CPU time is counted too
-    #[arg(long, value_name = "PID")]
-    server_pid: Option<u32>,
-
     /// Print the trial as one line of JSON, as in a journal
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
 
-    /// Show no live line
-    #[arg(long)]
-    quiet: bool,
+    /// Also print all that was asked for and got
+    #[arg(short, long, help_heading = OUTPUT)]
+    verbose: bool,
 
-    /// Load an address that is not this machine's loopback. Only for hosts that are yours to load
-    #[arg(long)]
-    i_operate_this_host: bool,
+    /// Show no live line
+    #[arg(long, help_heading = OUTPUT)]
+    quiet: bool,
 }
+
+const TARGET: &str = "Target";
+const LOAD: &str = "Load";
+const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +85,8 @@ Examples:
       AES-CBC as published measurements have it, with the server's CPU time
   toll load https://127.0.0.1:8443/bytes/1MiB --insecure --client wrk --cpus 1 --server-pid 4711
       the same account of both sides, with wrk in place of toll's own client
+  toll load http://127.0.0.1:8080/index.html -n 10000 -H 'X-Tenant: 7'
+      ten thousand requests, each with a header
   toll load https://127.0.0.1:8443/bytes/1KiB --insecure --arrival 'poisson 2000/s' -c 500
       how long users wait at 2,000 requests per second, waiting for a connection included
   toll load https://127.0.0.1:8443/ --insecure --operation session --session shop.toml -c 50
@@ -80,13 +100,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .transpose()
         .map_err(Failure::request)?;
     ::load::probe(&trial.job).map_err(Failure::request)?;
-    let line = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
+    let measured = arguments.measure(&trial, peer.as_ref(), &interrupted)?;
     if arguments.json {
-        crate::print_json(&line)?;
+        crate::print_json(&measured.line)?;
     } else {
-        crate::print(&summary::of_trial(&line));
+        let detail = if arguments.verbose { Detail::Verbose } else { Detail::Usual };
+        crate::print(&summary::of_trial(&measured, detail, Screen::of_stdout()));
     }
-    Ok(match line {
+    Ok(match measured.line {
         Line { interrupted: true, .. } => ExitCode::from(interrupt::EXIT),
         Line { valid: true, .. } => ExitCode::SUCCESS,
         Line { valid: false, .. } => ExitCode::from(Failure::MEASUREMENT),
@@ -166,7 +187,7 @@ impl Arguments {
         trial: &Trial,
         peer: Option<&Client>,
         interrupted: &AtomicBool,
-    ) -> Result<Line, Failure> {
+    ) -> Result<Measured, Failure> {
         let mut machine = match self.server_pid {
             Some(pid) => ThisMachine::with_server(pid).map_err(Failure::request)?,
             None => ThisMachine::without_server(),
@@ -191,12 +212,11 @@ impl Arguments {
                 _ => Ok(()),
             },
         };
-        let measured = match peer {
+        match peer {
             Some(peer) => {
                 trial.run(&mut machine, &mut hooks, |_| peer.start()).map_err(Failure::request)
             }
             None => trial.run(&mut machine, &mut hooks, Engine::start).map_err(Failure::request),
-        };
-        measured.map(|measured| measured.line)
+        }
     }
 }

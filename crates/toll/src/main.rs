@@ -13,6 +13,7 @@ mod run;
 mod screen;
 mod serve;
 mod shell;
+mod studies;
 mod summary;
 mod usage;
 
@@ -54,6 +55,9 @@ Examples:
 
 Exit codes: 0 done; 1 a gate (--gate) fails; 2 the request was wrong, or the server cannot be reached; 3 a measurement
 failed or is not valid; 130 interrupted.";
+
+/// The end of a short help.
+pub(crate) const MORE: &str = "--help explains all options, and has examples.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -9,7 +9,8 @@ use crate::gates::{self, WithGates};
 
 /// Make the report of an earlier run again, from its journal.
 ///
-/// Writes cells.csv and report.html into the folder and prints the answers. Nothing is measured.
+/// Writes cells.csv and report.html into the folder and prints the answers; with --json or
+/// --openmetrics the folder stays as it is. Nothing is measured.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -48,8 +49,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         crate::print(&findings.in_words());
     }
-    let report = findings.write(&results)?;
     if !arguments.json && !arguments.openmetrics {
+        let report = findings.write(&results)?;
         crate::print(&format!("\n{}Report: {}\n", outcomes.in_words(), report.display()));
     }
     outcomes.failure()?;

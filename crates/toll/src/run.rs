@@ -7,13 +7,14 @@ use cpus::{CpuList, Topology};
 use experiment::{Ended, Event, Experiment, Plan, RunError};
 use file::{LeftOut, StudyFile};
 use journal::Results;
+use keys::Suggested;
 use observe::Machine;
 use peers::Peer;
 use study::Study;
 
 use crate::findings::{self, Found};
 use crate::progress::RunProgress;
-use crate::{Failure, gates, interrupt, screen};
+use crate::{Failure, gates, interrupt, screen, studies};
 
 /// Run a study: start its servers, load them, and answer its question.
 ///
@@ -22,59 +23,95 @@ use crate::{Failure, gates, interrupt, screen};
 /// started once, idle while another one is measured, and are stopped at the end. The trials of all
 /// cells are interleaved, so that what drifts touches all alike.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
     /// The study: the name of a built-in one (quick), or a study file
-    #[arg(required_unless_present = "continue_")]
+    #[arg(
+        required_unless_present_any = ["continue_", "list"],
+        value_parser = Suggested::<String>::new(study_names),
+        hide_possible_values = true,
+        help_heading = TARGET,
+    )]
     study: Option<String>,
 
+    /// List the built-in studies: what each asks, and how long it takes here
+    #[arg(long, conflicts_with_all = ["study", "continue_"], help_heading = TARGET)]
+    list: bool,
+
     /// Folder in which the folder of this run's results is made
-    #[arg(long, value_name = "DIR", default_value = "results")]
+    #[arg(help_heading = OUTPUT, long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
 
     /// Go on with the run whose results are in this folder: measure what it lacks
-    #[arg(long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
+    #[arg(help_heading = TARGET, long = "continue", id = "continue_", value_name = "DIR", conflicts_with_all = ["study", "out"])]
     continue_: Option<PathBuf>,
 
-    /// Run only the cells that have this value: KEY=VALUE, with the whole key (load.suite) or its last
-    /// part (suite), or case=NAME; or, with primitives=NAME, only that table of primitives. Given again for another key, both must fit; for the same key,
-    /// either may
-    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "continue_")]
+    /// Run only the cells that have this value, such as suite=NAME or case=NAME
+    ///
+    /// The key is whole (load.suite) or its last part (suite). With primitives=NAME, only that table
+    /// of primitives. Given again for another key, both must fit; for the same key, either may.
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        conflicts_with = "continue_",
+        value_parser = Suggested::<String>::new(parts),
+        hide_possible_values = true,
+        help_heading = TARGET,
+    )]
     only: Vec<String>,
 
-    /// Measure each cell and each table of primitives so often, instead of as often as the study says
-    #[arg(long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Measure each cell so often, instead of as often as the study says
+    #[arg(help_heading = LOAD, long, value_name = "N", conflicts_with = "continue_", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
 
-    /// Run the study in another size that its file has, such as quick; the report says what was cut
-    #[arg(long, value_name = "NAME", conflicts_with = "continue_")]
+    /// Run the study in another size that its file has, such as quick
+    #[arg(help_heading = LOAD, long, value_name = "NAME", conflicts_with = "continue_")]
     scale: Option<String>,
 
-    /// Also make the load of each cell that the answers are about with this program (wrk, ab, h2load;
-    /// handshakes with s_time), in turn with toll and in windows of the same length, and say whether
-    /// the two agree and what limited each
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "continue_")]
+    /// Also load with wrk, ab or h2load, and say whether the two agree
+    ///
+    /// The load of each cell that the answers are about is made with the program too (handshakes with
+    /// s_time), in turn with toll and in windows of the same length; what limited each is said.
+    #[arg(help_heading = LOAD, hide_possible_values = true, long, value_name = "PROGRAM", conflicts_with = "continue_")]
     cross_check: Option<Peer>,
 
     /// Print the cells, the commands and the time that it would take, and do nothing
-    #[arg(long, conflicts_with = "continue_")]
+    #[arg(help_heading = OUTPUT, long, conflicts_with = "continue_")]
     dry_run: bool,
 
-    /// Print each trial as a line of JSON when it ends, at the end each cross-check as a line too,
-    /// and nothing else
-    #[arg(long)]
+    /// Print each trial as a line of JSON when it ends, and nothing else
+    ///
+    /// At the end each cross-check is a line too. With --list, the list is one JSON object.
+    #[arg(help_heading = OUTPUT, long)]
     json: bool,
 
     /// Show no progress, only the answers
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     quiet: bool,
 
     #[command(flatten)]
     gates: gates::Gates,
 }
 
+/// The headings of the options, as in `toll load` and `toll serve`.
+const TARGET: &str = "Target";
+const LOAD: &str = "Load";
+const OUTPUT: &str = "Output";
+
+/// What completion offers.
+fn study_names() -> Vec<String> {
+    file::shipped().into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What completion offers: the servers.
+fn parts() -> Vec<String> {
+    targets::SERVERS.iter().map(|server| format!("server={}", server.name())).collect()
+}
+
 const EXAMPLES: &str = "\
 Examples:
+  toll run --list
+      the built-in studies, and how long each takes here
   toll run quick
       a first look at this machine
   toll run quick --dry-run
@@ -95,6 +132,10 @@ them. toll report DIR makes the report again.";
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interrupted = interrupt::flag()?;
     let machine = crate::topology()?;
+    if arguments.list {
+        studies::list(&machine, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (study, text, results) = match (&arguments.continue_, &arguments.study) {
         (Some(folder), _) => {
             let results = Results::open(folder).map_err(Failure::request)?;

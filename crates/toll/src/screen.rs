@@ -4,6 +4,22 @@ use std::io::IsTerminal;
 
 use report::Style;
 
+/// How wide stdout is, and what it can show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) width: usize,
+    pub(crate) style: Style,
+    /// Whether it shows more than ASCII.
+    pub(crate) is_utf8: bool,
+}
+
+impl Screen {
+    /// That of stdout.
+    pub(crate) fn of_stdout() -> Self {
+        Self { width: width(), style: style(), is_utf8: is_utf8(|name| std::env::var(name).ok()) }
+    }
+}
+
 /// How many columns a line may have; in a pipe or a file as many as it needs.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
@@ -23,5 +39,31 @@ pub(crate) fn style() -> Style {
     match std::io::stdout().is_terminal() && !is_dumb && !no_colour {
         true => Style::Colour,
         false => Style::Plain,
+    }
+}
+
+/// Whether the locale's characters are UTF-8: the first variable that is set decides (POSIX, section
+/// 8.2).
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_variable_that_is_set_decides_over_the_characters() {
+        let with = |set: &[(&str, &str)]| {
+            is_utf8(|name| {
+                let value = set.iter().find(|(other, _)| *other == name)?.1;
+                Some(value.to_owned())
+            })
+        };
+        assert!(with(&[("LANG", "en_US.UTF-8")]) && with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
+        assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !with(&[]));
     }
 }

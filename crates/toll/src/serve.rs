@@ -3,7 +3,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::ValueHint;
 use cpus::CpuList;
+use keys::Suggested;
 use server::{CertificateSource, Server, Settings};
 use targets::{Target, TlsLibrary};
 use tls::{Group, Stack, Suite, Version};
@@ -16,64 +18,96 @@ use crate::{Failure, interrupt};
 /// It serves the generated objects /bytes/SIZE, such as /bytes/16MiB, and the files of --root.
 /// Ctrl-C finishes the requests in flight and ends; a second one ends at once.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
     /// Where to listen for HTTPS; port 0 takes a free port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443", help_heading = TARGET)]
     listen: SocketAddr,
 
     /// Where to listen for plain HTTP too
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", help_heading = TARGET)]
     listen_plain: Option<SocketAddr>,
 
-    /// CPUs to serve on, a thread pinned to each, such as 0 or 0,2-5 [default: all allowed]
-    #[arg(long, value_name = "LIST")]
+    /// CPUs to serve on, a thread pinned to each, such as 0 or 0,2-5
+    ///
+    /// [default: all allowed]
+    #[arg(long, value_name = "LIST", help_heading = TARGET)]
     cpus: Option<CpuList>,
 
-    /// Folder of files to serve; a file is taken before the generated object of the same path
-    #[arg(long, value_name = "DIR")]
+    /// Folder of files to serve
+    ///
+    /// A file is taken before the generated object of the same path.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = TARGET)]
     root: Option<PathBuf>,
 
-    /// TLS versions to offer, of 1.2 and 1.3 [default: those of --suites, or both]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// TLS versions to offer, of 1.2 and 1.3
+    ///
+    /// [default: those of --suites, or both]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggested::<Version>::new(versions), hide_possible_values = true, help_heading = TLS)]
     tls: Vec<Version>,
 
-    /// Cipher suites to offer, the preferred one first, by IANA or OpenSSL names
-    /// [default: the library's]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// Cipher suites to offer, the preferred one first
+    ///
+    /// By IANA or OpenSSL names [default: the library's].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggested::<&'static Suite>::new(suites), hide_possible_values = true, help_heading = TLS)]
     suites: Vec<&'static Suite>,
 
-    /// Groups to offer, the preferred one first [default: the library's]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// Groups to offer, the preferred one first
+    ///
+    /// [default: the library's]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Suggested::<Group>::new(groups), hide_possible_values = true, help_heading = TLS)]
     groups: Vec<Group>,
 
     #[command(flatten)]
     target: Target,
 
     /// Certificate, or chain with the leaf first, in PEM form
-    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "certificate_key")]
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "certificate_key", value_hint = ValueHint::FilePath, help_heading = TLS)]
     certificate: Option<PathBuf>,
 
     /// Private key of --certificate, in PEM form
-    #[arg(long, value_name = "FILE", requires = "certificate")]
+    #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath, help_heading = TLS)]
     key: Option<PathBuf>,
 
-    /// Write the certificate there, so that clients can be told to trust it
-    #[arg(long, value_name = "FILE")]
+    /// Write the certificate there, for clients to trust
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     write_certificate: Option<PathBuf>,
 
-    /// Keep counts of what is sent in this file: a line of JSON for each thread with connections by
-    /// mode, calls and bytes of write and sendfile, written when the thread is idle for 5 ms
-    #[arg(long, value_name = "FILE")]
+    /// Keep counts of what is sent in this file
+    ///
+    /// A line of JSON for each thread with connections by mode, calls and bytes of write and
+    /// sendfile, written when the thread is idle for 5 ms.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     counters: Option<PathBuf>,
 
-    /// How long a connection may be idle, take to send a request's head, or receive nothing
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    /// How long a connection may be without progress
+    ///
+    /// That is idle, taking to send a request's head, or receiving nothing.
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = LOAD)]
     timeout: Nanos,
 
     /// Say in one line of JSON where the server listens
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     json: bool,
+}
+
+const TARGET: &str = "Target";
+const LOAD: &str = "Load";
+const TLS: &str = "TLS";
+const OUTPUT: &str = "Output";
+
+// What completion offers.
+
+fn versions() -> Vec<String> {
+    ["1.2", "1.3"].map(str::to_owned).into()
+}
+
+fn suites() -> Vec<String> {
+    tls::SUITES.iter().map(|suite| suite.name.to_owned()).collect()
+}
+
+fn groups() -> Vec<String> {
+    Group::ALL.map(|group| group.name().to_owned()).into()
 }
 
 const EXAMPLES: &str = "\
@@ -88,6 +122,8 @@ Examples:
       files of your own, over TLS and without
   toll serve --send ktls-sendfile --root /srv/www --counters counters.jsonl
       files that the kernel encrypts, and how many connections sent so
+  toll serve --suites AES128-SHA --accelerator model --offload asynchronous
+      handshakes whose private key is on a modelled accelerator
   toll serve --suites AES128-SHA --encrypt-then-mac off --records-per-write 3
       AES-CBC as published measurements have it";
 
@@ -135,6 +171,7 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
+            accelerator: target.accelerator(),
             send: target.send,
             counters: self.counters,
             record_size: target.record_size,

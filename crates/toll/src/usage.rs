@@ -33,10 +33,11 @@ fn in_one_line(error: &clap::Error) -> String {
             let argument = argument.split(' ').next().unwrap_or_default().trim_matches(['<', '>']);
             let source = source.to_string();
             // Our own parsers quote what was written, and say how to write it; others do neither.
-            if source.contains(&format!("`{value}`")) {
+            let shown = value.escape_debug().to_string();
+            if [value, &shown].iter().any(|value| source.contains(&format!("`{value}`"))) {
                 format!("{argument}: {source}")
             } else {
-                format!("{argument}: `{value}`: {source}; see --help")
+                format!("{argument}: `{shown}`: {source}; see --help")
             }
         }
         _ => shortened(&error.to_string()),

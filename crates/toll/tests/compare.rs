@@ -277,3 +277,32 @@ fn a_run_is_judged_when_it_ends() {
     );
     assert!(text.contains("toll: not met: goodput>=7Gb/s"), "{text}");
 }
+
+#[test]
+fn a_report_for_programs_leaves_the_folder_as_it_is() {
+    let desk = Desk::new();
+    let folder = desk.run("one", [1.0; 3]);
+    let contents = || {
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+        let mut files: Vec<_> = files
+            .map(|file| {
+                let bytes = std::fs::read(file.path()).unwrap();
+                (file.file_name(), bytes, file.metadata().unwrap().modified().unwrap())
+            })
+            .collect();
+        files.sort();
+        (files, std::fs::metadata(&folder).unwrap().modified().unwrap())
+    };
+    let before = contents();
+    for option in ["--json", "--openmetrics"] {
+        let output = support::toll().arg("report").arg(&folder).arg(option).output().unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "{output:?}");
+        if option == "--json" {
+            let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(found["cells"].as_array().is_some_and(|cells| cells.len() == 3), "{found}");
+        }
+        assert!(contents() == before, "{option} has changed the folder");
+    }
+    assert!(support::toll().arg("report").arg(&folder).output().unwrap().status.success());
+    assert!(contents() != before && folder.join("report.html").exists());
+}

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -89,6 +90,13 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         ),
         (&[&missing, "--arrival", "paced 2Gb/s"], "is a rate of objects whose size is not known"),
         (&[&https, "--arrival", "paced 2Gb/s"], "is shorter than 1ms; give a lower rate or more"),
+        (&[&https, "-H", "Range: bytes=0-9"], "--header: `Range: bytes=0-9` is not sent: a part"),
+        (&[&https, "-H", "X: a\r\nY: b"], "--header: `X: a\\r\\nY: b` has a line end"),
+        (&[&https, "-H", "X"], "--header: `X` has no colon"),
+        (&[&https, "-n", "0"], "--count"),
+        (&[&https, "-n", "9", "--warmup", "1s"], "--count 9 counts all operations, which contradicts"),
+        (&[&https, "-n", "9", "--client", "wrk"], "--count 9 needs toll's own client"),
+        (&[&https, "--coalesce", "off", "--client", "wrk"], "contradicts --coalesce false"),
         (&[&https, "--cpus", "1023"], "--cpus: CPU 1023 is not available"),
         (&[&https, "--ca", garbage], "garbage.pem"),
         (&[&https, "--ca", "/nonexistent/ca.pem"], "/nonexistent/ca.pem"),
@@ -259,9 +267,13 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
     let first = said.lines().next().unwrap();
     assert!(first.contains(" requests per second, ") && first.contains(" of goodput, "), "{first}");
     assert!(first.contains("limited by "), "{first}");
-    for label in ["rate ", "goodput ", "latency ", "  whole", "client CPU ", "errors ", "asked "] {
+    for label in ["rate ", "measured ", "client ", "latency ", "whole ", "receipt ", "limit "] {
         assert!(said.lines().any(|line| line.starts_with(label)), "{label} in\n{said}");
     }
+    assert!(said.contains("p99.9") && said.contains(" · RSA-2048 · 0 errors\n"), "{said}");
+    // The histogram: its bars are of blocks, or of # where the locale is not UTF-8.
+    let bars = said.lines().filter(|line| line.ends_with(['█', '#'])).count();
+    assert!(bars > 0 && !said.contains("\nasked "), "{said}");
     assert!(!said.contains('\x1b'), "{said}");
     assert!(said.contains("not known; use --server-pid to count it"), "{said}");
 }
@@ -269,16 +281,106 @@ fn for_a_person_the_first_sentence_answers_and_the_rest_is_evidence() {
 #[test]
 fn latencies_tell_how_late_they_may_have_been_seen() {
     let url = format!("http://{}/bytes/1KiB", turning(one_kib(), Duration::from_millis(40)));
-    for (connections, arrival, is_told) in
-        [("64", "closed", true), ("8", "closed", false), ("64", "uniform 100/s", false)]
-    {
+    for (connections, arrival, coalesce, is_told) in [
+        ("64", "closed", "on", true),
+        ("64", "closed", "off", false),
+        ("8", "closed", "on", false),
+        ("64", "uniform 100/s", "on", false),
+    ] {
         let mut load = toll();
         load.args(["load", &url, "-d", "1s", "--cpus", &last_cpu().to_string()]);
-        load.args(["-c", connections, "--arrival", arrival]);
-        let latency = line(&mut load).latency_ns;
+        load.args(["-c", connections, "--arrival", arrival, "--coalesce", coalesce]);
+        let Line { latency_ns: latency, receipt, .. } = line(&mut load);
         assert_eq!(latency.coalescing_max.is_some(), is_told, "{connections}, {arrival}");
         assert!(latency.coalescing_max <= Some(2_000_000), "{latency:?}");
+        let asked = (arrival == "closed").then_some(coalesce == "on");
+        assert_eq!(receipt.asked.coalesce, asked, "{connections}, {arrival}");
     }
+}
+
+/// A plain server that keeps the heads of all requests, and answers each with what the number of its
+/// request says, after so long.
+fn logging(
+    delay: Duration,
+    answer: fn(usize) -> &'static str,
+) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let log = heads.clone();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let log: Arc<Mutex<Vec<String>>> = log.clone();
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(connection.try_clone().unwrap()).lines();
+                loop {
+                    let head = lines.by_ref().map_while(Result::ok);
+                    let head: Vec<String> = head.take_while(|line| !line.is_empty()).collect();
+                    if head.is_empty() {
+                        return;
+                    }
+                    let number = {
+                        let mut log = log.lock().unwrap();
+                        log.push(head.join("\n") + "\n");
+                        log.len()
+                    };
+                    sleep(delay);
+                    let status = answer(number);
+                    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\n\r\nx");
+                    let _ = connection.write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    (address, heads)
+}
+
+#[test]
+fn headers_are_sent_with_each_request_and_are_in_the_receipt() {
+    let (address, heads) = logging(Duration::ZERO, |_| "200 OK");
+    let mut load = toll();
+    load.args(["load", &format!("http://{address}/"), "-n", "5", "-c", "2"]);
+    load.args(["-H", "X-Tenant: 7", "--header", "User-Agent:mine"]);
+    let line = line(&mut load);
+    assert_eq!(line.receipt.asked.headers, ["X-Tenant: 7", "User-Agent: mine"]);
+    let heads = heads.lock().unwrap();
+    // One before the load, which finds out whether the server can be loaded.
+    assert_eq!(heads.len(), 1 + 5);
+    for head in heads.iter() {
+        let count = |name: &str| head.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!((count("X-Tenant: 7"), count("User-Agent: ")), (1, 1), "{head}");
+        assert!(head.contains("\nUser-Agent: mine\n"), "{head}");
+    }
+}
+
+#[test]
+fn so_many_operations_are_asked_for_and_counted_and_no_more() {
+    for (connections, cpus) in [("1", "0"), ("7", "0"), ("64", "0")] {
+        // Every fifth fails, but not the first, which is tried before the load.
+        let (address, heads) = logging(Duration::ZERO, |number| match number % 5 {
+            0 => "404 Not Found",
+            _ => "200 OK",
+        });
+        let mut load = toll();
+        load.args(["load", &format!("http://{address}/"), "-n", "49", "-c", connections]);
+        load.args(["--cpus", cpus, "--json"]);
+        let line: Line = serde_json::from_slice(&load.output().unwrap().stdout).unwrap();
+        assert_eq!(heads.lock().unwrap().len(), 1 + 49, "{connections}");
+        assert_eq!(line.operations.completed, 39, "{connections}: {:?}", line.operations);
+        assert_eq!(line.operations.errors["status"], 10, "{:?}", line.operations);
+        assert_eq!((line.operations.in_flight, line.interrupted), (0, false));
+        assert_eq!(line.receipt.asked.count.map(u32::from), Some(49));
+    }
+}
+
+#[test]
+fn a_load_of_so_many_operations_ends_when_its_time_is_over() {
+    let (address, _) = logging(Duration::from_millis(50), |_| "200 OK");
+    let mut load = toll();
+    load.args(["load", &format!("http://{address}/"), "-n", "100000", "-c", "4", "-d", "500ms"]);
+    let line = line(&mut load);
+    assert_eq!((line.window_ns, line.interrupted), (500_000_000, false));
+    assert!((1..=40).contains(&line.operations.completed), "{:?}", line.operations);
 }
 
 #[test]
@@ -290,7 +392,7 @@ fn an_interrupt_ends_with_what_was_measured() {
     let output = process.finish();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{said}{}", text(&output.stderr));
-    assert!(said.starts_with("Interrupted: ") && said.contains("rate "), "{said}");
+    assert!(said.starts_with("Interrupted: ") && said.contains("\nrate "), "{said}");
     assert!(said.contains(" until interrupted: "), "{said}");
 }
 

@@ -367,3 +367,31 @@ fn results_of_another_machine_are_not_gone_on_with() {
     );
     assert_eq!(lines(&desk).len(), before);
 }
+
+#[test]
+fn the_built_in_studies_are_listed_with_their_questions_and_times() {
+    let output = toll().args(["run", "--list"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let quick = said.lines().find(|line| line.starts_with("quick ")).unwrap();
+    assert!(quick.ends_with("  What does TLS cost on this machine?"), "{quick}");
+    let output = toll().args(["run", "--list", "--json"]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let studies = listed["studies"].as_array().unwrap();
+    let names: Vec<_> = studies.iter().map(|of| of["study"].as_str().unwrap()).collect();
+    for name in ["quick", "primitives", "handshakes", "ktls"] {
+        assert!(names.contains(&name) && said.contains(name), "{name}: {names:?}");
+    }
+    // The time is that of a dry run, and a scale takes less than the whole.
+    let seconds = |study: &str, form: usize| {
+        let study = studies.iter().find(|of| of["study"] == study).unwrap();
+        (study["forms"][form]["scale"].clone(), study["forms"][form]["seconds"].as_u64().unwrap())
+    };
+    let (_, quick) = seconds("quick", 0);
+    let dry = text(&toll().args(["run", "quick", "--dry-run"]).output().unwrap().stdout);
+    assert!(dry.contains(&format!("about {quick}s")), "{quick}: {dry}");
+    let ((whole, long), (scale, short)) = (seconds("handshakes", 0), seconds("handshakes", 1));
+    assert!(whole.is_null() && scale == "quick" && short < long, "{short} {long}");
+    let both = toll().args(["run", "quick", "--list"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
+}

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use load::{Arrival, Job, Operation, Pace};
+use load::{Arrival, Client, Job, Operation, Pace};
 use serde::{Deserialize, Serialize};
 use tls::{CertificateKey, SendMode};
 
@@ -28,6 +28,9 @@ pub struct Asked {
     /// How the server is to encrypt and send; known only of servers that toll configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<SendMode>,
+    /// The accelerator of the server's private keys, where it was to have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<String>,
     /// The share of resumed handshakes, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumption_percent: Option<u8>,
@@ -58,6 +61,16 @@ pub struct Asked {
     /// How long the load grew before the warm-up, in nanoseconds, where it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp_ns: Option<u64>,
+    /// How many operations to begin, where that is what ends the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<NonZeroU32>,
+    /// Fields sent with each request beside those of the client.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+    /// Whether load threads may pause so that one wake-up serves several sockets; the longest pause is
+    /// `latency_ns.coalescing_max`. Only of closed loops that toll's own client makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalesce: Option<bool>,
     /// What to ask the server for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -119,6 +132,7 @@ impl Asked {
             certificate_key: certificate_key.filter(|_| is_tls).map(|key| key.to_string()),
             encrypt_then_mac: is_tls.then(|| plan.encrypt_then_mac.unwrap_or(false)),
             send: None,
+            accelerator: None,
             resumption_percent: is_tls.then(|| plan.resumption.get()),
             key_exchange: is_tls.then(|| plan.key_exchange().to_string()),
             operation: Some(job.plan.operation.to_string()),
@@ -129,6 +143,10 @@ impl Asked {
             pace_bps: pace(&plan.arrival),
             period_ns: job.period().ok().flatten().map(|period| period.0),
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
+            count: plan.count,
+            headers: plan.header.iter().map(ToString::to_string).collect(),
+            coalesce: (plan.client == Client::Toll && plan.arrival == Arrival::CLOSED)
+                .then(|| plan.coalesce()),
             url: Some(job.url.to_string()),
             objects: match &job.files {
                 Some(files) => Some(files.to_string()),

@@ -87,6 +87,9 @@ pub struct Evidence {
     /// CPU time of the server's backend over what its CPUs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend_busy: Option<f64>,
+    /// Operations of the server's accelerator over what its engines can do in that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator_busy: Option<f64>,
     /// Operations that completed over those that were meant to start in the window; absent in a
     /// closed loop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,6 +223,8 @@ impl Evidence {
                 .arrivals
                 .filter(|arrivals| arrivals.intended > 0)
                 .map(|arrivals| rounded(operations.completed as f64 / arrivals.intended as f64)),
+            // Known with the server's counts.
+            accelerator_busy: None,
             // Known to the search only.
             beyond_limit: None,
             steal: facts.steal().map(rounded),

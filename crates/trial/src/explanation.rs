@@ -68,6 +68,11 @@ impl Verdict {
                 percent(e.backend_busy.unwrap_or_default()),
                 server_in_words(e)
             ),
+            Limit::Accelerator => format!(
+                "the accelerator of the server's private keys: it completed {} of what its rate allows; {}",
+                percent(e.accelerator_busy.unwrap_or_default()),
+                server_in_words(e)
+            ),
             Limit::ServerCpu => {
                 format!("the server's CPU: {}; {}", server_in_words(e), client_in_words(e))
             }
@@ -85,7 +90,7 @@ impl Verdict {
                 percent(e.offered_served.unwrap_or_default()),
                 server_in_words(e)
             ),
-            Limit::Noise => format!("noise: {}", noise_in_words(e)),
+            Limit::Noise => format!("noise: {}; {}", noise_in_words(e), server_in_words(e)),
             Limit::Unknown => {
                 format!("nothing that toll can see: {}; {}", server_in_words(e), client_in_words(e))
             }
@@ -126,6 +131,10 @@ impl Verdict {
             Limit::Backend => {
                 "do not take this as the server's maximum; give the backend more CPUs, or the \
                  server fewer"
+            }
+            Limit::Accelerator => {
+                "this is what the rate that was set allows; a higher rate needs more engines \
+                 (accelerator-count) or a faster one (accelerator-rate)"
             }
             Limit::ServerCpu if e.has_few_workers() => {
                 "the server's threads are fully busy, its CPUs are not: give it more workers \

@@ -6,6 +6,7 @@
 //! - [`Trial`] runs one, on a [`Machine`].
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
+mod accelerator;
 mod account;
 mod application;
 mod asked;
@@ -33,6 +34,7 @@ mod verdict;
 mod warning;
 mod workers;
 
+pub use accelerator::AcceleratorUse;
 pub use application::Application;
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};

@@ -136,6 +136,8 @@ pub struct LatencyNs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_p99: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_p99_9: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_max: Option<u64>,
     /// Those of the connections whose handshake was full; only where some were resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +158,8 @@ pub struct LatencyNs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_p99: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_p99_9: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_max: Option<u64>,
     /// The mean response time, from the start of an operation to its end: of exact times, where the
     /// percentiles are of a histogram.
@@ -169,6 +173,8 @@ pub struct LatencyNs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_9: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// From the moment when an operation really began to its end; absent in a closed loop, where
     /// that is the latency above.
@@ -178,6 +184,8 @@ pub struct LatencyNs {
     pub service_p90: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_p99: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_p99_9: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_max: Option<u64>,
     /// How much too long any of these may be: the client left its sockets alone for so long, so that
@@ -315,6 +323,7 @@ impl From<&load::Latencies> for LatencyNs {
             connect_p50: at(connect, 0.5),
             connect_p90: at(connect, 0.9),
             connect_p99: at(connect, 0.99),
+            connect_p99_9: at(connect, 0.999),
             connect_max: max(connect),
             connect_full_p50: at(&connect_full, 0.5),
             connect_full_p99: at(&connect_full, 0.99),
@@ -323,15 +332,18 @@ impl From<&load::Latencies> for LatencyNs {
             first_byte_p50: at(first_byte, 0.5),
             first_byte_p90: at(first_byte, 0.9),
             first_byte_p99: at(first_byte, 0.99),
+            first_byte_p99_9: at(first_byte, 0.999),
             first_byte_max: max(first_byte),
             mean: None,
             p50: at(whole, 0.5),
             p90: at(whole, 0.9),
             p99: at(whole, 0.99),
+            p99_9: at(whole, 0.999),
             max: max(whole),
             service_p50: at(service, 0.5),
             service_p90: at(service, 0.9),
             service_p99: at(service, 0.99),
+            service_p99_9: at(service, 0.999),
             service_max: max(service),
             coalescing_max: Some(coalescing.0).filter(|nanos| *nanos > 0),
             file: None,
@@ -382,6 +394,7 @@ mod tests {
             (value.unwrap() as f64 / expected - 1.0).abs() < 0.002
         };
         assert!(near(latency.p50, 500_000.0) && near(latency.p99, 990_000.0), "{latency:?}");
+        assert!(near(latency.p99_9, 999_000.0) && latency.service_p99_9.is_none(), "{latency:?}");
         assert!(near(latency.max, 1_000_000.0), "{latency:?}");
         assert_eq!(latency.coalescing_max, None);
         latencies.coalescing = units::Nanos(31_250);

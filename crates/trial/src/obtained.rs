@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use targets::Calls;
 use tls::SendMode;
 
+use crate::accelerator::AcceleratorUse;
 use crate::asked::pace;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.
@@ -59,6 +60,9 @@ pub struct Obtained {
     /// counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_calls: Option<SendCalls>,
+    /// What an accelerator of private keys did, where the server was to have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<AcceleratorUse>,
     /// Full handshakes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<u64>,

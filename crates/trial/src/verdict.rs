@@ -27,6 +27,10 @@ pub const CLIENT_BUSY: f64 = 0.90;
 /// A part of waiting in `client_busy` above which others are to blame rather than the client.
 pub const CLIENT_WAITING: f64 = 0.10;
 
+/// An accelerator that always has a next operation completes what its rate allows, but for what is under
+/// way at the window's ends.
+pub const ACCELERATOR_BUSY: f64 = 0.95;
+
 /// CPU time lost to others that changes a rate by more than trials differ otherwise. The kernel's
 /// 10 ms ticks blur a share of a 600 ms window by a few hundredths, so less is not significant.
 pub const NOISE: f64 = 0.10;
@@ -55,6 +59,8 @@ pub enum Limit {
     ClientCpu,
     /// The CPUs of the server's backend.
     Backend,
+    /// The accelerator of the server's private keys.
+    Accelerator,
     /// The server's CPUs, or as many of them as it has threads for.
     ServerCpu,
     /// The network between client and server.
@@ -80,6 +86,7 @@ impl Limit {
             Self::AcceptQueue => "accept-queue",
             Self::ClientCpu => "client-cpu",
             Self::Backend => "backend",
+            Self::Accelerator => "accelerator",
             Self::ServerCpu => "server-cpu",
             Self::Network => "network",
             Self::LatencyLimit => "latency-limit",
@@ -106,6 +113,19 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether the hypervisor or other programs took so much of the CPUs that it changes a rate.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        is_noisy(&self.evidence)
+    }
+
+    /// What the hypervisor and other programs took of the CPUs together, as a share.
+    #[must_use]
+    pub fn disturbance(&self) -> f64 {
+        let Evidence { steal, foreign, .. } = &self.evidence;
+        steal.unwrap_or(0.0) + foreign.unwrap_or(0.0).max(0.0)
+    }
+
     /// Judges a trial by its evidence.
     #[must_use]
     pub fn of(evidence: Evidence) -> Self {
@@ -141,7 +161,10 @@ fn limit(e: &Evidence) -> Limit {
     if at_least(e.backend_busy, SERVER_BUSY) {
         return Limit::Backend;
     }
-    let is_noisy = at_least(e.steal, NOISE) || at_least(e.foreign, NOISE);
+    if at_least(e.accelerator_busy, ACCELERATOR_BUSY) {
+        return Limit::Accelerator;
+    }
+    let is_noisy = is_noisy(e);
     // Interrupt work for the server on its own CPUs is not in its process's time. Where nothing
     // was idle and nothing else ran there, the server had all that there is.
     let nothing_idle = e.server_busy.is_some()
@@ -167,4 +190,8 @@ fn limit(e: &Evidence) -> Limit {
     }
     // Where nothing ended, nothing failed, and nothing was busy, the server does not answer.
     if e.completed == 0 { Limit::Errors } else { Limit::Unknown }
+}
+
+fn is_noisy(e: &Evidence) -> bool {
+    [e.steal, e.foreign].into_iter().flatten().any(|share| share >= NOISE)
 }

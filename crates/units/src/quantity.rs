@@ -101,13 +101,19 @@ fn decimals(least: f64, most: f64) -> i32 {
     if most == 0.0 || most >= 1000.0 {
         return 0;
     }
-    places(least, 3).clamp(0, 3)
+    places(least, 3).clamp(0, MOST_DECIMALS)
 }
+
+/// More make a column hard to read; a smaller number has its own.
+const MOST_DECIMALS: i32 = 3;
 
 impl Unit {
     /// The number alone: `36.92`, `1,640`.
+    /// One that is small beside the others of its column keeps two digits that count: `0.0064`.
     pub fn number(&self, value: f64) -> String {
-        decimal(self.scaled(value), self.decimals)
+        let value = self.scaled(value);
+        let decimals = if self.decimals < MOST_DECIMALS { self.decimals } else { places(value, 2) };
+        decimal(value, decimals.clamp(self.decimals, 2 * MOST_DECIMALS))
     }
 
     /// The number with its unit: `36.92 Gb/s`, `1,640/s`, `81.0%`.
@@ -118,7 +124,7 @@ impl Unit {
     /// The number of an axis, which has its own decimals: none that are zero for all of a scale.
     pub fn tick(&self, value: f64, step: f64) -> String {
         let decimals = places(self.scaled(step), 1).clamp(0, 9);
-        Self { decimals, ..*self }.number(value)
+        decimal(self.scaled(value), decimals)
     }
 
     /// The value in this unit.
@@ -139,6 +145,13 @@ impl Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_number_beside_large_ones_keeps_digits_that_count() {
+        let unit = Quantity::SecondsPerGigabyte.unit_for([1.2, 0.0064]);
+        assert_eq!((unit.number(1.2), unit.number(0.0064)), ("1.200".into(), "0.0064".into()));
+        assert_eq!((unit.number(0.006_12), unit.number(0.0)), ("0.0061".into(), "0.000".into()));
+    }
 
     #[test]
     fn a_column_has_one_unit_and_its_smallest_number_three_digits() {

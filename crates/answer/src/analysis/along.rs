@@ -57,6 +57,7 @@ impl<'a> Along<'a> {
             .collect();
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
+            headline: None,
             sentence: self.sentence()? + &in_words(&curve.crossovers),
             purity: purity(self.points.iter().flat_map(|point| &point.entries)),
             remedy: None,
@@ -90,7 +91,7 @@ impl<'a> Along<'a> {
     }
 
     /// One for each value that is compared, where the study asks for it.
-    fn crossovers(&self) -> Vec<Crossover> {
+    pub(super) fn crossovers(&self) -> Vec<Crossover> {
         let Some(first) = self.points.first().filter(|first| first.rule.crossover) else {
             return Vec::new();
         };

@@ -15,12 +15,15 @@ use super::pace::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::sentence;
+use crate::findings::Headline;
 use crate::primitive::Row;
 use crate::wording::joined;
 
 /// One answer: a sentence, and the figures that it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
+    /// The answer at a glance; the first answer of a rule has it for all of them.
+    pub headline: Option<Headline>,
     /// The answer in one or two sentences, with intervals and units.
     pub sentence: String,
     /// What proves that handshakes were measured, in one sentence; only of connections over TLS.
@@ -61,6 +64,7 @@ impl Answer {
         let lacking = bill.iter().flat_map(|bill| bill.lacking.clone());
         let predictions = Prediction::all(compared, None);
         Self {
+            headline: None,
             sentence: [saved(compared), latencies(compared), beside_published(compared)]
                 .into_iter()
                 .flatten()

@@ -2,13 +2,16 @@
 
 use observe::Machine;
 
+use crate::findings::Headline;
 use crate::primitive::Row;
 use journal::TargetRecord;
 use study::AnswerRule;
+use study::metric::Kind;
 
 use super::along::Along;
 use super::answer::Answer;
 use super::compared::Compared;
+use super::headline::{self, headline};
 use super::library::advice;
 use super::remedy::{remedies, remedy};
 use super::trials::CellTrials;
@@ -22,14 +25,20 @@ pub(super) fn answers(
     targets: &[TargetRecord],
     machine: Option<&Machine>,
 ) -> Vec<Answer> {
-    let mut answers = Vec::new();
-    let mut told = Vec::new();
+    let mut answers: Vec<Answer> = Vec::new();
+    let (mut told, mut advised) = (Vec::new(), Vec::new());
     for rule in rules {
+        let first_of_rule = answers.len();
         let compared = Compared::all(rule, trials);
+        let mut at_a_glance = None;
         match &rule.along {
             Some(along) => {
                 for along in Along::all(along, compared) {
                     let points = along.points();
+                    let labelled: Vec<_> =
+                        points.iter().map(|point| (along.label(point), point)).collect();
+                    at_a_glance =
+                        at_a_glance.or_else(|| headline::along(&labelled, &along.crossovers()));
                     let libraries = points
                         .iter()
                         .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
@@ -41,6 +50,7 @@ pub(super) fn answers(
                 }
             }
             None => {
+                at_a_glance = headline(&compared);
                 for compared in compared {
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
@@ -49,8 +59,37 @@ pub(super) fn answers(
                 }
             }
         }
+        if let Some(first) = answers.get_mut(first_of_rule) {
+            let at_a_glance = at_a_glance.or_else(|| Some(not_measured(first)));
+            first.headline = at_a_glance.map(|headline: Headline| Headline {
+                advice: not_yet_given(
+                    headline.advice.into_iter().filter(|_| !is_tax_of_another(rule, rules)),
+                    &mut advised,
+                ),
+                ..headline
+            });
+        }
     }
     answers
+}
+
+/// Whether a rule asks what TLS takes where another asks which suite is best: which to take belongs
+/// there.
+fn is_tax_of_another(rule: &AnswerRule, rules: &[AnswerRule]) -> bool {
+    let is_tax = |rule: &AnswerRule| rule.metric.row().kind == Kind::Tax;
+    let is_alike =
+        |other: &AnswerRule| (&other.case, &other.compare) == (&rule.case, &rule.compare);
+    is_tax(rule) && rules.iter().any(|other| !is_tax(other) && is_alike(other))
+}
+
+/// Where no figure is there, that is the answer.
+fn not_measured(answer: &Answer) -> Headline {
+    Headline {
+        value: "none".to_owned(),
+        unit: "not measured".to_owned(),
+        sentence: answer.sentence.clone(),
+        advice: None,
+    }
 }
 
 /// What has not been said yet.

@@ -27,6 +27,7 @@ pub(super) fn caveats(compared: &Compared<'_>) -> Vec<String> {
     caveats.extend(incomplete(compared));
     caveats.extend(figures_lacking(compared));
     caveats.extend(few_trials(compared));
+    caveats.extend(one_process(compared));
     caveats
 }
 
@@ -192,6 +193,33 @@ fn few_trials(compared: &Compared<'_>) -> Option<String> {
              {coverage}, not 95%: measure at least {ENOUGH}.",
             if is_of_all { "" } else { "as few as " },
         ),
+    })
+}
+
+/// Which servers were one process in all rounds, so that starts of the same program were not compared.
+fn one_process(compared: &Compared<'_>) -> Option<String> {
+    let mut servers: Vec<String> = Vec::new();
+    for Entry { trials, .. } in &compared.entries {
+        let mut valid = trials.lines.iter().filter(|trial| trial.line.valid);
+        let Some(first) = valid.next().map(|trial| &trial.place) else { continue };
+        let mut rest = valid.map(|trial| &trial.place).peekable();
+        let is_one = first.process.is_some()
+            && rest.peek().is_some()
+            && rest.all(|place| (place.process, &place.target) == (first.process, &first.target));
+        let name = match &trials.cell.target.url {
+            Some(url) => url.to_string(),
+            None => trials.cell.target.server.to_string(),
+        };
+        if is_one && !servers.contains(&name) {
+            servers.push(name);
+        }
+    }
+    (!servers.is_empty()).then(|| {
+        format!(
+            "{} ran as one process in all rounds: the intervals leave out how processes of one \
+             program differ.",
+            list(&servers)
+        )
     })
 }
 

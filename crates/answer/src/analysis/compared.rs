@@ -42,11 +42,12 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// One for each combination of the keys that are swept beside the compared one, without those
-    /// whose targets were all left out.
+    /// One for each combination of the keys that are swept beside the compared one, without the cells
+    /// whose targets were left out: a report says that once.
     pub(super) fn all(rule: &'a AnswerRule, trials: &'a [CellTrials<'a>]) -> Vec<Self> {
         let mut all = Self::every(rule, trials);
-        all.retain(|of| of.entries.iter().any(|entry| entry.trials.skipped.is_none()));
+        all.iter_mut().for_each(|of| of.entries.retain(|entry| entry.trials.skipped.is_none()));
+        all.retain(|of| !of.entries.is_empty());
         all
     }
 
@@ -214,9 +215,6 @@ impl<'a> Compared<'a> {
     pub(super) fn lacking(&self, entry: &Entry<'_>) -> String {
         let trials = entry.trials;
         let counts = trials.counts();
-        if let Some(why) = trials.skipped {
-            return format!("it was left out: {why}");
-        }
         if let (Some(search), Some(infeasible)) = (&trials.search, trials.infeasible()) {
             return format!("no load meets {}: {infeasible}", search.limit);
         }

@@ -137,14 +137,14 @@ fn in_words(compared: &Compared<'_>, changes: &[(&Entry<'_>, Change)]) -> String
 
 /// Who is said to cost or to give.
 #[derive(PartialEq, Eq)]
-enum Subject {
+pub(super) enum Subject {
     /// The compared thing itself: a certificate, a suite, a server.
     It,
     /// An operation with it: with 16 connections, a request.
     With,
 }
 
-fn subject(compared: &Compared<'_>) -> Subject {
+pub(super) fn subject(compared: &Compared<'_>) -> Subject {
     match (compared.kind(), compared.rule.compare.as_str()) {
         (Kind::Cost, _) => Subject::With,
         (_, "target.certificate-key" | "load.suite" | "target.server") => Subject::It,
@@ -152,7 +152,7 @@ fn subject(compared: &Compared<'_>) -> Subject {
     }
 }
 
-fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
+pub(super) fn with_article(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
     let name = compared.name(entry);
     match compared.rule.compare.as_str() {
         // RSA, ECDSA and Ed25519 are all spoken with a vowel first.

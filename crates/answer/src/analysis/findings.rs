@@ -2,6 +2,7 @@
 
 mod bars;
 mod bill;
+mod caveats;
 mod cells;
 mod cpu_split;
 mod cpu_use;
@@ -12,21 +13,27 @@ mod overview;
 mod predictions;
 mod published;
 mod searches;
+mod servers;
 mod words;
 
 use journal::TrialLine;
 use study::Metric;
 
-use self::words::{is_searched, title};
+use self::words::{is_searched, title, windows};
 use super::{Agreement, Analysis, Answer, CellSummary, Invalid};
 use crate::findings::{self, Chart, Findings, Item, Listing, Remark, Section};
 use crate::label::trials;
+use crate::wording::joined;
 
 impl Analysis {
     /// What a report shows of it; `lines` are the trials that it was made from.
     #[must_use]
     pub fn findings(&self, lines: &[TrialLine]) -> Findings {
-        let answers = self.answers.iter().map(|answer| self.answer(answer));
+        let shown: Vec<&CellSummary> =
+            self.cells.iter().filter(|cell| !cell.is_left_out()).collect();
+        let answers: Vec<findings::Answer> =
+            self.answers.iter().map(|answer| self.answer(answer)).collect();
+        let answers = caveats::once(answers).into_iter();
         let projected = self.projections.iter().map(|projection| findings::Answer {
             remarks: vec![Remark::new("Projected", projection.sentences.join(" "))],
             ..findings::Answer::default()
@@ -39,18 +46,23 @@ impl Analysis {
         Findings {
             title: "Answers",
             answers: answers.chain(projected).chain(cycles::answer(&self.cells)).collect(),
+            quality: self.quality.clone(),
+            grids: servers::tables(&self.servers),
             gates: self.gates.clone(),
             charts: [cpu_split::charts(&self.cells), cpu_use::charts(&self.answers, &self.cells)]
                 .concat(),
             conclusions: self.cross_checks(),
-            overview: overview::tables(&self.cells),
-            tables: self.tables(),
-            notes: notes(&coverages).into_iter().collect(),
+            overview: overview::tables(&shown, &self.answers, lines),
+            tables: self.tables(&shown),
+            notes: notes(&coverages).into_iter().chain(self.again.sentence()).collect(),
             method: method(&coverages),
             rejected: self.rejected(),
             warnings: self.warnings.clone(),
-            evidence: self.cells.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
-            measured: format!("{} of {measured} {noun}", trials(counts.done)),
+            evidence: shown.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
+            measured: joined(
+                &format!("{} of {measured} {noun}", trials(counts.done)),
+                &windows(lines),
+            ),
             lacking: (counts.done < counts.planned)
                 .then(|| format!("{} of {} were run", counts.done, trials(counts.planned))),
             no_figures: (counts.valid == 0 && counts.planned > 0).then_some(
@@ -65,7 +77,16 @@ impl Analysis {
 
     fn answer(&self, answer: &Answer) -> findings::Answer {
         let predicted = answer.predicted.iter().map(|text| Remark::new("Predicted", text));
-        let remedy = answer.remedy.iter().map(|remedy| Remark::new("What to do", remedy));
+        // A headline has said it, without the figures that its sentence has too.
+        let is_said = |remedy: &str| {
+            let headlines = self.answers.iter().filter_map(|answer| answer.headline.as_ref());
+            let mut advice = headlines.filter_map(|headline| headline.advice.as_deref());
+            advice.any(|advice| {
+                advice.split(['.', ';']).next().is_some_and(|of| remedy.starts_with(of))
+            })
+        };
+        let remedy = answer.remedy.iter().filter(|remedy| !is_said(remedy));
+        let remedy = remedy.map(|remedy| Remark::new("What to do", remedy));
         let charts = match &answer.curve {
             Some(curve) if curve.is_of_users() => vec![Chart::Curve(curves::of(answer, curve))],
             Some(curve) => bars::along(answer, curve).into_iter().map(Chart::Bars).collect(),
@@ -81,6 +102,7 @@ impl Analysis {
         let details = bill.chain(answer.purity.iter().filter(|_| !is_said));
         findings::Answer {
             question: None,
+            headline: answer.headline.clone(),
             sentences: std::iter::once(&answer.sentence).chain(details).cloned().collect(),
             remarks: predicted
                 .chain(remedy)
@@ -104,12 +126,12 @@ impl Analysis {
         Listing { title: "Checked with other clients", about, items }
     }
 
-    fn tables(&self) -> Vec<Section> {
+    fn tables(&self, shown: &[&CellSummary]) -> Vec<Section> {
         let cells = Section {
             title: "Cells",
             about: "A cell is one combination of what the study varies. Numbers are medians over \
                     its valid trials, with their intervals in brackets. Click a header to sort.",
-            tables: vec![cells::table(&self.cells)],
+            tables: vec![cells::table(shown, &self.answers)],
         };
         let searches = Section {
             title: "How the loads were found",

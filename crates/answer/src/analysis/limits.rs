@@ -11,6 +11,7 @@ pub(super) fn in_words(limit: Limit) -> &'static str {
         Limit::AcceptQueue => "the server's accept queue was full",
         Limit::ClientCpu => "the client's CPU was the limit",
         Limit::Backend => "the server's backend was the limit",
+        Limit::Accelerator => "the server's accelerator was the limit",
         Limit::ServerCpu => "the server's CPU was the limit",
         Limit::Network => "the network was the limit",
         Limit::LatencyLimit => "the study's limit was reached",

@@ -1,13 +1,13 @@
 //! What to change, where the figures of the run show that it helps.
 //!
-//! More is asked here than of a comparison: the ratio's interval must have its full coverage, and
-//! a rate must be one that the server's CPU limited.
+//! More is asked here than of a comparison: where one cell is chosen among several, it must be ahead by
+//! the test of [`Selection`], and a rate must be one that the server's CPU limited.
 
 use study::metric::Kind;
 use tls::{CertificateKey, Cipher, Mac, Suite};
 
 use super::compared::{Compared, Entry};
-use crate::figure::Figure;
+use super::selection::Selection;
 use crate::mark::Mark;
 use crate::wording::{list, times};
 
@@ -17,13 +17,33 @@ pub(super) struct Remedy {
     preferred: String,
     /// How many times as much it gives, at least.
     least: f64,
-    /// The sentence, without its full stop.
-    sentence: String,
+    /// What to do, in a clause: `Use an ECDSA P-256 certificate`.
+    what: String,
+    /// What that gains, with intervals.
+    gains: String,
+    /// What the other is still good for; may be empty.
+    keep: String,
+}
+
+impl Remedy {
+    /// Without its full stop.
+    fn sentence(&self) -> String {
+        format!("{}: {}{}", self.what, self.gains, self.kept())
+    }
+
+    fn kept(&self) -> String {
+        if self.keep.is_empty() { String::new() } else { format!("; keep {}", self.keep) }
+    }
 }
 
 /// A sentence that says what to change and what that gains, if anything was shown to help.
 pub(super) fn remedy(compared: &Compared<'_>) -> Option<String> {
-    found(compared).map(|remedy| remedy.sentence + ".")
+    found(compared).map(|remedy| remedy.sentence() + ".")
+}
+
+/// The same without what it gains.
+pub(super) fn advice(compared: &Compared<'_>) -> Option<String> {
+    found(compared).map(|remedy| format!("{}{}.", remedy.what, remedy.kept()))
 }
 
 /// The same for several comparisons along a key, with what each is of: where all prefer the same,
@@ -40,9 +60,11 @@ pub(super) fn remedies<'a>(
     let least = all.iter().min_by(|a, b| a.1.least.total_cmp(&b.1.least));
     match least {
         Some((place, remedy)) if is_same && all.len() > 1 => {
-            vec![format!("{} ({place}, where it helps least).", remedy.sentence)]
+            vec![format!("{} ({place}, where it helps least).", remedy.sentence())]
         }
-        _ => all.iter().map(|(place, remedy)| format!("{} ({place}).", remedy.sentence)).collect(),
+        _ => {
+            all.iter().map(|(place, remedy)| format!("{} ({place}).", remedy.sentence())).collect()
+        }
     }
 }
 
@@ -55,31 +77,38 @@ fn found(compared: &Compared<'_>) -> Option<Remedy> {
     }
 }
 
+/// Of the study's first keys of both kinds, which are chosen before anything is measured.
 fn certificate(compared: &Compared<'_>) -> Option<Remedy> {
     let key = |entry: &Entry<'_>| entry.value.parse::<CertificateKey>().ok();
-    let rsa = best(compared, |entry| matches!(key(entry), Some(CertificateKey::Rsa(_))))?;
-    let ecdsa = best(compared, |entry| {
-        matches!(key(entry), Some(CertificateKey::EcdsaP256 | CertificateKey::EcdsaP384))
-    })?;
-    let gain = gain(compared, ecdsa, rsa)?;
+    let first = |is_meant: fn(CertificateKey) -> bool| {
+        let is_meant =
+            |entry: &&Entry<'_>| key(entry).is_some_and(is_meant) && entry.figure.is_some();
+        compared.entries.iter().find(is_meant)
+    };
+    let rsa = first(|key| matches!(key, CertificateKey::Rsa(_)))?;
+    let ecdsa = first(|key| matches!(key, CertificateKey::EcdsaP256 | CertificateKey::EcdsaP384))?;
+    let both = selection(compared, |entry| [rsa.value, ecdsa.value].contains(&entry.value));
+    let gain = both.gain(ecdsa, rsa)?;
     let what = if compared.is_of_bodies() { "goodput" } else { "rate" };
     let where_ = if compared.is_per_cpu() { "the same CPU gives" } else { "the server gives" };
     let (ecdsa, rsa) = (compared.name(ecdsa), compared.name(rsa));
-    let sentence = format!(
-        "Use an {ecdsa} certificate: {where_} {} the {what} of {rsa}; keep {rsa} only for clients \
-         that cannot verify ECDSA",
-        times(&gain)
-    );
-    Some(Remedy { preferred: ecdsa, least: gain.estimate.median, sentence })
+    Some(Remedy {
+        what: format!("Use an {ecdsa} certificate"),
+        gains: format!("{where_} {} the {what} of {rsa}", times(gain)),
+        keep: format!("{rsa} only for clients that cannot verify ECDSA"),
+        least: gain.estimate.median,
+        preferred: ecdsa,
+    })
 }
 
 fn suite(compared: &Compared<'_>) -> Option<Remedy> {
     let suite = |entry: &Entry<'_>| Suite::parse(entry.value).ok();
     let is_aead = |entry: &Entry<'_>| suite(entry).is_some_and(|suite| suite.mac == Mac::Aead);
     let best = best(compared, is_aead)?;
+    let selection = selection(compared, |entry| suite(entry).is_some());
     // Between suites that give the same, the greater figure is chance: the baseline stays the
     // baseline, and otherwise the study's first is taken, so that all answers say the same.
-    let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && gain(compared, best, entry).is_none();
+    let is_as_good = |entry: &&Entry<'_>| is_aead(entry) && selection.gain(best, entry).is_none();
     let mut in_order = compared.baseline().into_iter().chain(&compared.entries);
     let preferred = in_order.find(is_as_good).unwrap_or(best);
     let of_preferred = suite(preferred)?;
@@ -94,9 +123,9 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
         if other.mac == Mac::Aead && is_chacha(other) == is_chacha(of_preferred) {
             continue;
         }
-        let Some(gain) = gain(compared, preferred, entry) else { continue };
+        let Some(gain) = selection.gain(preferred, entry) else { continue };
         let name = compared.name(entry);
-        gains.push(format!("{} what {name} does", times(&gain)));
+        gains.push(format!("{} what {name} does", times(gain)));
         least = least.min(gain.estimate.median);
         if is_chacha(other) {
             beats_chacha = Some(name);
@@ -106,12 +135,29 @@ fn suite(compared: &Compared<'_>) -> Option<Remedy> {
         return None;
     }
     let where_ = if compared.is_per_cpu() { "on the same CPU it sends" } else { "it sends" };
-    let rest = beats_chacha.map_or_else(String::new, |chacha| {
-        format!("; keep {chacha} for clients without AES instructions")
-    });
     let preferred = compared.name(preferred);
-    let sentence = format!("Prefer {preferred}: {where_} {}{rest}", list(&gains));
-    Some(Remedy { preferred, least, sentence })
+    Some(Remedy {
+        what: format!("Prefer {preferred}"),
+        gains: format!("{where_} {}", list(&gains)),
+        keep: beats_chacha.map_or_else(String::new, |chacha| {
+            format!("{chacha} for clients without AES instructions")
+        }),
+        least,
+        preferred,
+    })
+}
+
+/// Which of the cells that are meant is ahead of which, of those whose rate the server limited.
+fn selection<'a, 'b>(
+    compared: &'b Compared<'a>,
+    is_meant: impl Fn(&Entry<'_>) -> bool,
+) -> Selection<'b, 'a> {
+    let is_maximum = |entry: &Entry<'_>| {
+        compared.is_per_cpu()
+            || !matches!(entry.trials.mark(), Some(Mark::ClientBound | Mark::NotServerBound))
+    };
+    let meant = compared.entries.iter().filter(|entry| is_meant(entry) && is_maximum(entry));
+    Selection::of(compared.rule.metric, &meant.collect::<Vec<_>>())
 }
 
 /// Of the cells that are meant, the one that gives most.
@@ -126,14 +172,4 @@ fn best<'a, 'b>(
     let meant = compared.entries.iter().filter(|entry| is_meant(entry));
     let measured = meant.filter_map(|entry| Some((entry, median(entry)?)));
     measured.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(entry, _)| entry)
-}
-
-/// How much more the one cell gives than the other, where that is shown.
-fn gain(compared: &Compared<'_>, one: &Entry<'_>, other: &Entry<'_>) -> Option<Figure> {
-    let is_maximum = |entry: &Entry<'_>| {
-        !matches!(entry.trials.mark(), Some(Mark::ClientBound | Mark::NotServerBound))
-    };
-    let is_of_servers = compared.is_per_cpu() || (is_maximum(one) && is_maximum(other));
-    let ratio = one.trials.ratio(other.trials, compared.rule.metric)?;
-    (is_of_servers && ratio.is_above(1.0) && ratio.is_sure()).then_some(ratio)
 }

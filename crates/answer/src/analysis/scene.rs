@@ -56,6 +56,8 @@ impl Scene {
             question: "What does TLS cost here?".to_owned(),
             seed: 7,
             trials: 7,
+            until: None,
+            restart: None,
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),
@@ -139,6 +141,8 @@ impl Scene {
             role: Role::Measure,
             find: None,
             round,
+            again: false,
+            process: Some(round),
             order: round * self.study.cells.len() as u32 + index as u32,
         };
         let mut line = Line {

@@ -95,7 +95,7 @@ fn compares_operations(compared: &Compared<'_>) -> bool {
     compared.rule.compare == "load.operation"
 }
 
-fn operations(compared: &Compared<'_>) -> String {
+pub(super) fn operations(compared: &Compared<'_>) -> String {
     if compares_operations(compared) {
         let is_connection = |entry: &Entry<'_>| {
             use Operation::{Handshakes, OneRequestPerConnection};

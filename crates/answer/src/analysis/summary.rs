@@ -49,6 +49,13 @@ pub struct CellSummary {
 }
 
 impl CellSummary {
+    /// Whether its target was left out, so that there is nothing to show of it.
+    #[must_use]
+    pub fn is_left_out(&self) -> bool {
+        self.trials == TrialCounts::default()
+            && self.search.as_ref().is_none_or(|search| search.path.is_empty())
+    }
+
     pub(super) fn of(trials: &CellTrials<'_>) -> Self {
         Self {
             cell: trials.cell.name.clone(),

@@ -4,12 +4,14 @@ mod bills;
 mod cross_checks;
 mod doubts;
 mod gates;
+mod headlines;
 mod hit_rates;
 mod offered;
 mod predictions;
 mod projections;
 mod properties;
 mod purity;
+mod selection;
 mod sentences;
 mod users;
 

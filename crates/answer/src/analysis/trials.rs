@@ -9,6 +9,7 @@ use study::{Cell, Metric, Study};
 use trial::Limit;
 use trial::Line;
 
+use super::again::{Again, quieter};
 use super::search::Search;
 use crate::figure::Figure;
 use crate::mark::Mark;
@@ -40,6 +41,8 @@ pub(super) struct CellTrials<'a> {
     pub(super) lines: Vec<&'a TrialLine>,
     /// Of the trials that were made to know where the server's CPU time goes.
     pub(super) profiles: Vec<&'a Profile>,
+    /// Of those that were measured again, the lines have the quieter one.
+    pub(super) again: Again,
     /// How the load was found.
     pub(super) search: Option<Search>,
 }
@@ -59,6 +62,10 @@ pub(super) fn by_cell<'a>(
     for trial in lines.iter().filter(|trial| !trial.line.interrupted) {
         of_cell.entry(&trial.place.cell).or_default().push(trial);
     }
+    // A run that measures until its intervals are narrow has more than the fewest.
+    let begun = lines.iter().filter(|trial| trial.place.role == Role::Measure);
+    let begun = begun.map(|trial| trial.place.round + 1).max().filter(|_| study.until.is_some());
+    let rounds = begun.map_or(study.trials, |begun| begun.max(study.trials));
     let mut trials = Vec::new();
     for cell in &study.cells {
         let mut lines = of_cell.remove(cell.name.as_str()).unwrap_or_default();
@@ -72,14 +79,15 @@ pub(super) fn by_cell<'a>(
             trial.place.role == Role::Measure
                 && search.as_ref().is_none_or(|search| search.has(trial))
         });
+        let again = quieter(&mut lines);
         // A server that was there in an earlier part of the run was not left out.
         let skipped = targets
             .iter()
             .filter(|target| !has_lines && target.cells.contains(&cell.name))
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
-        let planned = if skipped.is_some() || is_infeasible { 0 } else { study.trials as usize };
-        trials.push(CellTrials { cell, planned, skipped, lines, profiles, search });
+        let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
+        trials.push(CellTrials { cell, planned, skipped, lines, again, profiles, search });
     }
     trials
 }

@@ -5,7 +5,7 @@ use stats::Estimate;
 use super::Pair;
 use crate::Verdict;
 use crate::mark::Mark;
-use crate::wording::ratio_in_words;
+use crate::wording::{factor, ratio_in_words};
 use study::Metric;
 
 pub(super) fn of(metric: Metric, cells: &[Pair]) -> String {
@@ -45,8 +45,8 @@ fn of_many(measure: &str, all: usize, compared: &[(&Pair, &Estimate)]) -> String
         let least = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::min)?;
         let most = cells.iter().map(|(_, ratio)| ratio.median).reduce(f64::max)?;
         let range = match cells.len() {
-            1 => format!("{least:.2}x"),
-            _ => format!("{least:.2}x to {most:.2}x"),
+            1 => factor(least),
+            _ => format!("{} to {}", factor(least), factor(most)),
         };
         Some(format!("{words} in {} ({range})", cells.len()))
     };

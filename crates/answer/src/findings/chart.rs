@@ -8,7 +8,6 @@ use units::Unit;
 pub enum Chart {
     Bars(Bars),
     Curve(Curve),
-    Stacks(Stacks),
 }
 
 /// A horizontal bar chart.
@@ -29,8 +28,6 @@ pub struct Bars {
     pub is_stacked: bool,
     /// From top to bottom.
     pub rows: Vec<BarRow>,
-    /// What each colour means, where that is not clear.
-    pub legend: Vec<Series>,
     /// What was published and is drawn too.
     pub published: Option<String>,
 }
@@ -79,34 +76,6 @@ pub enum Series {
     Stolen,
 }
 
-/// Bars of parts that follow each other, as shares of a whole.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stacks {
-    /// What the parts are of.
-    pub title: String,
-    /// What the bars have in common, and which of a row is which.
-    pub subtitle: String,
-    /// From top to bottom.
-    pub rows: Vec<StackRow>,
-    /// What each colour means.
-    pub legend: Vec<(Series, &'static str)>,
-}
-
-/// A label with its bars.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StackRow {
-    pub label: String,
-    pub bars: Vec<Stack>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stack {
-    /// What it is of, where its row has several.
-    pub name: String,
-    /// From left to right; what lacks to the whole is left empty.
-    pub parts: Vec<(Series, f64)>,
-}
-
 /// A published range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
@@ -120,8 +89,12 @@ pub struct Band {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub title: String,
-    /// What both axes are.
+    /// What the lines have in common.
     pub subtitle: String,
+    /// What the numbers are of.
+    pub x_axis: String,
+    /// What the figures are, with the unit.
+    pub y_axis: String,
     /// The axis of the figures.
     pub axis: Axis,
     pub lines: Vec<Line>,
@@ -203,6 +176,7 @@ impl Bars {
     /// Everything that its axis must have room for.
     #[must_use]
     pub fn values(&self) -> Vec<f64> {
+        let whole = self.is_share.then_some(1.0);
         if self.is_stacked {
             let ends = |row: &BarRow| {
                 let begins = row.stacked().into_iter().zip(&row.bars);
@@ -211,7 +185,7 @@ impl Bars {
                 };
                 begins.map(end).collect::<Vec<_>>()
             };
-            return self.rows.iter().flat_map(ends).collect();
+            return self.rows.iter().flat_map(ends).chain(whole).collect();
         }
         let bars = || self.rows.iter().flat_map(|row| &row.bars);
         let of_figure = |Figure { estimate, samples }: &Figure| {
@@ -221,7 +195,6 @@ impl Bars {
         let figures = bars().filter_map(|bar| bar.figure.as_ref()).flat_map(of_figure);
         let bands = bars().filter_map(|bar| bar.published.as_ref());
         let bands = bands.flat_map(|band| [band.low, band.high]);
-        let whole = self.is_share.then_some(1.0);
         figures.chain(bands).chain(self.room.iter().copied()).chain(whole).collect()
     }
 }

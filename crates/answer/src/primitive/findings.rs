@@ -5,9 +5,10 @@ mod rows;
 
 use units::Bytes;
 
-use super::{Answer, Costs, Curve, LowerBound, Point, Row, Series};
-use crate::findings::{self, Axis, Cell, Chart, Column, Dot, Findings, Item, Line};
+use super::{Answer, Costs, Curve, LowerBound, Point, Ratio, Row, Series};
+use crate::findings::{self, Axis, Cell, Chart, Column, Dot, Findings, Headline, Item, Line};
 use crate::findings::{Listing, Remark, Section, Table};
+use crate::wording::{factor, without_intervals};
 
 impl Costs {
     /// What a report shows of it.
@@ -78,19 +79,38 @@ fn answer(answer: &Answer) -> findings::Answer {
     let caveats = answer.caveats.iter().map(Remark::caveat);
     findings::Answer {
         question: answer.question.clone(),
+        headline: headline(answer),
         sentences: answer.sentences.clone(),
         remarks: caveats.chain(published).chain(projected).collect(),
         charts: answer.curves.iter().map(curve).map(Chart::Curve).collect(),
     }
 }
 
+/// The first sentence without its intervals, and the greatest difference that the rounds show.
+fn headline(answer: &Answer) -> Option<Headline> {
+    let distance = |ratio: &Ratio| ratio.times_as_fast.estimate.median.ln().abs();
+    let shown = answer
+        .ratios
+        .iter()
+        .filter(|ratio| ratio.times_as_fast.is_above(1.0) || ratio.times_as_fast.is_below(1.0));
+    let furthest = shown.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let first = furthest.or(answer.ratios.first())?;
+    let unit = if furthest.is_some() { "as fast, at most" } else { "no significant difference" };
+    Some(Headline {
+        value: factor(first.times_as_fast.estimate.median),
+        unit: unit.to_owned(),
+        sentence: without_intervals(answer.sentences.first()?),
+        advice: None,
+    })
+}
+
 fn curve(curve: &Curve) -> findings::Curve {
     let bound = curve.bound.as_ref();
     findings::Curve {
         title: curve.title.clone(),
-        subtitle: "core cycles per byte by the size of a message, both by their logarithms; bars \
-                   are quartiles"
-            .to_owned(),
+        subtitle: "upright lines are quartiles".to_owned(),
+        x_axis: "size of a message (logarithmic)".to_owned(),
+        y_axis: "core cycles per byte (logarithmic); lower is better".to_owned(),
         axis: Axis::Factors,
         lines: curve.series.iter().map(line).collect(),
         bound: bound

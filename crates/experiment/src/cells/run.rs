@@ -1,5 +1,5 @@
-//! Runs a study: servers started once and idle between trials, the trials of all cells interleaved,
-//! each on disk before the next begins.
+//! Runs a study: servers started once or once a round and idle between trials, the trials of all cells
+//! interleaved, each on disk before the next begins.
 //!
 //! What it needs of the world is a [`Bench`], so that order, resumption, failure and interruption
 //! are tested without servers and clocks.
@@ -13,10 +13,10 @@ use super::order::trial_seed;
 use super::words;
 use crate::{Ended, Event, RunError};
 use agenda::{Agenda, Task};
+use answer::analysis::widest_interval;
 use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
-pub(crate) use servers::by_target;
-use study::{Cell, Only, Study};
+use study::{Cell, Only, Study, Until};
 use targets::Target;
 use trial::latency_log;
 use trial::{Measured, Moment};
@@ -32,6 +32,18 @@ pub trait Bench {
     /// Why it does not.
     fn start(
         &mut self,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<Self::Target, StartError>;
+
+    /// Ends a server and starts another process of it, with the same key and certificate.
+    ///
+    /// # Errors
+    /// Why it does not answer. Nothing is left running.
+    fn restart(
+        &mut self,
+        running: Self::Target,
         target: &Target,
         only: Only,
         connections: usize,
@@ -102,7 +114,8 @@ pub fn run<B: Bench>(
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
     let trials = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &trials);
-    let mut servers = Servers::start(study, |cell| agenda.wants(cell), results, bench, report)?;
+    let wants = |cell| agenda.wants(cell);
+    let mut servers = Servers::start(study, &trials, wants, results, bench, report)?;
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
         agenda.leave_out(index);
     }
@@ -114,27 +127,40 @@ pub fn run<B: Bench>(
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
     let mut run = Run { study, results, journal, interrupt, report };
-    while let Some(task) = agenda.next() {
-        if interrupt.load(Relaxed) {
-            return Ok(Ended::Interrupted);
-        }
-        let Some(target) = servers.of_cell(task.cell) else {
+    let mut measured = trials;
+    loop {
+        let Some(task) = agenda.next() else {
+            let too_wide = |until: &Until| {
+                let most = f64::from(until.interval.get()) / 100.0;
+                widest_interval(study, &measured) > most
+            };
+            if study.until.as_ref().is_some_and(too_wide) && agenda.grow() {
+                continue;
+            }
+            return Ok(Ended::Complete);
+        };
+        let Some(server) = servers.serving(&task, bench)? else {
             agenda.leave_out(task.cell);
             continue;
         };
-        match run.trial(bench, target, &agenda, &task, order)? {
+        if interrupt.load(Relaxed) {
+            return Ok(Ended::Interrupted);
+        }
+        match run.trial(bench, server, &agenda, &task, order)? {
             Became::Trial(trial) => {
                 agenda.note(&trial);
-                if let Some(why) = trial.line.target_error {
-                    return Err(RunError::TargetLost(why));
+                if let Some(why) = &trial.line.target_error {
+                    return Err(RunError::TargetLost(why.clone()));
                 }
                 order += 1;
+                if study.until.is_some() {
+                    measured.push(*trial);
+                }
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
-    Ok(Ended::Complete)
 }
 
 /// What became of a trial.
@@ -159,7 +185,7 @@ impl Run<'_, '_> {
     fn trial<B: Bench>(
         &mut self,
         bench: &mut B,
-        target: &mut B::Target,
+        (target, process): (&mut B::Target, u32),
         agenda: &Agenda<'_>,
         task: &Task,
         order: u32,
@@ -206,6 +232,8 @@ impl Run<'_, '_> {
             role: task.role,
             find: sought,
             round: task.round,
+            again: task.again,
+            process: Some(process),
             order,
         };
         let trial = Box::new(TrialLine { place, line });
@@ -233,6 +261,9 @@ impl Run<'_, '_> {
 /// What is random in a trial follows from this; no two trials share it.
 fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
     match task.role {
+        Role::Measure if task.again => {
+            trial_seed(study, &format!("{}, again", cell.name), task.round)
+        }
         Role::Measure => trial_seed(study, &cell.name, task.round),
         Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
     }

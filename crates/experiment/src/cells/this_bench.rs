@@ -14,7 +14,7 @@ use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
-use super::run::{Ask, Bench, StartError, by_target};
+use super::run::{Ask, Bench, StartError};
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
@@ -87,6 +87,12 @@ impl ThisBench {
         alike.max_by_key(|cell| cell.most_connections()).unwrap_or(cell)
     }
 
+    /// All that a server is started with.
+    fn settings(&self, target: &Target, only: Only, connections: usize) -> Settings {
+        let backend_cpus = Some(self.backend_cpus.clone());
+        Settings { connections, backend_cpus, ..settings(target, only) }
+    }
+
     /// Why the objects are not in memory, where they are not.
     #[must_use]
     pub fn note(&self) -> Option<&str> {
@@ -109,6 +115,15 @@ impl ThisBench {
         Elsewhere::find(target, self.elsewhere)
             .map(|found| ThisTarget::new(Life::Elsewhere(found)))
             .map_err(StartError::Failed)
+    }
+}
+
+fn not_started(error: TargetError) -> StartError {
+    match error {
+        TargetError::Missing { .. }
+        | TargetError::NotBuilt { .. }
+        | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
+        _ => StartError::Failed(error.to_string()),
     }
 }
 
@@ -147,19 +162,27 @@ impl Bench for ThisBench {
                 target.send
             )));
         }
-        let settings = Settings {
-            connections,
-            backend_cpus: Some(self.backend_cpus.clone()),
-            ..settings(target, only)
-        };
+        let settings = self.settings(target, only, connections);
         targets::start(server, &settings, objects, &self.folder)
             .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
-            .map_err(|error| match error {
-                TargetError::Missing { .. }
-                | TargetError::NotBuilt { .. }
-                | TargetError::WeakKey { .. } => StartError::Missing(error.to_string()),
-                _ => StartError::Failed(error.to_string()),
-            })
+            .map_err(not_started)
+    }
+
+    fn restart(
+        &mut self,
+        running: ThisTarget,
+        target: &Target,
+        only: Only,
+        connections: usize,
+    ) -> Result<ThisTarget, StartError> {
+        let (Life::Started(running), Some(program)) = (running.life, target.server.program())
+        else {
+            return Err(StartError::Failed("toll did not start it".to_owned()));
+        };
+        let settings = self.settings(target, only, connections);
+        targets::restart(*running, program, &settings)
+            .map(|running| ThisTarget::new(Life::Started(Box::new(running))))
+            .map_err(not_started)
     }
 
     fn name(&self, target: &ThisTarget) -> String {
@@ -253,7 +276,11 @@ impl Bench for ThisBench {
         if measured.line.target_error.is_none() {
             measured.line = measured.line.with_application(target.application(cell, orders));
             if cell.target.server.is_configured() {
-                measured.line = measured.line.with_sending(target.sending(cell, sent.as_ref()));
+                let sending = target.sending(cell, sent.as_ref());
+                let counted = sending.as_ref().ok().and_then(|sending| sending.counted.as_ref());
+                let accelerated = counted.and_then(|counted| counted.accelerator);
+                measured.line =
+                    measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
             }
         }
         Ok(measured)
@@ -456,7 +483,7 @@ pub fn commands(study: &Study, objects: &str, folder: &str) -> Vec<String> {
             })
             .unwrap_or_else(|| format!("{server}: not installed"))
     };
-    by_target(study).into_iter().map(|(setup, _)| command(setup)).collect()
+    study.servers().into_iter().map(|(setup, _)| command(setup)).collect()
 }
 
 /// All versions, suites and groups of the server's own choice, where it is to choose: what a cell

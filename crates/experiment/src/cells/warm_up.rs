@@ -45,6 +45,7 @@ pub(crate) fn warm_up(
     job.plan.ramp = Nanos(0);
     // Else its users would stop before it is over.
     job.plan.walks = None;
+    job.plan.count = None;
     let begin = Instant::now();
     let mut each = || each(begin.elapsed());
     let until_steady = plan.how == WarmUp::UntilSteady;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use answer::{label, spoken};
 use cpus::CpuList;
+
+use super::length::Length;
 use journal::Role;
 use load::{Arrival, Client, Operation};
 use study::find::Over;
@@ -46,6 +48,19 @@ pub(super) fn notes(study: &Study) -> Vec<String> {
 pub(super) fn list(study: &Study) -> Vec<String> {
     let width = study.cells.iter().map(|cell| cell.name.len()).max().unwrap_or_default();
     study.cells.iter().map(|cell| format!("{:<width$}  {}", cell.name, load(cell))).collect()
+}
+
+/// The trials of a study and their time in words; of one with an `until`, the fewest and the most.
+pub(super) fn forecast_of(study: &Study) -> String {
+    let least = forecast(study.forecast());
+    let Some(until) = &study.until else { return least };
+    let most = Length::of(study).most_rounds(Duration::ZERO);
+    let at_most = rounded(time(&study.forecast_of(most)));
+    format!(
+        "at least {least}; then up to {most} rounds, at most about {at_most}, until all intervals \
+         are within {} of their medians",
+        until.interval
+    )
 }
 
 /// Trials and their time in words, the starting of the servers left out.

@@ -1,6 +1,6 @@
 use load::{Close, KeyExchangeMode, Mix, OneIn, Operation, Percent, Plan, Receive};
 use study::testing::server;
-use targets::IfMissing;
+use targets::{IfMissing, Restart};
 use tls::{CertificateKey, Group, OrPlain, Version};
 use units::{Bytes, Nanos};
 
@@ -50,6 +50,53 @@ fn protocol(cell: &Cell) -> (Option<Version>, Option<&str>, Option<Group>) {
     assert!(!cell.load.is_plain(), "{} is plain HTTP", cell.name);
     let version = cell.load.tls.and_then(OrPlain::tls);
     (version, cell.load.only_suite().map(|suite| suite.name), cell.load.group)
+}
+
+#[test]
+fn load_threads_do_not_pause_where_a_latency_is_asked_for() {
+    let coalesce = |lines: &[&str], case: &[&str]| parse(&with(lines, case)).cells[0].load.coalesce;
+    let answer = |metric: &str| {
+        let metric = format!("metric = \"{metric}\"");
+        let lines = [
+            "sweep.\"load.tls\" = [\"1.2\", \"1.3\"]",
+            "[[answer]]",
+            "case = \"bulk\"",
+            &metric,
+            "compare = \"load.tls\"",
+            "baseline = \"1.2\"",
+        ];
+        (coalesce(&[], &lines), coalesce(&["coalesce = true"], &lines))
+    };
+    for metric in ["p50", "p99", "response-time"] {
+        assert_eq!(answer(metric), (Some(false), Some(true)), "{metric}");
+    }
+    assert_eq!(answer("rate"), (None, Some(true)));
+    let find = |limit: &str| {
+        let limit = format!("find.while = \"{limit}\"");
+        coalesce(&[], &["find.maximize = \"rate\"", "find.to = 64", &limit])
+    };
+    assert_eq!(find("whole-p99 <= 20ms"), Some(false));
+    assert_eq!(find("errors <= 1%"), None);
+    // Nothing is known of how other clients wait.
+    assert_eq!(coalesce(&["client = \"wrk\"", "coalesce = true"], &[]), None);
+}
+
+#[test]
+fn headers_are_written_as_one_or_as_a_list() {
+    let headers = |value: &str| {
+        let line = format!("header = {value}");
+        let cell = parse(&with(&[&line, "count = 1000"], &[])).cells.remove(0);
+        assert_eq!(cell.load.count.map(u32::from), Some(1000));
+        cell.load.header.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(headers("\"X-A: 1\""), ["X-A: 1"]);
+    assert_eq!(headers("[\"X-A: 1\", \"X-B: 2\"]"), ["X-A: 1", "X-B: 2"]);
+    let why = refusal(&with(&["header = \"Range: bytes=0-9\""], &[]));
+    assert!(why.contains("8") && why.contains("a part of an object is not"), "{why}");
+    let swept = parse(&with(&[], &["sweep.\"load.header\" = [\"X-A: 1\", \"X-A: 2\"]"]));
+    let values: Vec<_> = swept.cells.iter().map(|cell| &cell.params["load.header"]).collect();
+    assert_eq!(values, ["X-A: 1", "X-A: 2"]);
+    assert_eq!(read_back(&swept), swept);
 }
 
 #[test]
@@ -219,9 +266,57 @@ fn any_key_may_be_swept_and_is_named_in_one_way() {
 
 #[test]
 fn the_time_is_that_of_all_warm_ups_and_windows() {
-    assert_eq!(parse(EXAMPLE).measuring_time(), Nanos(4 * 8 * 750_000_000));
-    let ramped = parse(&with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]));
+    let example = parse(&format!("restart = \"never\"\n{EXAMPLE}"));
+    assert_eq!(example.measuring_time(), Nanos(4 * 8 * 750_000_000));
+    let ramped = with(&["ramp = \"2s\"", "warmup = \"1s\"", "duration = \"3s\""], &[]);
+    let ramped = parse(&format!("restart = \"never\"\n{ramped}"));
     assert_eq!(ramped.cells[0].load.ramp, Nanos(2_000_000_000));
     let trials = ramped.trials as u64 * ramped.cells.len() as u64;
     assert_eq!(ramped.measuring_time(), Nanos(trials * 8_000_000_000));
+}
+
+#[test]
+fn a_study_says_when_its_servers_are_started_again() {
+    let read = |line: &str| parse(&format!("{line}\n{}", with(&[], &[])));
+    assert_eq!(read("").restart, None);
+    for (line, expected) in [("round", Restart::Round), ("never", Restart::Never)] {
+        let study = read(&format!("restart = \"{line}\""));
+        assert_eq!((study.restart, study.restart(&[0])), (Some(expected), expected));
+        assert_eq!(read_back(&study), study);
+    }
+    assert_eq!(
+        refusal(&format!("restart = \"rounds\"\n{}", with(&[], &[]))),
+        "line 1: restart: `rounds` is no value of it; did you mean round?"
+    );
+}
+
+#[test]
+fn a_study_says_when_enough_was_measured() {
+    let read = |line: &str| format!("{line}\n{}", with(&[], &[]));
+    let mut study = parse(&read("until = { interval = \"5%\", at-most = \"3min\" }"));
+    let until = study.until.unwrap();
+    assert_eq!((until.interval.get(), until.at_most), (5, Nanos(180_000_000_000)));
+    assert_eq!(read_back(&study), study);
+    study.measure_so_often(3);
+    assert_eq!((study.until, study.trials), (None, 3));
+    assert_eq!(study.cut, ["without until", "trials = 3 instead of 7"]);
+    for (line, expected) in [
+        ("until = \"3min\"", "line 1: until is a table; write its keys as until.KEY = VALUE"),
+        (
+            "until = { interval = \"5%\" }",
+            "line 1: until lacks at-most; write until = { interval = \"5%\", at-most = \"3min\" }",
+        ),
+        (
+            "until = { interval = \"0%\", at-most = \"3min\" }",
+            "line 1: until.interval = \"0%\" is never reached; write 1% or more",
+        ),
+        (
+            "until = { intervall = \"5%\", at-most = \"3min\" }",
+            "line 1: until.intervall is no key of until; did you mean interval?",
+        ),
+    ] {
+        assert_eq!(refusal(&read(line)), expected);
+    }
+    let message = refusal(&read("until = { interval = \"5%\", at-most = 3 }"));
+    assert!(message.starts_with("line 1: until.at-most"), "{message}");
 }

@@ -14,7 +14,7 @@ fn quick_is_what_it_says() {
     let study = shipped_at("quick", "0-1", None);
     assert_eq!(study.name, "quick");
     assert_eq!(study.question, "What does TLS cost on this machine?");
-    assert_eq!(study.trials, 9);
+    assert_eq!(study.trials, 7);
     let cells: Vec<_> = study
         .cells
         .iter()
@@ -85,6 +85,13 @@ fn seconds(study: &Study) -> f64 {
     let forecast = study.forecast();
     let trials = (forecast.held + forecast.searching) as f64;
     forecast.time.seconds() + 0.08 * trials + study.primitives.forecast().seconds()
+}
+
+#[test]
+fn quick_takes_at_most_75_seconds() {
+    let quick = shipped_at("quick", "0-1", None);
+    assert!(seconds(&quick) <= 65.0, "{:?}", quick.forecast());
+    assert_eq!(quick.until.unwrap().at_most.to_string(), "75s");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use regex::bytes::Regex;
 use serde::Deserialize;
 
 use crate::job::PlanError;
-use crate::{Job, PageOutcome};
+use crate::{Header, Job, PageOutcome};
 pub use file::{is_built_in, session_text};
 use origin::Origin;
 pub(crate) use reception::{Given, Reception};
@@ -106,9 +106,9 @@ impl Site {
         let session = Session::read(file).map_err(PlanError)?;
         let origin = Origin::of(&job.url);
         let fields = format!(
-            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: toll/{}\r\n",
+            " HTTP/1.1\r\nHost: {}\r\n{}",
             origin.authority,
-            env!("CARGO_PKG_VERSION")
+            Header::fields(&job.plan.header)
         );
         Ok(Some(Self { session, origin, fields, page: job.plan.page().0.to_string() }))
     }

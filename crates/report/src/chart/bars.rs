@@ -4,6 +4,7 @@ use answer::Mark;
 use answer::findings::{self, Series};
 use answer::wording::{interval, joined};
 use serde::Serialize;
+use units::percent;
 
 use super::scale::Scale;
 use super::{Tick, rounded};
@@ -22,57 +23,59 @@ pub(crate) struct Bars {
     zero: f64,
     /// Whether the axis shows a whole, so that what lacks to 100% is drawn too.
     is_share: bool,
+    /// For the longest text beside a bar, in characters.
+    room: usize,
     rows: Vec<Row>,
-    /// Of the rows, in pixels; the axis is below.
-    height: f64,
-    legend: Vec<Series>,
+    /// What the colours of a stack mean.
+    legend: Vec<(Series, String)>,
     published: Option<String>,
 }
 
-/// One label with its bars.
+/// A label with its bars.
 #[derive(Debug, Serialize)]
 struct Row {
-    /// Its upper end in pixels.
-    y: f64,
     label: String,
-    /// The figures in words; a part for each bar that has one.
-    values: Vec<Value>,
-    /// What is shown where there is no figure.
-    lacking: String,
     /// The mark in words.
     mark: Option<&'static str>,
-    bars: Vec<Bar>,
-    /// Published ranges.
-    bands: Vec<Band>,
+    lines: Vec<Line>,
+    /// What is shown where there is no figure.
+    lacking: String,
 }
 
-/// A figure in words.
+/// A bar, or a stack of them, with its text.
 #[derive(Debug, Serialize)]
-struct Value {
-    series: Series,
-    text: String,
-    /// The interval, where there is one and room for it.
-    interval: String,
-}
-
-/// A bar with what was measured.
-#[derive(Debug, Serialize)]
-struct Bar {
-    series: Series,
+struct Line {
+    values: Vec<Value>,
+    /// What it is of, where its row has several.
+    name: String,
+    /// Where its text begins, in percent: right of all that is drawn.
+    end: f64,
+    parts: Vec<Part>,
     /// Whether the figure is not the server's maximum.
     is_hatched: bool,
-    /// In pixels, below the row's upper end.
-    y: f64,
-    height: f64,
-    /// Its left end and its length in percent.
-    x: f64,
-    width: f64,
     /// The ends of the interval in percent, where there is an interval.
     whisker: Option<[f64; 2]>,
     /// Every trial, in percent.
     dots: Vec<f64>,
+    band: Option<Band>,
     /// All of it in words.
     title: String,
+}
+
+/// A number in the colour of its bar.
+#[derive(Debug, Serialize)]
+struct Value {
+    series: Series,
+    text: String,
+}
+
+/// A bar, or a part of a stack.
+#[derive(Debug, Serialize)]
+struct Part {
+    series: Series,
+    /// Its left end and its length in percent.
+    x: f64,
+    width: f64,
 }
 
 /// A published range over a bar, drawn as an outline.
@@ -81,44 +84,29 @@ struct Band {
     /// Its left end and its length in percent; a single figure is a thin mark.
     x: f64,
     width: f64,
-    /// In pixels, below the row's upper end.
-    y: f64,
-    height: f64,
     title: String,
 }
 
 /// Where a row has no figure.
 const NOT_MEASURED: &str = "not measured";
 
-/// A bar's label and value are in a line of this height above it.
-const LINE: f64 = 22.0;
-const GAP: f64 = 14.0;
-
-/// How high the bar of a row with one bar is, and that of a row with more.
-const ONE: f64 = 22.0;
-const OF_MORE: f64 = 14.0;
-
 /// A published figure that is no range is a mark: what has no width is not drawn at all.
 const LEAST_WIDTH: f64 = 0.4;
 
 impl Bars {
     pub(super) fn of(bars: &findings::Bars) -> Self {
-        let scale = Scale::around(bars.values());
-        let mut rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
-        let mut height = 0.0;
-        for (row, of) in rows.iter_mut().zip(&bars.rows) {
-            row.y = height;
-            let bars = match of.bars.len() {
-                0 | 1 => ONE,
-                _ if bars.is_stacked => ONE,
-                more => more as f64 * (OF_MORE + 2.0),
-            };
-            height += LINE + bars + GAP;
-        }
+        let scale = match bars.is_share {
+            // The sum of shares can be more than the whole by their rounding.
+            true => Scale::around(bars.values().into_iter().map(|share| share.min(1.0))),
+            false => Scale::around(bars.values()),
+        };
+        let rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
         let tick = |value| {
             let label = bars.unit.tick(value, scale.step());
             Some(Tick { at: scale.percent(value)?, label })
         };
+        let parts = bars.rows.first().filter(|_| bars.is_stacked).map(|row| &row.bars);
+        let key = |bar: &findings::Bar| (bar.series, bar.name.clone());
         Self {
             title: bars.title.clone(),
             subtitle: bars.subtitle.clone(),
@@ -127,9 +115,9 @@ impl Bars {
             ticks: scale.ticks().filter_map(tick).collect(),
             zero: scale.percent(0.0).unwrap_or(0.0),
             is_share: bars.is_share,
+            room: rows.iter().flat_map(|row| &row.lines).map(Line::room).max().unwrap_or(0),
             rows,
-            height,
-            legend: bars.legend.clone(),
+            legend: parts.into_iter().flatten().map(key).collect(),
             published: bars.published.clone(),
         }
     }
@@ -137,119 +125,140 @@ impl Bars {
 
 impl Row {
     fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Self {
-        let is_alone = row.bars.len() == 1;
-        let mut values = Vec::new();
-        let (mut bars, mut bands) = (Vec::new(), Vec::new());
-        let begins = row.stacked();
-        let measured = row.bars.iter().filter(|bar| bar.figure.is_some()).count();
-        for (place, bar) in row.bars.iter().enumerate() {
-            let (y, height) = match is_alone || chart.is_stacked {
-                true => (LINE, ONE),
-                false => (LINE + place as f64 * (OF_MORE + 2.0), OF_MORE),
-            };
-            let band = bar.published.as_ref();
-            bands.extend(band.and_then(|band| Band::of(band, (y, height), scale)));
-            let Some(figure) = &bar.figure else { continue };
-            let text = chart.unit.text(figure.estimate.median);
-            let interval = interval(figure, &chart.unit);
-            let name = if bar.name.is_empty() { "" } else { ", " };
-            let words = joined(&text, &interval);
-            let title = format!("{}{name}{}: {words}", row.label, bar.name);
-            bars.extend(match chart.is_stacked {
-                true => Bar::part(bar, begins[place], (y, height), scale, title),
-                false => Bar::of(bar, (y, height), scale, title),
-            });
-            values.push(Value {
-                series: bar.series,
-                // The unit follows only the last of several numbers.
-                text: match values.len() + 1 == measured {
-                    true => text,
-                    false => chart.unit.number(figure.estimate.median),
-                },
-                interval: if is_alone { interval } else { String::new() },
-            });
-        }
+        let lines = match chart.is_stacked {
+            true => Line::stack(row, chart, scale).into_iter().collect(),
+            false => row.bars.iter().filter_map(|bar| Line::of(bar, row, chart, scale)).collect(),
+        };
         Self {
-            y: 0.0,
             label: row.label.clone(),
-            values,
-            lacking: row.lacking.clone().unwrap_or_else(|| NOT_MEASURED.to_owned()),
             mark: row.bars.iter().filter_map(|bar| bar.mark).min().map(Mark::name),
-            bars,
-            bands,
+            lines,
+            lacking: row.lacking.clone().unwrap_or_else(|| NOT_MEASURED.to_owned()),
         }
     }
 
     fn in_words(&self) -> String {
-        let values: Vec<String> =
-            self.values.iter().map(|value| joined(&value.text, &value.interval)).collect();
-        let values = if values.is_empty() { "no figure".to_owned() } else { values.join(", ") };
         let mark = self.mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
-        format!("{}: {values}{mark}.", self.label)
+        let lines: Vec<&str> = self.lines.iter().map(|line| line.title.as_str()).collect();
+        match lines[..] {
+            [] => format!("{}: no figure{mark}.", self.label),
+            _ => format!("{}{mark}.", lines.join("; ")),
+        }
     }
 }
 
-impl Bar {
-    /// The bar of a figure, from zero to the median. `None` where it cannot be drawn, because an
-    /// end is no finite number.
+impl Line {
+    /// The bar of a figure, from zero to the median; `None` where there is none.
     fn of(
         bar: &findings::Bar,
-        (y, height): (f64, f64),
+        row: &findings::BarRow,
+        chart: &findings::Bars,
         scale: &Scale,
-        title: String,
     ) -> Option<Self> {
         let figure = bar.figure.as_ref()?;
         let at = |value: f64| scale.percent(value);
-        let (zero, median) = (at(0.0)?, at(figure.estimate.median)?);
-        let interval = figure.estimate.interval;
-        Some(Self {
-            series: bar.series,
+        let ends = figure.estimate.interval;
+        let text = chart.unit.text(figure.estimate.median);
+        let words = joined(&text, &interval(figure, &chart.unit));
+        let comma = if bar.name.is_empty() { "" } else { ", " };
+        let mut line = Self {
+            values: vec![Value { series: bar.series, text }],
+            name: if row.bars.len() > 1 { bar.name.clone() } else { String::new() },
+            end: 0.0,
+            parts: Part::between(bar.series, 0.0, figure.estimate.median, scale)
+                .into_iter()
+                .collect(),
             is_hatched: bar.mark.is_some_and(Mark::is_not_a_maximum),
-            y,
-            height,
-            x: zero.min(median),
-            width: rounded((median - zero).abs()),
-            whisker: match figure.has_interval() {
-                true => Some([at(interval.low)?, at(interval.high)?]),
-                false => None,
-            },
+            whisker: at(ends.low).zip(at(ends.high)).map(<[f64; 2]>::from),
             dots: figure.samples.iter().filter_map(|sample| at(*sample)).collect(),
-            title,
-        })
+            band: bar.published.as_ref().and_then(|band| Band::of(band, scale)),
+            title: format!("{}{comma}{}: {words}", row.label, bar.name),
+        };
+        line.whisker = line.whisker.filter(|_| figure.has_interval());
+        line.end = line.rightmost(scale);
+        Some(line)
     }
 
-    /// A part of a stack, from where the part before it ends.
-    fn part(
-        bar: &findings::Bar,
-        begin: f64,
-        (y, height): (f64, f64),
-        scale: &Scale,
-        title: String,
-    ) -> Option<Self> {
-        let end = begin + bar.figure.as_ref()?.estimate.median;
-        let (begin, end) = (scale.percent(begin)?, scale.percent(end)?);
-        Some(Self {
+    /// The parts of a whole, each from where the one before it ends; `None` where there are none.
+    fn stack(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Option<Self> {
+        let median = |bar: &findings::Bar| Some(bar.figure.as_ref()?.estimate.median);
+        let medians: Vec<(&findings::Bar, f64, f64)> = row
+            .bars
+            .iter()
+            .zip(row.stacked())
+            .filter_map(|(bar, begin)| Some((bar, begin, median(bar)?)))
+            .collect();
+        let last = medians.len().checked_sub(1)?;
+        let part = |(bar, begin, length): &(&findings::Bar, f64, f64)| {
+            Part::between(bar.series, *begin, begin + length, scale)
+        };
+        let parts: Vec<Part> = medians.iter().filter_map(part).collect();
+        // The unit follows only the last of several numbers.
+        let number = |(place, (bar, _, length)): (usize, &(&findings::Bar, f64, f64))| Value {
             series: bar.series,
+            text: match place == last {
+                true => chart.unit.text(*length),
+                false => chart.unit.number(*length),
+            },
+        };
+        let values = match chart.is_share {
+            true => {
+                let text = percent(medians.iter().map(|(_, _, length)| length).sum());
+                vec![Value { series: Series::Rest, text }]
+            }
+            false => medians.iter().enumerate().map(number).collect(),
+        };
+        let named = |(bar, _, length): &(&findings::Bar, f64, f64)| {
+            format!("{} {}", bar.name, chart.unit.text(*length))
+        };
+        let named: Vec<String> =
+            medians.iter().filter(|(_, _, length)| *length != 0.0).map(named).collect();
+        let words = if named.is_empty() { "nothing".to_owned() } else { named.join(", ") };
+        let mut line = Self {
+            values,
+            name: String::new(),
+            end: 0.0,
+            parts,
             is_hatched: false,
-            y,
-            height,
-            x: begin.min(end),
-            width: rounded((end - begin).abs()),
             whisker: None,
             dots: Vec::new(),
-            title,
-        })
+            band: None,
+            title: format!("{}: {words}", row.label),
+        };
+        line.end = line.rightmost(scale);
+        Some(line)
+    }
+
+    fn rightmost(&self, scale: &Scale) -> f64 {
+        let parts = self.parts.iter().map(|part| part.x + part.width);
+        let whisker = self.whisker.iter().map(|[_, high]| *high);
+        let band = self.band.iter().map(|band| band.x + band.width);
+        let all = parts.chain(whisker).chain(band).chain(self.dots.iter().copied());
+        rounded(all.fold(scale.percent(0.0).unwrap_or(0.0), f64::max))
+    }
+
+    /// The length of its text in characters.
+    fn room(&self) -> usize {
+        let text: usize = self.values.iter().map(|value| value.text.chars().count() + 3).sum();
+        text + self.name.chars().count()
+    }
+}
+
+impl Part {
+    /// `None` where it cannot be drawn, because an end is no finite number, or it has no length.
+    fn between(series: Series, begin: f64, end: f64, scale: &Scale) -> Option<Self> {
+        let (begin, end) = (scale.percent(begin)?, scale.percent(end)?.min(100.0));
+        let width = rounded((end - begin).abs());
+        (width > 0.0).then(|| Self { series, x: begin.min(end), width })
     }
 }
 
 impl Band {
-    fn of(band: &findings::Band, (y, height): (f64, f64), scale: &Scale) -> Option<Self> {
+    fn of(band: &findings::Band, scale: &Scale) -> Option<Self> {
         let (low, high) = (scale.percent(band.low)?, scale.percent(band.high)?);
         Some(Self {
             x: low,
             width: rounded((high - low).max(LEAST_WIDTH)),
-            y: y - 2.0,
-            height: height + 4.0,
             title: band.title.clone(),
         })
     }
@@ -295,7 +304,6 @@ mod tests {
             is_share: quantity == Quantity::Share,
             is_stacked: false,
             rows: rows.iter().enumerate().map(row).collect(),
-            legend: Vec::new(),
             published: None,
         }
     }
@@ -315,24 +323,29 @@ mod tests {
         );
         assert_eq!(labels(&chart), ["0", "10", "20", "30", "40"]);
         let [baseline, marked, empty] = &chart.rows[..] else { panic!() };
-        assert!(!baseline.bars[0].is_hatched && marked.bars[0].is_hatched);
-        assert!(empty.bars.is_empty() && empty.values.is_empty());
+        assert!(!baseline.lines[0].is_hatched && marked.lines[0].is_hatched);
+        assert!(empty.lines.is_empty() && empty.lacking == NOT_MEASURED);
+        // The text is right of the bar and of the interval.
+        assert_eq!((baseline.lines[0].end, marked.lines[0].end), (92.75, 18.0));
     }
 
     #[test]
-    fn a_row_of_several_has_one_unit_and_a_place_for_each() {
+    fn each_bar_of_a_row_has_its_name_and_its_figure() {
         let mut chart = chart(Quantity::BitsPerSecond, &[vec![2e9; 3]]);
         chart.rows[0].bars.extend([bar(1, &[]), bar(2, &[8e9; 3])]);
         chart.rows[0].bars[2].name = "GCM".to_owned();
         chart.rows[0].bars[2].published =
             Some(findings::Band { low: 4e9, high: 6e9, title: String::new() });
         let chart = Bars::of(&chart);
-        assert_eq!(chart.description, "suite 0: 2.00, 8.00 Gb/s (client-bound).");
-        let [first, third] = &chart.rows[0].bars[..] else { panic!() };
-        assert_eq!(third.y - first.y, 2.0 * (OF_MORE + 2.0));
-        assert_eq!(third.title, "suite 0, GCM: 8.00 Gb/s [8.00, 8.00]");
-        let [band] = &chart.rows[0].bands[..] else { panic!() };
-        assert_eq!((band.x, band.width, band.y), (50.0, 25.0, third.y - 2.0));
+        assert_eq!(
+            chart.description,
+            "suite 0: 2.00 Gb/s [2.00, 2.00]; suite 0, GCM: 8.00 Gb/s [8.00, 8.00] (client-bound)."
+        );
+        let [_, third] = &chart.rows[0].lines[..] else { panic!() };
+        assert_eq!((&*third.name, &*third.values[0].text), ("GCM", "8.00 Gb/s"));
+        let band = third.band.as_ref().unwrap();
+        assert_eq!((band.x, band.width, third.end), (50.0, 25.0, 100.0));
+        assert_eq!(chart.room, "8.00 Gb/s   GCM".len());
     }
 
     /// A part that is less than nothing lies left of zero, and the others keep their lengths.
@@ -349,25 +362,47 @@ mod tests {
             (&chart.rows[0], [0.0, 30.0, 50.0], [30.0, 20.0, 50.0]),
             (&chart.rows[1], [0.0, 60.0, -25.0], [60.0, 30.0, 25.0]),
         ] {
-            for (bar, (begin, length)) in row.bars.iter().zip(begins.into_iter().zip(lengths)) {
+            for (bar, (begin, length)) in
+                row.lines[0].parts.iter().zip(begins.into_iter().zip(lengths))
+            {
                 assert!((bar.x - third - begin / 1.5).abs() < 0.02, "{bar:?}");
                 assert!((bar.width - length / 1.5).abs() < 0.02, "{bar:?}");
-                assert!(bar.whisker.is_none() && bar.dots.is_empty());
             }
+            assert!(row.lines[0].whisker.is_none() && row.lines[0].dots.is_empty());
         }
-        assert_eq!(chart.rows[1].y, LINE + ONE + GAP);
+        let texts = chart.rows[1].lines[0].values.iter().map(|value| value.text.as_str());
+        assert_eq!(texts.collect::<Vec<_>>(), ["60.0", "30.0", "-25.0/s"]);
         assert!(
-            chart.description.ends_with("suite 1: 60.0, 30.0, -25.0/s."),
+            chart.description.ends_with("suite 1:  60.0/s,  30.0/s,  -25.0/s."),
             "{}",
             chart.description
         );
+    }
+
+    /// Shares are rounded where they are read: their sum can be more than the whole.
+    #[test]
+    fn the_axis_of_a_whole_ends_there() {
+        let mut chart = chart(Quantity::Share, &[vec![0.9], vec![]]);
+        chart.is_stacked = true;
+        chart.rows[0].bars[0].name = "server".to_owned();
+        chart.rows[0].bars.push(findings::Bar { name: "client".to_owned(), ..bar(0, &[0.2]) });
+        chart.rows[1].bars = vec![bar(0, &[0.0])];
+        let chart = Bars::of(&chart);
+        assert_eq!(labels(&chart), ["0", "20", "40", "60", "80", "100"]);
+        let [full, empty] = [0, 1].map(|row| &chart.rows[row].lines[0]);
+        assert_eq!(full.parts.iter().map(|part| part.width).sum::<f64>(), 100.0);
+        assert!(empty.parts.is_empty());
+        assert_eq!(full.values[0].text, "110.0%", "the figure is what was measured");
+        assert_eq!(chart.description, "suite 0: server 90.0%, client 20.0%. suite 1: nothing.");
+        let legend: Vec<&str> = chart.legend.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(legend, ["server", "client"]);
     }
 
     #[test]
     fn a_share_is_drawn_before_the_whole() {
         let chart = Bars::of(&chart(Quantity::Share, &[vec![0.0], vec![0.81, 0.8]]));
         assert_eq!(labels(&chart), ["0", "20", "40", "60", "80", "100"]);
-        assert_eq!(chart.rows[1].bars[0].width, 80.5);
+        assert_eq!(chart.rows[1].lines[0].parts[0].width, 80.5);
         assert!(chart.is_share);
     }
 
@@ -376,9 +411,9 @@ mod tests {
         let mut chart = chart(Quantity::PerSecond, &[vec![0.0, 0.0], vec![1.0]]);
         chart.rows[1].bars[0].figure = figure(&[f64::MAX]);
         let chart = Bars::of(&chart);
-        assert_eq!(chart.rows[0].bars[0].width, 0.0);
-        assert!(chart.rows[1].bars.is_empty());
-        assert_eq!(chart.rows[1].values.len(), 1);
+        assert!(chart.rows[0].lines[0].parts.is_empty());
+        assert!(chart.rows[1].lines[0].parts.is_empty());
+        assert_eq!(chart.rows[1].lines[0].values.len(), 1);
     }
 
     proptest! {
@@ -389,7 +424,8 @@ mod tests {
             let medians: Vec<f64> =
                 cells.iter().map(|samples| figure(samples).unwrap().estimate.median).collect();
             let chart = Bars::of(&chart(Quantity::BitsPerSecond, &cells));
-            let widths: Vec<f64> = chart.rows.iter().map(|row| row.bars[0].width).collect();
+            let end = |line: &Line| line.parts.iter().map(|part| part.width).sum::<f64>();
+            let widths: Vec<f64> = chart.rows.iter().map(|row| end(&row.lines[0])).collect();
             for (median, width) in medians.iter().zip(&widths) {
                 prop_assert!((0.0..=100.0).contains(width));
                 for (other, other_width) in medians.iter().zip(&widths) {
@@ -397,16 +433,14 @@ mod tests {
                     prop_assert!((median * other_width - other * width).abs() <= 0.011 * (median + other));
                 }
             }
-            for bar in chart.rows.iter().map(|row| &row.bars[0]) {
-                let end = bar.x + bar.width;
-                if let Some([low, high]) = bar.whisker {
+            for line in chart.rows.iter().map(|row| &row.lines[0]) {
+                let end = end(line);
+                if let Some([low, high]) = line.whisker {
                     prop_assert!(low <= end + 0.01 && end <= high + 0.01);
                     prop_assert!(low >= 0.0 && high <= 100.0);
                 }
-                prop_assert!(bar.dots.iter().all(|dot| (0.0..=100.0).contains(dot)));
-            }
-            for rows in chart.rows.windows(2) {
-                prop_assert!(rows[0].y + rows[0].bars[0].y + rows[0].bars[0].height < rows[1].y);
+                prop_assert!(line.dots.iter().all(|dot| (0.0..=line.end).contains(dot)));
+                prop_assert!(line.end >= end && line.end <= 100.0);
             }
         }
     }

@@ -12,16 +12,23 @@ use super::{Tick, rounded};
 pub(crate) struct Curve {
     title: String,
     subtitle: String,
+    x_axis: String,
+    y_axis: String,
     /// The chart in words, for readers who cannot see it.
     description: String,
     /// Of the plot, in pixels.
     height: f64,
-    /// Of several lines.
+    /// The names of several lines.
     legend: Vec<Key>,
+    /// For the longest of them right of the lines, in characters; 0 where they are too long for that,
+    /// and are above the plot.
+    room: usize,
     /// Of the numbers, in percent.
-    xs: Vec<Tick>,
+    xs: Vec<XTick>,
     /// Of the figures, in pixels.
     ys: Vec<Tick>,
+    /// For the longest of their labels, in characters.
+    y_room: usize,
     segments: Vec<Segment>,
     dots: Vec<Dot>,
     published: Vec<Dot>,
@@ -39,6 +46,17 @@ pub(crate) struct Curve {
 struct Key {
     series: usize,
     label: String,
+    /// Where its line ends, in pixels, but so far from the others that all can be read.
+    y: f64,
+}
+
+/// A label of a number.
+#[derive(Debug, Serialize)]
+struct XTick {
+    #[serde(flatten)]
+    tick: Tick,
+    /// Whether only a wide screen has room for it.
+    is_spare: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,9 +82,14 @@ struct Dot {
 
 const HEIGHT: f64 = 240.0;
 /// Left and right of the first and the last number, in percent: room for labels.
-const MARGIN: f64 = 9.0;
-/// Labels that are nearer would touch each other, in percent.
-const APART: f64 = 7.0;
+const MARGIN: f64 = 6.0;
+/// What a character of a label takes of the width of a plot at most, in percent: on a wide screen, and on
+/// a phone.
+const CHARACTER: [f64; 2] = [1.9, 3.8];
+/// Names of lines that are nearer would touch each other, in pixels.
+const APART: f64 = 16.0;
+/// Longer names of lines have no room beside the plot, in characters.
+const LONGEST: usize = 18;
 
 impl Curve {
     /// Figures that cannot be drawn are left out: on an axis of factors, those that are not positive.
@@ -76,9 +99,10 @@ impl Curve {
         let (mut published, mut legend): (Vec<Dot>, Vec<Key>) = (Vec::new(), Vec::new());
         let series = series(&curve.lines);
         for (line, series) in curve.lines.iter().zip(series.iter().copied()) {
-            legend.push(Key { series, label: line.label.clone() });
             let drawn: Vec<Dot> =
                 line.dots.iter().filter_map(|figure| places.dot(series, figure)).collect();
+            let y = drawn.last().map_or(HEIGHT, |dot| dot.y);
+            legend.push(Key { series, label: line.label.clone(), y });
             if line.is_joined {
                 segments.extend(joined(series, &drawn));
             }
@@ -104,6 +128,7 @@ impl Curve {
             limits.extend(joined(series, &drawn));
             knees.extend(limit.knee.as_ref().and_then(|(title, point)| at(*point, title)));
         }
+        let ys = places.ys();
         let bound = curve
             .bound
             .as_ref()
@@ -115,12 +140,16 @@ impl Curve {
         Self {
             title: curve.title.clone(),
             subtitle: curve.subtitle.clone(),
+            x_axis: curve.x_axis.clone(),
+            y_axis: curve.y_axis.clone(),
             description: description.join(" "),
             marks: curve.marks.iter().filter_map(mark).collect(),
             height: HEIGHT,
-            legend: if legend.len() > 1 { legend } else { Vec::new() },
+            room: room(&legend),
+            legend: spread(legend),
             xs: places.xs(curve),
-            ys: places.ys(),
+            y_room: ys.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0),
+            ys,
             segments,
             dots,
             published,
@@ -130,6 +159,32 @@ impl Curve {
             notes: curve.notes.clone(),
         }
     }
+}
+
+/// For the names of lines beside the plot.
+fn room(legend: &[Key]) -> usize {
+    let longest = legend.iter().map(|key| key.label.chars().count()).max().unwrap_or(0);
+    if legend.len() > 1 && longest <= LONGEST { longest + 1 } else { 0 }
+}
+
+/// The names of several lines from top to bottom, none on another.
+fn spread(mut legend: Vec<Key>) -> Vec<Key> {
+    if legend.len() < 2 {
+        return Vec::new();
+    }
+    legend.sort_by(|a, b| a.y.total_cmp(&b.y));
+    // What lies too low is pushed up again by those below it.
+    let mut least = f64::NEG_INFINITY;
+    for key in &mut legend {
+        key.y = key.y.max(least);
+        least = key.y + APART;
+    }
+    let mut most = HEIGHT;
+    for key in legend.iter_mut().rev() {
+        key.y = rounded(key.y.min(most));
+        most = key.y - APART;
+    }
+    legend
 }
 
 /// The colours of lines: 0 is the baseline's.
@@ -187,7 +242,11 @@ impl Places {
             largest: xs().fold(f64::MIN_POSITIVE, f64::max),
             upwards: match curve.axis {
                 Axis::Factors => Upwards::factors(values),
-                Axis::FromZero(unit) => Upwards::FromZero(Scale::around(values), unit),
+                Axis::FromZero(unit) => {
+                    // The axis of a share ends where the whole does.
+                    let whole = (unit.name == "%").then_some(1.0);
+                    Upwards::FromZero(Scale::around(values.chain(whole)), unit)
+                }
             },
         }
     }
@@ -221,13 +280,27 @@ impl Places {
     }
 
     /// One for each number, as far as they have room.
-    fn xs(&self, curve: &findings::Curve) -> Vec<Tick> {
+    fn xs(&self, curve: &findings::Curve) -> Vec<XTick> {
         let dots = curve.lines.iter().flat_map(|line| &line.dots);
         let tick = |dot: &Figure| Some(Tick { at: self.x(dot.x)?, label: dot.x_label.clone() });
         let mut ticks: Vec<Tick> = dots.filter_map(tick).collect();
         ticks.sort_by(|a, b| a.at.total_cmp(&b.at));
-        ticks.dedup_by(|next, last| next.at - last.at < APART);
-        ticks
+        ticks.dedup_by(|next, last| next.at == last.at);
+        let [mut end, mut end_on_phone] = [f64::NEG_INFINITY; 2];
+        let has_room = |tick: Tick| {
+            let characters = tick.label.chars().count() as f64 / 2.0 + 0.5;
+            let [half, half_on_phone] = CHARACTER.map(|character| characters * character);
+            if tick.at - half < end {
+                return None;
+            }
+            end = tick.at + half;
+            let is_spare = tick.at - half_on_phone < end_on_phone;
+            if !is_spare {
+                end_on_phone = tick.at + half_on_phone;
+            }
+            Some(XTick { tick, is_spare })
+        };
+        ticks.into_iter().filter_map(has_room).collect()
     }
 
     fn ys(&self) -> Vec<Tick> {
@@ -304,6 +377,8 @@ mod tests {
         findings::Curve {
             title,
             subtitle,
+            x_axis: String::new(),
+            y_axis: String::new(),
             axis: Axis::Factors,
             lines: vec![line],
             bound: None,
@@ -311,6 +386,10 @@ mod tests {
             notes: Vec::new(),
             marks: Vec::new(),
         }
+    }
+
+    fn numbers(drawn: &Curve) -> Vec<&str> {
+        drawn.xs.iter().map(|of| of.tick.label.as_str()).collect()
     }
 
     fn labels(ticks: &[Tick]) -> Vec<&str> {
@@ -327,13 +406,13 @@ mod tests {
         let [low, high] = a.range.unwrap();
         assert!(high < a.y && a.y < low, "upwards is more");
         assert_eq!(labels(&drawn.ys), ["0.5", "1", "2", "5"]);
-        assert_eq!(labels(&drawn.xs), ["64", "256", "1024"]);
+        assert_eq!(numbers(&drawn), ["64", "256", "1024"]);
         assert_eq!(drawn.segments.len(), 2);
     }
 
     #[test]
     fn an_axis_from_zero_has_equal_distances_for_equal_differences() {
-        let mut curve = curve(vec![dot(1.0, 1e9), dot(2.0, 2e9), dot(2.1, 4e9)]);
+        let mut curve = curve(vec![dot(1.0, 1e9), dot(2.0, 2e9), dot(2.01, 4e9)]);
         let unit = Quantity::BitsPerSecond.unit_for([4e9]);
         curve.axis = Axis::FromZero(unit);
         curve.lines[0].is_joined = false;
@@ -342,7 +421,47 @@ mod tests {
         assert_eq!(drawn.dots[0].y - drawn.dots[1].y, HEIGHT / 5.0);
         assert!(drawn.segments.is_empty());
         // Two labels at one place could not be read.
-        assert_eq!(labels(&drawn.xs), ["1", "2"]);
+        assert_eq!(numbers(&drawn), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_phone_has_room_for_fewer_numbers() {
+        let mut curve = curve((0..8).map(|power| dot(1024.0 * 2f64.powi(power), 1.0)).collect());
+        let spare = |curve: &findings::Curve| {
+            Curve::of(curve).xs.iter().map(|of| of.is_spare).collect::<Vec<_>>()
+        };
+        for dot in &mut curve.lines[0].dots {
+            dot.x_label = "1".to_owned();
+        }
+        assert_eq!(spare(&curve), [false; 8]);
+        for dot in &mut curve.lines[0].dots {
+            dot.x_label = "1 KiB".to_owned();
+        }
+        assert_eq!(spare(&curve), [false, true, false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn names_beside_lines_that_end_together_are_apart() {
+        let mut curve = curve(vec![dot(1.0, 9.0), dot(2.0, 9.0)]);
+        curve.axis = Axis::FromZero(Quantity::PerSecond.unit_for([10.0]));
+        let line = |label: &str| Line { label: label.to_owned(), ..curve.lines[0].clone() };
+        curve.lines = vec![line("a"), line("bb"), line("ccc")];
+        let drawn = Curve::of(&curve);
+        let ys: Vec<f64> = drawn.legend.iter().map(|key| key.y).collect();
+        assert!(ys.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{ys:?}");
+        assert_eq!(drawn.room, 4);
+        curve.lines[0].label = "too long for the right side".to_owned();
+        let drawn = Curve::of(&curve);
+        assert_eq!((drawn.room, drawn.legend.len()), (0, 3), "they are above the plot");
+        curve.lines.truncate(1);
+        assert!(Curve::of(&curve).legend.is_empty(), "one line needs no name");
+    }
+
+    #[test]
+    fn the_axis_of_a_share_ends_at_the_whole() {
+        let mut curve = curve(vec![dot(1.0, 0.2), dot(2.0, 0.4)]);
+        curve.axis = Axis::FromZero(Quantity::Share.unit_for([]));
+        assert_eq!(labels(&Curve::of(&curve).ys).last(), Some(&"100"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Answers with their charts, and tables which can be sorted by each of their columns.
+//! What was found: a tile for each question, the questions with their charts, and tables which can be
+//! sorted by each of their columns.
 
-use answer::findings::{Answer, Column, Findings, Table};
+use answer::findings::{Answer, Column, Findings, Headline, Quality, Remark, Table};
 use answer::gate::GateOutcome;
 use minijinja::context;
 use minijinja::value::Value;
@@ -8,26 +9,29 @@ use serde::Serialize;
 
 use crate::chart::Chart;
 
-/// The answers of one experiment.
+/// What one experiment found.
 #[derive(Serialize)]
 pub(super) struct Part<'a> {
     title: &'a str,
-    answers: Vec<AnswerView<'a>>,
+    quality: Option<&'a Quality>,
+    questions: Vec<Question<'a>>,
     gates: &'a [GateOutcome],
-    /// Those that are drawn after all answers.
+    /// Servers beside each other.
+    grids: Vec<Value>,
+    /// Those that belong to no question.
     charts: Vec<Numbered>,
-    has_bars: bool,
-    has_baseline: bool,
 }
 
+/// The answers to one question: those about several servers, for example.
 #[derive(Serialize)]
-struct AnswerView<'a> {
-    #[serde(flatten)]
-    answer: &'a Answer,
-    /// The number of its first chart, where that is drawn after all answers.
-    figure: Option<usize>,
-    /// Those that are drawn right after it: an answer to a question of its own is read by itself.
+struct Question<'a> {
+    number: usize,
+    headline: Option<&'a Headline>,
+    heading: &'a str,
     charts: Vec<Numbered>,
+    sentences: Vec<&'a str>,
+    remarks: Vec<&'a Remark>,
+    caveats: Vec<&'a Remark>,
 }
 
 #[derive(Serialize)]
@@ -36,48 +40,85 @@ struct Numbered {
     chart: Chart,
 }
 
-/// The answers of all experiments, with charts that are numbered through.
+/// What all experiments found, with questions and charts that are numbered through.
 pub(super) fn parts(findings: &[Findings]) -> Vec<Part<'_>> {
-    let mut number = 0;
-    let mut drawn = |charts: &[answer::findings::Chart]| -> Vec<Numbered> {
-        let numbered = charts.iter().zip(number + 1..);
-        let numbered = numbered.map(|(of, number)| Numbered { number, chart: Chart::of(of) });
-        number += charts.len();
-        numbered.collect()
-    };
-    findings.iter().map(|found| part(found, &mut drawn)).collect()
+    let mut numbers = Numbers::default();
+    findings.iter().map(|found| Part::of(found, &mut numbers)).collect()
 }
 
-fn part<'a>(
-    found: &'a Findings,
-    drawn: &mut impl FnMut(&[answer::findings::Chart]) -> Vec<Numbered>,
-) -> Part<'a> {
-    let mut after_all = Vec::new();
-    let mut answers = Vec::new();
-    for answer in &found.answers {
-        let mut charts = drawn(&answer.charts);
-        let mut figure = None;
-        if answer.question.is_none() {
-            figure = charts.first().map(|of| of.number);
-            after_all.append(&mut charts);
+/// The last numbers that were given.
+#[derive(Default)]
+struct Numbers {
+    question: usize,
+    figure: usize,
+}
+
+impl Numbers {
+    fn question(&mut self) -> usize {
+        self.question += 1;
+        self.question
+    }
+
+    fn figures(&mut self, charts: &[answer::findings::Chart]) -> Vec<Numbered> {
+        let mut figure = |of| {
+            self.figure += 1;
+            Numbered { number: self.figure, chart: Chart::of(of) }
+        };
+        charts.iter().map(&mut figure).collect()
+    }
+}
+
+impl<'a> Part<'a> {
+    fn of(found: &'a Findings, numbers: &mut Numbers) -> Self {
+        let mut questions: Vec<Question> = Vec::new();
+        for answer in &found.answers {
+            // What has no headline of its own answers the same question as the one before.
+            if questions.is_empty() || answer.headline.is_some() || answer.question.is_some() {
+                questions.push(Question::of(numbers.question(), answer));
+            }
+            if let Some(question) = questions.last_mut() {
+                question.add(answer, numbers.figures(&answer.charts));
+            }
         }
-        answers.push(AnswerView { answer, figure, charts });
-    }
-    let has_baseline = !after_all.is_empty();
-    after_all.extend(drawn(&found.charts));
-    let has_bars = after_all.iter().any(|of| matches!(of.chart, Chart::Bars(_)));
-    Part {
-        title: found.title,
-        answers,
-        gates: &found.gates,
-        charts: after_all,
-        has_bars,
-        has_baseline,
+        Self {
+            title: found.title,
+            quality: found.quality.as_ref(),
+            questions,
+            gates: &found.gates,
+            grids: found.grids.iter().map(table).collect(),
+            charts: numbers.figures(&found.charts),
+        }
     }
 }
 
-/// Longer ones are folded.
-const MOST_OPEN: usize = 16;
+impl<'a> Question<'a> {
+    fn of(number: usize, answer: &'a Answer) -> Self {
+        let headline = answer.headline.as_ref();
+        let sentence = headline.map(|headline| headline.sentence.as_str());
+        let first = answer.sentences.first().map(String::as_str);
+        Self {
+            number,
+            headline,
+            heading: answer.question.as_deref().or(sentence).or(first).unwrap_or_default(),
+            charts: Vec::new(),
+            sentences: Vec::new(),
+            remarks: Vec::new(),
+            caveats: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, answer: &'a Answer, charts: Vec<Numbered>) {
+        self.charts.extend(charts);
+        self.sentences.extend(answer.sentences.iter().map(String::as_str));
+        for remark in &answer.remarks {
+            let of_kind = if remark.is_caveat { &mut self.caveats } else { &mut self.remarks };
+            // Several answers of a question can share a doubt.
+            if !of_kind.contains(&remark) {
+                of_kind.push(remark);
+            }
+        }
+    }
+}
 
 /// The sections of tables of all experiments.
 pub(super) fn tables(findings: &[Findings]) -> Vec<Value> {
@@ -94,7 +135,6 @@ fn table(table: &Table) -> Value {
         title => table.title,
         count => table.count,
         about => table.about,
-        is_open => table.rows() <= MOST_OPEN && table.chart.is_none(),
         chart => table.chart.as_ref().map(Chart::curve),
         columns,
         rows => table.rows(),

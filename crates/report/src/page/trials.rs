@@ -45,15 +45,15 @@ struct Trial {
     cpus: Vec<Sparkline>,
 }
 
-/// The trials of all cells, in the order of the cells; last, those that belong to no cell of the
+/// The trials of all cells that have some, in the order of the cells; last, those that belong to no cell of the
 /// study.
 pub(super) fn groups(run: &Run<'_>) -> Vec<Group> {
     let cells = || run.findings.iter().flat_map(|found| &found.evidence);
     let mut groups: Vec<Group> = cells()
-        .map(|(cell, title)| {
+        .filter_map(|(cell, title)| {
             let of_cell = |trial: &&TrialLine| trial.place.cell == *cell;
             let trials: Vec<&TrialLine> = run.lines.iter().filter(of_cell).collect();
-            group(Some(cell.clone()), title.clone(), &trials)
+            (!trials.is_empty()).then(|| group(Some(cell.clone()), title.clone(), &trials))
         })
         .collect();
     let is_known = |trial: &TrialLine| cells().any(|(cell, _)| *cell == trial.place.cell);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use answer::Mark;
 use answer::analysis::{Agreement, Answer, Bar, CellSummary, CrossCheck};
+use answer::findings::Headline;
 use load::Operation;
 use study::Metric;
 
@@ -11,7 +12,8 @@ use super::figure;
 
 pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
     let mut answers = Vec::new();
-    for server in ["embedded", "nginx"] {
+    let servers = ["embedded", "nginx"];
+    for server in servers {
         answers.push(answer(
             cells,
             "handshakes",
@@ -24,6 +26,8 @@ pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
             ),
             Some("give this server an ECDSA P-256 certificate"),
         ));
+    }
+    for server in servers {
         answers.push(answer(
             cells,
             "objects",
@@ -45,6 +49,23 @@ pub(super) fn answers(cells: &[CellSummary]) -> Vec<Answer> {
          takes 92% [92, 93].",
         Some("use AES-128-GCM; OpenSSL 3.0.22 does it without the wide vectors that this processor has"),
     ));
+    for (place, value, sentence, advice) in [
+        (
+            0,
+            "1.45x",
+            "An ECDSA P-256 certificate gives 1.45x the handshakes of RSA-2048: 1,600/s against 1,100/s per core.",
+            Some("Give this server an ECDSA P-256 certificate."),
+        ),
+        (2, "7.20 Gb/s", "A core sends the most with AES-128-GCM: 7.20 Gb/s.", None),
+        (4, "81%", "Encrypting costs 81% of a core's throughput: 38.0 Gb/s plain.", None),
+    ] {
+        answers[place].headline = Some(Headline {
+            value: value.to_owned(),
+            unit: "per core".to_owned(),
+            sentence: sentence.to_owned(),
+            advice: advice.map(str::to_owned),
+        });
+    }
     answers
 }
 
@@ -99,6 +120,7 @@ fn answer(
     };
     let is_marked = cells.iter().any(|cell| cell.mark == Some(Mark::ClientBound));
     Answer {
+        headline: None,
         sentence: sentence.to_owned(),
         purity: (case == "handshakes").then(|| {
             "These were handshakes: 1.00 full handshakes per connection, no request on any, at most \

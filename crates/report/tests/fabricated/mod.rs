@@ -13,7 +13,7 @@ use answer::Mark;
 use answer::analysis::{
     Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
 };
-use answer::findings::Findings;
+use answer::findings::{Findings, Quality};
 use answer::primitive::Costs;
 use journal::{TargetRecord, TrialLine};
 use load::Operation;
@@ -185,6 +185,8 @@ pub fn whole() -> Fabricated {
         question: "What does TLS cost on this machine, and what limits it?".to_owned(),
         trials: TrialCounts { planned: lines.len(), done: lines.len(), valid },
         answers: answers(&cells),
+        quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
+        servers: Vec::new(),
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
@@ -229,6 +231,7 @@ pub fn of_nothing() -> Fabricated {
     let analysis = &mut run.analysis;
     analysis.trials = TrialCounts { planned: analysis.trials.planned, done: 0, valid: 0 };
     analysis.answers.clear();
+    analysis.quality = None;
     analysis.warnings.clear();
     analysis.invalid.clear();
     for cell in &mut analysis.cells {

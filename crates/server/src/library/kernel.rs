@@ -18,7 +18,8 @@ use openssl::ssl::{Ssl, SslContext, SslOptions, SslRef};
 use openssl_sys as ffi;
 use tls::SendMode;
 
-use super::{Library, Session};
+use super::openssl::{leave_jobs, paused};
+use super::{Handshake, Library, Session};
 use crate::wire::Wire;
 
 /// `SSL_OP_ENABLE_KTLS` and `BIO_CTRL_GET_KTLS_SEND`, which openssl-sys does not name.
@@ -85,11 +86,14 @@ impl Session for KernelSession {
         &mut self.wire
     }
 
-    fn shake_hands(&mut self) -> io::Result<bool> {
+    fn shake_hands(&mut self) -> io::Result<Handshake> {
         let outcome = match sys::accept(&mut self.ssl) {
             Ok(Some(0)) => Err(io::ErrorKind::UnexpectedEof.into()),
             outcome => outcome,
         };
+        if let Some(ticket) = paused(&self.ssl) {
+            return Ok(Handshake::Paused(ticket));
+        }
         // A handshake that fails after the keys went to the kernel is one that the kernel counts.
         if sys::is_kernels(&self.ssl) {
             self.state = State::Kernel;
@@ -97,7 +101,11 @@ impl Session for KernelSession {
             sys::write_memory(&mut self.ssl)?;
             self.state = State::User;
         }
-        Ok(outcome?.is_some())
+        if outcome?.is_none() {
+            return Ok(Handshake::Unready);
+        }
+        leave_jobs(&self.ssl);
+        Ok(Handshake::Complete)
     }
 
     fn send_mode(&self) -> SendMode {
@@ -147,6 +155,9 @@ mod sys {
     use std::os::fd::RawFd;
 
     use foreign_types::ForeignTypeRef;
+
+    /// `SSL_ERROR_WANT_ASYNC`, which openssl-sys does not name.
+    const WANT_ASYNC: c_int = 9;
 
     /// The most that one call reads or writes.
     fn length(bytes: usize) -> c_int {
@@ -239,7 +250,7 @@ mod sys {
             }
             match ffi::SSL_get_error(ssl.as_ptr(), outcome) {
                 ffi::SSL_ERROR_ZERO_RETURN => Ok(Some(0)),
-                ffi::SSL_ERROR_WANT_READ | ffi::SSL_ERROR_WANT_WRITE => Ok(None),
+                ffi::SSL_ERROR_WANT_READ | ffi::SSL_ERROR_WANT_WRITE | WANT_ASYNC => Ok(None),
                 ffi::SSL_ERROR_SYSCALL => Err(io::Error::last_os_error()),
                 _ => Err(ErrorStack::get().into()),
             }

@@ -34,8 +34,8 @@ pub(crate) trait Session {
 
     fn wire_mut(&mut self) -> &mut Wire;
 
-    /// Takes the handshake as far as it goes; true when it is complete.
-    fn shake_hands(&mut self) -> io::Result<bool>;
+    /// Takes the handshake as far as it goes. A paused one must go on before it may be dropped.
+    fn shake_hands(&mut self) -> io::Result<Handshake>;
 
     /// Reads decrypted bytes; 0 is the end, orderly or not. `WouldBlock` where nothing is there.
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize>;
@@ -59,6 +59,16 @@ pub(crate) trait Session {
     fn abandon(&mut self);
 }
 
+/// How far a handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    Complete,
+    /// Something must be read first.
+    Unready,
+    /// The accelerator must answer first.
+    Paused(offload::Ticket),
+}
+
 /// One of the libraries, with its settings.
 pub(crate) enum AnyLibrary {
     OpenSsl(SslContext),
@@ -77,6 +87,9 @@ impl AnyLibrary {
             .ok_or(ServerError::KeyKind)?;
         check_key(settings, key)?;
         check_library(settings, key)?;
+        if let Some(accelerator) = &settings.accelerator {
+            accelerator.check_key(key).map_err(ServerError::Accelerator)?;
+        }
         let versions = versions(settings)?;
         Ok(match settings.library {
             Stack::OpenSsl => {
@@ -141,6 +154,9 @@ fn check_library(settings: &Settings, key: CertificateKey) -> Result<(), ServerE
         (_, Some(group)) => group.to_string(),
         _ if settings.send.is_kernels() && library != Stack::OpenSsl => {
             format!("--send {}", settings.send)
+        }
+        _ if settings.accelerator.is_some() && library != Stack::OpenSsl => {
+            "--accelerator".to_owned()
         }
         _ if !library.has_key(key) => format!("signatures with {key}"),
         _ => return Ok(()),

@@ -2,22 +2,27 @@
 
 use std::io;
 
+use foreign_types::ForeignTypeRef;
+use offload::Way;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
     self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
-    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    SslMode, SslOptions, SslRef, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
 use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
 use super::kernel::ENABLE_KTLS;
-use super::{Library, Session};
+use super::{Handshake, Library, Session};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
+
+/// `SSL_MODE_ASYNC`, which openssl-sys does not name.
+const MODE_ASYNC: u32 = 0x100;
 
 /// The only protocol of ALPN (RFC 7301) that this server speaks, in wire form.
 const ALPN: &[u8] = b"\x08http/1.1";
@@ -39,10 +44,17 @@ impl Session for SslStream<Wire> {
         self.get_mut()
     }
 
-    fn shake_hands(&mut self) -> io::Result<bool> {
-        match self.accept() {
-            Ok(()) => Ok(true),
-            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(false),
+    fn shake_hands(&mut self) -> io::Result<Handshake> {
+        let outcome = self.accept();
+        if let Some(ticket) = paused(self.ssl()) {
+            return Ok(Handshake::Paused(ticket));
+        }
+        match outcome {
+            Ok(()) => {
+                leave_jobs(self.ssl());
+                Ok(Handshake::Complete)
+            }
+            Err(error) if error.code() == ErrorCode::WANT_READ => Ok(Handshake::Unready),
             Err(error) => Err(io_error(error)),
         }
     }
@@ -73,6 +85,26 @@ impl Session for SslStream<Wire> {
     }
 }
 
+unsafe extern "C" {
+    fn SSL_waiting_for_async(ssl: *mut openssl_sys::SSL) -> libc::c_int;
+}
+
+/// The operation for which the session's job is paused, where it is. To be asked right after its call.
+pub(super) fn paused(ssl: &SslRef) -> Option<offload::Ticket> {
+    // SAFETY: the session is valid while borrowed.
+    let is_paused = unsafe { SSL_waiting_for_async(ssl.as_ptr()) } == 1;
+    is_paused.then(offload::paused).flatten()
+}
+
+/// Reads and writes without jobs of OpenSSL: the private key is not used any more.
+pub(super) fn leave_jobs(ssl: &SslRef) {
+    const CLEAR_MODE: libc::c_int = 78;
+    // SAFETY: the session is valid while borrowed; this command takes a number and no pointer.
+    unsafe {
+        openssl_sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC.into(), std::ptr::null_mut());
+    }
+}
+
 fn io_error(error: ssl::Error) -> io::Error {
     error.into_io_error().unwrap_or_else(io::Error::other)
 }
@@ -87,8 +119,12 @@ pub(super) fn build(
     let refused = |what| move |source| ServerError::OpenSsl { what, source };
     let chain = X509::stack_from_pem(&identity.certificate_pem)
         .map_err(refused("the certificate chain"))?;
-    let mut context =
-        SslContext::builder(SslMethod::tls_server()).map_err(refused("a server's context"))?;
+    let accelerator = settings.accelerator.as_ref();
+    let mut context = match accelerator {
+        Some(_) => offload::tls_server(),
+        None => SslContext::builder(SslMethod::tls_server()),
+    }
+    .map_err(refused("a server's context"))?;
     if matches!(key, CertificateKey::Rsa(bits) if bits < 2048) {
         // Such keys are below every level that distributions set; they are measured all the same.
         context.set_security_level(0);
@@ -118,7 +154,10 @@ pub(super) fn build(
     context.set_options(options);
     // One recv takes what is there instead of one for each header and one for each body.
     context.set_read_ahead(true);
-    context.set_mode(SslMode::RELEASE_BUFFERS);
+    let mut mode = SslMode::RELEASE_BUFFERS;
+    let is_asynchronous = accelerator.is_some_and(|device| device.way == Way::Asynchronous);
+    mode.set(SslMode::from_bits_retain(MODE_ASYNC.into()), is_asynchronous);
+    context.set_mode(mode);
     context.set_alpn_select_callback(|_, offered| {
         select_next_proto(ALPN, offered).ok_or(AlpnError::NOACK)
     });

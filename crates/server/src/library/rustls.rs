@@ -10,7 +10,7 @@ use rustls::server::{NoServerSessionStorage, ProducesTickets, ServerSessionMemor
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 use tls::{Identity, Stack, Version};
 
-use super::{Library, Session};
+use super::{Handshake, Library, Session};
 use crate::wire::Wire;
 use crate::{ServerError, Settings};
 
@@ -50,16 +50,18 @@ impl Session for RustlsSession {
         &mut self.wire
     }
 
-    fn shake_hands(&mut self) -> io::Result<bool> {
+    fn shake_hands(&mut self) -> io::Result<Handshake> {
         while self.connection.is_handshaking() {
             match self.receive() {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Handshake::Unready);
+                }
                 Err(error) => return Err(error),
             }
         }
-        Ok(true)
+        Ok(Handshake::Complete)
     }
 
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

@@ -2,7 +2,7 @@
 
 use tls::Stack;
 
-use crate::server::{Program, Server};
+use crate::server::{Program, Restart, Server};
 
 pub(super) struct Address;
 
@@ -21,6 +21,11 @@ impl Server for Address {
 
     fn stacks(&self) -> &'static [Stack] {
         &[]
+    }
+
+    /// toll cannot.
+    fn restart(&self) -> Restart {
+        Restart::Never
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

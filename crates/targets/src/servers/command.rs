@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::Started;
-use crate::server::{Invocation, Program, Server};
+use crate::server::{Invocation, Program, Restart, Server};
 use crate::site::Site;
 use crate::{Settings, TargetError};
 
@@ -29,6 +29,11 @@ impl Server for Command {
 
     fn is_configured(&self) -> bool {
         false
+    }
+
+    /// What a start of it takes, or does, only its owner knows.
+    fn restart(&self) -> Restart {
+        Restart::Never
     }
 
     fn own_keys(&self) -> &'static [&'static str] {

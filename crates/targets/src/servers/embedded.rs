@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
+use offload::Kind;
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
@@ -49,7 +50,16 @@ impl Server for Embedded {
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
-        &["record-size", "records-per-write"]
+        &[
+            "record-size",
+            "records-per-write",
+            "accelerator",
+            "offload",
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
+        ]
     }
 }
 
@@ -117,6 +127,15 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     add("--tickets", on(settings.target.tickets).into());
     add("--session-cache", on(settings.target.session_cache).into());
     add("--encrypt-then-mac", on(settings.target.encrypt_then_mac).into());
+    if settings.target.accelerator != Kind::None {
+        let target = &settings.target;
+        add("--accelerator", target.accelerator.to_string().into());
+        add("--offload", target.offload.to_string().into());
+        add("--accelerator-rate", target.accelerator_rate.to_string().into());
+        add("--accelerator-latency", target.accelerator_latency.exact().into());
+        add("--accelerator-queue", target.accelerator_queue.to_string().into());
+        add("--accelerator-count", target.accelerator_count.to_string().into());
+    }
     add("--send", settings.target.send.to_string().into());
     add("--record-size", settings.target.record_size.to_string().into());
     add("--records-per-write", settings.target.records_per_write.to_string().into());
@@ -134,6 +153,7 @@ mod tests {
     use crate::site::tests::site;
     use crate::{Target, TlsLibrary};
     use tls::{Group, Suite};
+    use units::Nanos;
 
     fn settings() -> Settings {
         Settings::new("0,2".parse().unwrap())
@@ -170,9 +190,27 @@ mod tests {
     }
 
     #[test]
+    fn an_accelerator_is_described_whole() {
+        let target = Target {
+            accelerator: Kind::Model,
+            accelerator_latency: Nanos(1_000_000),
+            ..settings().target
+        };
+        let command = command(&Settings { target, ..settings() });
+        assert!(
+            command.contains(
+                " --accelerator model --offload asynchronous \
+                 --accelerator-rate rsa:2048 40000/s, rsa:4096 4130/s --accelerator-latency 1ms \
+                 --accelerator-queue 256 --accelerator-count 1 "
+            ),
+            "{command}"
+        );
+    }
+
+    #[test]
     fn what_is_left_to_the_server_is_not_written() {
         let command = command(&settings());
-        for flag in ["--suites", "--groups"] {
+        for flag in ["--suites", "--groups", "--accelerator"] {
             assert!(!command.contains(flag), "{flag}");
         }
     }

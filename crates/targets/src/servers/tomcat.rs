@@ -21,7 +21,7 @@ use self::facts::NSS_SWITCHES;
 use crate::program::{self, Binary};
 use crate::ready::{self, Unready};
 use crate::running::Started;
-use crate::server::{Invocation, Program, Server};
+use crate::server::{Invocation, Program, Restart, Server};
 use crate::site::{ANNOUNCEMENT, Site};
 use crate::{Aes, Crypto, CryptoFacts, Running, Settings, TargetError};
 
@@ -68,6 +68,11 @@ impl Server for Tomcat {
 
     fn stacks(&self) -> &'static [Stack] {
         &[]
+    }
+
+    /// Its code is compiled anew after each start, which takes many seconds.
+    fn restart(&self) -> Restart {
+        Restart::Never
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
@@ -200,11 +205,7 @@ fn nss_folder() -> Result<PathBuf, TargetError> {
     let of_debian = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     let folders = [&of_debian, "/usr/lib64", "/usr/lib"].map(PathBuf::from);
     let found = folders.iter().find(|folder| folder.join(NSS).is_file()).cloned();
-    found.ok_or_else(|| TargetError::Missing {
-        program: NSS,
-        looked: folders.map(|folder| folder.display().to_string()).join(", "),
-        package: "libnss3",
-    })
+    found.ok_or(TargetError::Missing { program: NSS, package: "libnss3" })
 }
 
 /// NSS before Java's own providers that TLS needs.

@@ -65,6 +65,18 @@ fn what_cannot_be_served_is_said_in_one_line() {
             &["--write-certificate", "/nonexistent/c"],
             "cannot write the certificate to /nonexistent/c",
         ),
+        (
+            &["--accelerator", "model", "--certificate-key", "ecdsa:p256"],
+            "the accelerator decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048",
+        ),
+        (
+            &["--accelerator", "model", "--accelerator-rate", "rsa:4096 1/s"],
+            "the accelerator has no rate for rsa:2048",
+        ),
+        (
+            &["--accelerator", "model", "--library", "rustls-ring"],
+            "rustls-ring has no --accelerator; choose something else, or --library openssl",
+        ),
         (&["--timeout", "0s"], "--timeout 0s would end every connection"),
         (&["--library", "openssl-built"], "run LD_LIBRARY_PATH=target/openssl/lib toll serve"),
         (&["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
@@ -83,6 +95,9 @@ fn options_that_do_not_parse_say_how_to_write_them() {
         (&["--timeout", "30"], "has no unit"),
         (&["--record-size", "32KiB"], "use 512B to 16KiB"),
         (&["--records-per-write", "0"], "use 1 to 64"),
+        (&["--offload", "inline"], "--accelerator"),
+        (&["--accelerator", "model", "--accelerator-rate", "40000/s"], "is no key with its rate"),
+        (&["--accelerator", "model", "--accelerator-queue", "0"], "--accelerator-queue"),
         (&["--tls", "1.1"], "write 1.2 or 1.3"),
         (&["--certificate-key", "rsa:512"], "write rsa:1024"),
         (&["--tickets", "perhaps"], "--tickets"),

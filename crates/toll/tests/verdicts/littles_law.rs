@@ -119,7 +119,7 @@ fn few_operations_per_user_are_not_judged_and_other_loads_not_checked() {
     assert!(few.operations.completed < 20 * LEAST_OPERATIONS, "{few:?}");
     assert!(!law(&few).judged && law(&few).cause.is_none(), "{few:?}");
     assert_eq!(warnings(&few), [""; 0]);
-    let output = load(&stub, "200ms", &["-c", "20"]).output().unwrap();
+    let output = load(&stub, "200ms", &["-c", "20", "-v"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let row = text.lines().find(|row| row.starts_with("Little's law  ")).unwrap();
     assert!(row.contains("/s x ("), "{row}");

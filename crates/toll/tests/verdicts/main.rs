@@ -3,6 +3,7 @@
 //! Where other work on the machine may rightly change what limited a trial, the evidence is judged
 //! and not the limit alone.
 
+mod accelerator;
 mod bench;
 mod connections;
 mod cpu;

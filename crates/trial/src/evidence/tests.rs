@@ -181,6 +181,7 @@ fn every_candidate_has_its_figure() {
             server_saturated: Some(0.0),
             server_cpus_idle: Some(0.05),
             backend_busy: None,
+            accelerator_busy: None,
             offered_served: None,
             beyond_limit: None,
             steal: Some(0.02),

@@ -238,7 +238,7 @@ fn others_on_the_cpus_are_noise() {
     assert_eq!(
         beside(0.5, 0.2).reason(),
         "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
-         hypervisor took 20.0% of a CPU"
+         hypervisor took 20.0% of a CPU; the server used 30.0% of its CPUs (idle 0.0%)"
     );
     let beside = |busy| {
         judged(|e| {
@@ -252,7 +252,7 @@ fn others_on_the_cpus_are_noise() {
         (
             Limit::Noise,
             "noise: a hyperthread that shares a core with the server was 25.0% busy with \
-             work other than the client"
+             work other than the client; the server used 30.0% of its CPUs (idle 70.0%)"
         )
     );
     // A server without CPU left has its limit, though noise lowers it.
@@ -335,6 +335,20 @@ fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
 }
 
 #[test]
+fn a_busy_accelerator_is_judged_after_the_backend_and_before_the_server() {
+    let verdict = judged(|e| e.accelerator_busy = Some(0.95));
+    assert_eq!(verdict.limit, Limit::Accelerator);
+    let reason = verdict.reason();
+    assert!(reason.contains("it completed 95.0% of what its rate allows"), "{reason}");
+    assert!(verdict.remedy().contains("accelerator-count"));
+    assert_eq!(limit_of(|e| e.accelerator_busy = Some(0.949)), Limit::ServerCpu);
+    let with_backend = limit_of(|e| {
+        (e.accelerator_busy, e.backend_busy) = (Some(1.0), Some(0.95));
+    });
+    assert_eq!(with_backend, Limit::Backend);
+}
+
+#[test]
 fn a_server_that_is_not_seen_is_never_the_limit() {
     let verdict = judged(|e| {
         idle(e);
@@ -355,6 +369,7 @@ fn the_journals_names_are_those_that_are_printed() {
         Limit::AcceptQueue,
         Limit::ClientCpu,
         Limit::Backend,
+        Limit::Accelerator,
         Limit::ServerCpu,
         Limit::Network,
         Limit::LatencyLimit,

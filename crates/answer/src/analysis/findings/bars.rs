@@ -30,7 +30,8 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         bars: vec![drawn(bar, "", bar.figure.as_ref(), &answer.published, baseline)],
         lacking: bar.infeasible.clone(),
     };
-    let common = answer.common.values().cloned();
+    let common =
+        answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     Bars {
         title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
         subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
@@ -40,7 +41,6 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         is_share: answer.metric.row().quantity == Quantity::Share,
         is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
-        legend: Vec::new(),
         published: in_words(&answer.published, "bar"),
     }
 }
@@ -118,8 +118,7 @@ fn chart_along(
     };
     let common =
         answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
-    let subtitle: Vec<String> =
-        std::iter::once(answer.case.clone()).chain(common).chain(colours(curve)).collect();
+    let subtitle: Vec<String> = std::iter::once(answer.case.clone()).chain(common).collect();
     Bars {
         title: String::new(),
         subtitle: subtitle.join(", "),
@@ -129,27 +128,22 @@ fn chart_along(
         is_share: false,
         is_stacked: false,
         rows: curve.points.iter().map(row).collect(),
-        legend: Vec::new(),
         published: None,
     }
 }
 
-/// Which bar is of which value of the compared key: the same in every row.
-fn colours(curve: &Curve) -> Option<String> {
-    let bars = &curve.points.first()?.bars;
-    let name = |bar: &Bar| match bar.is_baseline {
-        true => format!("{} (grey)", bar.label),
-        false => bar.label.clone(),
-    };
-    let names: Vec<String> = bars.iter().map(name).collect();
-    Some(format!("from above: {}", names.join(", ")))
-}
-
+/// What an axis of the metric counts, and which way is better.
 pub(super) fn axis(answer: &Answer, unit: &Unit) -> String {
-    let axis = words_of(answer.operation, answer.metric.row().axis);
-    match answer.metric.row().quantity {
-        Quantity::PerSecond => axis.into_owned(),
-        _ => format!("{} {axis}", unit.name),
+    let row = answer.metric.row();
+    let axis = words_of(answer.operation, row.axis);
+    let better = match row.kind {
+        Kind::Throughput | Kind::PerCpu => "; higher is better",
+        Kind::Tax | Kind::Cost => "; lower is better",
+        Kind::State => "",
+    };
+    match row.quantity {
+        Quantity::PerSecond => format!("{axis}{better}"),
+        _ => format!("{} {axis}{better}", unit.name),
     }
 }
 
@@ -177,6 +171,7 @@ mod tests {
 
     fn answer(metric: Metric, bars: Vec<Bar>) -> Answer {
         Answer {
+            headline: None,
             sentence: String::new(),
             purity: None,
             remedy: None,
@@ -200,7 +195,7 @@ mod tests {
         let of = |bps: f64| answer(Metric::Goodput, vec![bar("CBC", bps)]);
         let all = [of(8e6), of(80e9), answer(Metric::Rate, vec![bar("CBC", 1e12)])];
         let charts = [&all[0], &all[1]].map(|answer| side_by_side(answer, &all));
-        assert_eq!(charts[0].axis, "Gb/s of proven bodies");
+        assert_eq!(charts[0].axis, "Gb/s of proven bodies; higher is better");
         assert_eq!(charts[0].subtitle, "files, nginx");
         for chart in charts {
             assert!(chart.values().contains(&8e6) && chart.values().contains(&80e9));
@@ -227,7 +222,7 @@ mod tests {
         let charts = along(&answer(Metric::Goodput, Vec::new()), &curve());
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
         assert_eq!(titles, ["Goodput", "CPU that the server used"]);
-        assert_eq!(charts[0].subtitle, "files, nginx, from above: CBC (grey), GCM");
+        assert_eq!(charts[0].subtitle, "files, nginx");
         assert_eq!(charts[0].rows[1].label, "4 MiB objects");
         let busy = charts[1].rows[1].bars[1].figure.as_ref().unwrap();
         assert!(charts[1].is_share && busy.estimate.median == 0.9);

@@ -5,6 +5,7 @@ use units::Quantity;
 
 use crate::analysis::{Answer, Bill, Figure, Parts};
 use crate::findings::{Bar, BarRow, Bars, Series};
+use crate::label::label;
 
 /// `None` where no cell has its parts.
 pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
@@ -12,7 +13,7 @@ pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
         bill.cells.iter().filter_map(|cell| Some((&*cell.label, cell.parts.as_ref()?))).collect();
     let wholes = cells.iter().map(|(_, parts)| parts.whole_ns.estimate.median);
     let unit = Quantity::Nanos.unit_for(wholes);
-    let row = |(label, parts): &(&str, &Parts)| {
+    let row = |(cell, parts): &(&str, &Parts)| {
         let bar = |(series, name, estimate): (Series, &str, Estimate)| Bar {
             name: name.to_owned(),
             series,
@@ -25,19 +26,18 @@ pub(super) fn chart(answer: &Answer, bill: &Bill) -> Option<Bars> {
             (Series::Tls, "rest of TLS", parts.tls_ns),
             (Series::Rest, "kernel, sockets and server", parts.rest_ns),
         ];
-        BarRow { label: (*label).to_owned(), bars: bars.map(bar).to_vec(), lacking: None }
+        BarRow { label: (*cell).to_owned(), bars: bars.map(bar).to_vec(), lacking: None }
     };
-    let common = answer.common.values().cloned();
+    let common = answer.common.iter().map(|(key, value)| label(key, value));
     (!cells.is_empty()).then(|| Bars {
         title: "What a full handshake is made of".to_owned(),
         subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
-        axis: format!("{} of the server's CPU time per full handshake", unit.name),
+        axis: format!("{} of the server's CPU time per full handshake; lower is better", unit.name),
         unit,
         room: Vec::new(),
         is_share: false,
         is_stacked: true,
         rows: cells.iter().map(row).collect(),
-        legend: vec![Series::PrivateKey, Series::Tls, Series::Rest],
         published: None,
     })
 }

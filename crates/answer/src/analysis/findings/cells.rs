@@ -1,17 +1,19 @@
 //! The table of all cells with all their figures.
 
 use super::words::{found, unit};
-use crate::analysis::CellSummary;
+use crate::analysis::{Answer, CellSummary};
 use crate::findings::{Cell, Column, Table};
 use crate::wording::interval;
 use study::Metric;
 use study::metric::{Kind, words_of};
 use units::Unit;
 
-pub(super) fn table(cells: &[CellSummary]) -> Table {
-    let operation = super::words::operation(cells);
-    let text =
-        |name: &str, of: &dyn Fn(&CellSummary) -> String| Column::words(name, cells.iter().map(of));
+/// The metrics of the answers come first.
+pub(super) fn table(cells: &[&CellSummary], answers: &[Answer]) -> Table {
+    let operation = super::words::operation(cells.iter().copied());
+    let text = |name: &str, of: &dyn Fn(&CellSummary) -> String| {
+        Column::words(name, cells.iter().copied().map(of))
+    };
     let label = |cell: &CellSummary| Cell {
         evidence: Some(cell.cell.clone()),
         ..Cell::from(cell.label.clone())
@@ -22,13 +24,15 @@ pub(super) fn table(cells: &[CellSummary]) -> Table {
     };
     let mut columns = vec![
         text("case", &|cell| cell.case.clone()),
-        Column::words("cell", cells.iter().map(label)),
+        Column::words("cell", cells.iter().copied().map(label)),
         text("server", &|cell| cell.params.get("target.server").cloned().unwrap_or_default()),
-        Column::numbers("trials", "valid/planned", cells.iter().map(trials)),
+        Column::numbers("trials", "valid/planned", cells.iter().copied().map(trials)),
         text("load", &found),
     ];
-    for metric in Metric::of_cells() {
-        let unit = unit(metric, cells);
+    let is_asked = |metric: &Metric| answers.iter().any(|answer| answer.metric == *metric);
+    let (asked, others): (Vec<Metric>, Vec<Metric>) = Metric::of_cells().partition(is_asked);
+    for metric in asked.into_iter().chain(others) {
+        let unit = unit(metric, cells.iter().copied());
         let figures = cells.iter().map(|cell| figure(cell, metric, &unit));
         let name = words_of(operation, metric.row().words);
         columns.push(Column::numbers(&name, unit.name, figures));

@@ -20,12 +20,12 @@ pub(super) fn charts(cells: &[CellSummary]) -> Vec<Chart> {
     let per_operation = Split {
         title: "CPU time per operation",
         of: OPERATION,
-        axis: |unit| format!("{} of CPU time", unit.name),
+        axis: |unit| format!("{} of CPU time; lower is better", unit.name),
     };
     let per_gigabyte = Split {
         title: "CPU time per gigabyte",
         of: GIGABYTE,
-        axis: |unit| format!("{} (CPU time for 10⁹ bytes of bodies)", unit.name),
+        axis: |unit| format!("{} of CPU time for 10⁹ bytes of bodies; lower is better", unit.name),
     };
     let charts = [per_operation.chart(&without), per_gigabyte.chart(&with_bodies)];
     charts.into_iter().flatten().map(Chart::Bars).collect()
@@ -65,7 +65,6 @@ impl Split {
             is_share: false,
             is_stacked: false,
             rows: cells.iter().zip(labels).map(|(cell, label)| self.row(cell, label)).collect(),
-            legend: vec![Series::Server, Series::Client],
             published: None,
         })
     }

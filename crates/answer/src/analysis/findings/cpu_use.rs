@@ -1,76 +1,73 @@
 //! What used each CPU: a chart for each answer about handshakes, a table of all cells.
 
-use units::percent;
+use units::{Quantity, percent};
 
 use super::words::title;
-use crate::analysis::{Answer, Bar, CellSummary, CpuUse};
-use crate::findings::{Chart, Column, Section, Series, Stack, StackRow, Stacks, Table};
+use crate::analysis::{Answer, Bar, CellSummary, CpuUse, Figure};
+use crate::findings::{self, BarRow, Bars, Chart, Column, Section, Series, Table};
 use crate::label::label;
 
 /// Those of all answers that say what proves that they are about handshakes, each once.
 pub(super) fn charts(answers: &[Answer], cells: &[CellSummary]) -> Vec<Chart> {
-    let mut charts: Vec<Stacks> = Vec::new();
+    let mut charts: Vec<Bars> = Vec::new();
     let of_handshakes = answers.iter().filter(|answer| answer.purity.is_some());
     for chart in of_handshakes.filter_map(|answer| chart(answer, cells)) {
         if !charts.contains(&chart) {
             charts.push(chart);
         }
     }
-    charts.into_iter().map(Chart::Stacks).collect()
+    charts.into_iter().map(Chart::Bars).collect()
 }
 
-/// A row for each CPU, and in it a bar for each cell that is compared; along a key, at its last
-/// value.
-fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Stacks> {
+/// For each CPU a row for each cell that is compared; along a key, at its last value.
+fn chart(answer: &Answer, cells: &[CellSummary]) -> Option<Bars> {
     let last = answer.curve.as_ref().and_then(|curve| curve.points.last());
     let bars = last.map_or(&answer.bars, |point| &point.bars);
     let of_bar = |bar: &Bar| -> Option<&[CpuUse]> {
         let cell = cells.iter().find(|cell| cell.cell == bar.cell)?;
         (!cell.cpus.is_empty()).then_some(&cell.cpus)
     };
-    let known: Vec<(&str, &[CpuUse])> =
-        bars.iter().filter_map(|bar| Some((bar.label.as_str(), of_bar(bar)?))).collect();
-    let mut numbers: Vec<usize> =
-        known.iter().flat_map(|(_, cpus)| cpus.iter().map(|cpu| cpu.cpu)).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let row = |number: usize| {
-        let of_cpu = |(name, cpus): &(&str, &[CpuUse])| {
-            let cpu = cpus.iter().find(|cpu| cpu.cpu == number)?;
-            Some(Stack { name: (*name).to_owned(), parts: parts(cpu) })
-        };
-        let bars = known.iter().filter_map(of_cpu).collect();
-        StackRow { label: format!("CPU {number}"), bars }
-    };
+    let mut known: Vec<(&str, &CpuUse)> = bars
+        .iter()
+        .filter_map(|bar| Some((bar.label.as_str(), of_bar(bar)?)))
+        .flat_map(|(name, cpus)| cpus.iter().map(move |cpu| (name, cpu)))
+        .collect();
+    known.sort_by_key(|(_, cpu)| cpu.cpu);
     let common = answer.common.iter().map(|(key, value)| label(key, value));
-    let mut subtitle: Vec<String> = std::iter::once(answer.case.clone()).chain(common).collect();
-    subtitle.extend(last.map(|point| point.label.clone()));
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    subtitle.push(match names[..] {
-        [] => return None,
-        [name] => name.to_owned(),
-        _ => format!("from above: {}", names.join(", ")),
-    });
-    Some(Stacks {
+    let subtitle = std::iter::once(answer.case.clone()).chain(common);
+    let subtitle: Vec<String> = subtitle.chain(last.map(|point| point.label.clone())).collect();
+    (!known.is_empty()).then(|| Bars {
         title: "What used each CPU".to_owned(),
         subtitle: subtitle.join(", "),
-        rows: numbers.into_iter().map(row).collect(),
-        legend: PARTS.to_vec(),
+        axis: "% of the CPU's time".to_owned(),
+        unit: Quantity::Share.unit_for([]),
+        room: Vec::new(),
+        is_share: true,
+        is_stacked: true,
+        rows: known.into_iter().map(row).collect(),
+        published: None,
     })
 }
 
-const PARTS: [(Series, &str); 5] = [
-    (Series::Server, "server"),
-    (Series::Client, "client"),
-    (Series::Others, "other programs"),
-    (Series::Interrupts, "interrupts"),
-    (Series::Stolen, "hypervisor"),
-];
-
-fn parts(cpu: &CpuUse) -> Vec<(Series, f64)> {
+fn row((name, cpu): (&str, &CpuUse)) -> BarRow {
     let CpuUse { server, client, others, interrupts, stolen, .. } = *cpu;
-    let shares = [server, client, others, interrupts, stolen];
-    PARTS.iter().map(|(series, _)| *series).zip(shares).collect()
+    let parts = [
+        (Series::Server, "server", server),
+        (Series::Client, "client", client),
+        (Series::Others, "other programs", others),
+        (Series::Interrupts, "interrupts", interrupts),
+        (Series::Stolen, "hypervisor", stolen),
+    ];
+    let part = |(series, name, share): (Series, &str, f64)| findings::Bar {
+        name: name.to_owned(),
+        series,
+        // By the kernel's rounding, what is nothing can be less.
+        figure: Figure::of(vec![share.max(0.0)]),
+        mark: None,
+        published: None,
+    };
+    let label = format!("CPU {}, {name}", cpu.cpu);
+    BarRow { label, bars: parts.map(part).to_vec(), lacking: None }
 }
 
 /// A row for each CPU of each cell; none where nothing is known of any.

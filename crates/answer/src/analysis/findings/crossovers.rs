@@ -4,6 +4,7 @@
 use units::Bytes;
 
 use super::published;
+use super::words::logarithmic;
 use crate::analysis::{Answer, Bar, Crossover, Curve, Point};
 use crate::findings::{self, Axis, Dot, Line};
 use crate::label::label;
@@ -27,10 +28,9 @@ pub(super) fn chart(answer: &Answer, curve: &Curve) -> Option<findings::Curve> {
     let words = answer.metric.row().words;
     Some(findings::Curve {
         title: format!("{} as a ratio to {baseline}", capitalized(words)),
-        subtitle: format!(
-            "{}; medians of paired ratios with their intervals, above 1 is ahead",
-            context.join(", ")
-        ),
+        subtitle: context.join(", "),
+        x_axis: logarithmic(&curve.along),
+        y_axis: "ratio (logarithmic); above 1 is ahead".to_owned(),
         axis: Axis::Factors,
         lines: curve.crossovers.iter().map(|of| line(answer, curve, &xs, of)).collect(),
         bound: Some((baseline, 1.0)),

@@ -25,10 +25,6 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let common =
         answer.common.iter().map(|(key, value)| label(spoken(answer.operation, key), value));
     let users = if answer.operation == Operation::Session { "users" } else { "connections" };
-    let axes = format!(
-        "{users} from left to right by their logarithm; upwards from zero {}; bars are intervals",
-        axis(answer, &unit)
-    );
     let bound = bound(metric);
     let limit = |bounds: &Bounds| {
         let line = lines.iter().position(|line| line.label == bounds.label)?;
@@ -41,11 +37,9 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let published = in_words(&answer.published, "line");
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
-        subtitle: std::iter::once(answer.case.clone())
-            .chain(common)
-            .chain([axes])
-            .collect::<Vec<_>>()
-            .join(", "),
+        subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),
+        x_axis: format!("{users} (logarithmic)"),
+        y_axis: axis(answer, &unit),
         axis: Axis::FromZero(unit),
         lines,
         bound: None,

@@ -1,47 +1,71 @@
 //! The cells of each case with the figures that matter most, for a terminal.
 
-use super::words::{found, unit};
-use crate::analysis::{CellSummary, Figure};
+use super::words::{found, unit, windows};
+use crate::analysis::{Answer, CellSummary, Figure};
 use crate::findings::{Column, Table};
 use crate::label::without_what_is_common;
-use crate::wording::interval;
+use crate::wording::{grouped, interval};
+use journal::{Role, TrialLine};
 use load::Operation;
 use study::Metric;
 
-/// A table for each case.
-pub(super) fn tables(cells: &[CellSummary]) -> Vec<Table> {
-    let mut cases: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !cases.contains(&cell.case.as_str()) {
-            cases.push(&cell.case);
-        }
-    }
-    let table = |case: &str| {
-        let cells: Vec<&CellSummary> = cells.iter().filter(|cell| cell.case == case).collect();
+/// A table for each case; its columns follow the metrics of the answers about it.
+pub(super) fn tables(
+    cells: &[&CellSummary],
+    answers: &[Answer],
+    lines: &[TrialLine],
+) -> Vec<Table> {
+    let table = |(case, cells): (&str, Vec<&CellSummary>)| {
+        let of_case = lines.iter().filter(|trial| trial.place.case == case);
         Table {
             title: case.to_owned(),
-            columns: columns(&cells),
+            count: windows(of_case.filter(|trial| trial.place.role == Role::Measure)),
+            columns: columns(&cells, &figures(&cells, case, answers)),
             marks: cells.iter().map(|cell| cell.mark).collect(),
             ..Table::default()
         }
     };
-    cases.into_iter().map(table).collect()
+    let by_case = cells.iter().map(|cell| (cell.case.as_str(), *cell));
+    grouped(by_case).into_iter().map(table).collect()
 }
 
-/// The figures of one column.
-struct Figures {
-    name: &'static str,
-    metric: Metric,
-    gives_way: usize,
-    /// The same of the column of intervals, where there is to be one.
-    intervals_give_way: Option<usize>,
-}
-
-/// A row for each cell. Pages have bodies, but it is the pages that are counted.
-fn columns(cells: &[&CellSummary]) -> Vec<Column> {
+/// The columns of figures: of bytes, of operations or of both, as the answers are, and first what
+/// else they are of. Without answers, what the cells have: pages have bodies, but it is the pages that
+/// are counted.
+fn figures(cells: &[&CellSummary], case: &str, answers: &[Answer]) -> Vec<Figures> {
+    let metrics: Vec<Metric> =
+        answers.iter().filter(|of| of.case == case).map(|of| of.metric).collect();
+    let is_of = |columns: &[Figures]| {
+        metrics.iter().any(|metric| {
+            let metric =
+                if *metric == Metric::TlsTax { Metric::GoodputPerServerCpu } else { *metric };
+            columns[..4].iter().any(|column| column.metric == metric)
+        })
+    };
     let has_bodies = cells.iter().any(|cell| {
         cell.operation != Operation::Session && cell.figures.get(Metric::Goodput).is_some()
     });
+    let mut columns = match (is_of(&OF_BODIES), is_of(&OF_OPERATIONS)) {
+        (true, true) => [&OF_BODIES[..], &OF_OPERATIONS[..]].concat(),
+        (true, false) => OF_BODIES.to_vec(),
+        (false, true) => OF_OPERATIONS.to_vec(),
+        (false, false) if has_bodies => OF_BODIES.to_vec(),
+        (false, false) => OF_OPERATIONS.to_vec(),
+    };
+    columns.extend(LATENCIES);
+    let mut others = Vec::new();
+    for metric in metrics.into_iter().filter(|metric| *metric != Metric::TlsTax) {
+        match columns.iter_mut().find(|column| column.metric == metric) {
+            Some(column) => column.gives_way = 0,
+            None if others.iter().any(|of: &Figures| of.metric == metric) => {}
+            None => others.push(Figures::of(metric.row().words, metric, 0, Some(9))),
+        }
+    }
+    others.into_iter().chain(columns).collect()
+}
+
+/// A row for each cell.
+fn columns(cells: &[&CellSummary], figures: &[Figures]) -> Vec<Column> {
     let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
     let symbol = |cell: &&CellSummary| cell.mark.map_or("", |mark| mark.symbol()).to_owned();
     let trials = |cell: &&CellSummary| format!("{}/{}", cell.trials.valid, cell.trials.planned);
@@ -51,30 +75,39 @@ fn columns(cells: &[&CellSummary]) -> Vec<Column> {
         Column::words("load", cells.iter().map(|cell| found(cell))),
         Column::numbers("trials", "", cells.iter().map(trials)).gives_way(6),
     ];
-    for figures in if has_bodies { &WITH_BODIES[..] } else { &WITHOUT[..] } {
+    for figures in figures {
         all.extend(figures.columns(cells));
     }
     all.push(Column::words("limit", cells.iter().map(limits)).gives_way(3));
     all
 }
 
-const WITHOUT: [Figures; 6] = [
+/// The figures of one column.
+#[derive(Clone, Copy)]
+struct Figures {
+    name: &'static str,
+    metric: Metric,
+    gives_way: usize,
+    /// The same of the column of intervals, where there is to be one.
+    intervals_give_way: Option<usize>,
+}
+
+const OF_OPERATIONS: [Figures; 4] = [
     Figures::of("rate", Metric::Rate, 0, Some(9)),
     Figures::of("one core", Metric::RatePerServerCpu, 0, Some(1)),
     Figures::of("server CPU", Metric::ServerCpuPerOperation, 2, None),
     Figures::of("client CPU", Metric::ClientCpuPerOperation, 4, None),
-    Figures::of("p50", Metric::P50, 8, None),
-    Figures::of("p99", Metric::P99, 7, None),
 ];
 
-const WITH_BODIES: [Figures; 6] = [
+const OF_BODIES: [Figures; 4] = [
     Figures::of("goodput", Metric::Goodput, 0, Some(9)),
     Figures::of("one core", Metric::GoodputPerServerCpu, 0, Some(1)),
     Figures::of("server CPU", Metric::ServerCpuPerGigabyte, 2, None),
     Figures::of("client CPU", Metric::ClientCpuPerGigabyte, 4, None),
-    Figures::of("p50", Metric::P50, 8, None),
-    Figures::of("p99", Metric::P99, 7, None),
 ];
+
+const LATENCIES: [Figures; 2] =
+    [Figures::of("p50", Metric::P50, 8, None), Figures::of("p99", Metric::P99, 7, None)];
 
 impl Figures {
     const fn of(

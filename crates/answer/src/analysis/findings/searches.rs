@@ -1,6 +1,6 @@
 //! The path of each search: which loads were tried, and what they showed.
 
-use super::words::{found, is_searched, title};
+use super::words::{found, is_searched, logarithmic, title};
 use crate::analysis::{CellSummary, Search, SearchStep};
 use crate::findings::{Axis, Cell, Column, Curve, Dot, Line, Table};
 use units::Unit;
@@ -27,11 +27,10 @@ fn table(cell: &CellSummary, search: &Search) -> Table {
         about: format!("The most {maximize} over {over}, while {limit}."),
         chart: Some(Curve {
             title: format!("{maximize} by load: {}", found(cell)),
-            subtitle: format!(
-                "loads from left to right by their logarithm, {maximize} in {} upwards from \
-                 nothing; filled: the limit held; hollow: it broke; large: measured for longer",
-                unit.name
-            ),
+            subtitle: "filled: the limit held; hollow: it broke; large: measured for longer"
+                .to_owned(),
+            x_axis: logarithmic(over),
+            y_axis: format!("{maximize}, {}; higher is better", unit.name),
             axis: Axis::FromZero(unit),
             lines: vec![Line {
                 label: maximize.to_string(),

@@ -1,10 +1,12 @@
 //! Words and units of cells, which their tables and charts share.
 
+use journal::TrialLine;
 use load::Operation;
 use study::Metric;
-use units::Unit;
+use units::{Quantity, Unit};
 
 use crate::analysis::{CellSummary, SearchEnd};
+use crate::wording::brief;
 
 /// What one operation of these cells is; requests where they differ.
 pub(super) fn operation<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Operation {
@@ -23,6 +25,19 @@ pub(super) fn found(cell: &CellSummary) -> String {
     }
 }
 
+/// How long the valid trials were: `in windows of 320 ms`.
+pub(super) fn windows<'a>(lines: impl IntoIterator<Item = &'a TrialLine>) -> String {
+    let valid = lines.into_iter().filter(|trial| trial.line.valid);
+    let mut windows: Vec<f64> = valid.map(|trial| trial.line.window_ns as f64).collect();
+    windows.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (windows.first(), windows.last()) else { return String::new() };
+    let (least, most) = (brief(Quantity::Nanos, *least), brief(Quantity::Nanos, *most));
+    match least == most {
+        true => format!("in windows of {least}"),
+        false => format!("in windows of {least} to {most}"),
+    }
+}
+
 pub(super) fn title(cell: &CellSummary) -> String {
     format!("{}: {}", cell.case, cell.label)
 }
@@ -37,4 +52,9 @@ pub(super) fn unit<'a>(metric: Metric, cells: impl IntoIterator<Item = &'a CellS
     let figures =
         cells.into_iter().flat_map(|cell| both.into_iter().filter_map(|of| cell.figures.get(of)));
     metric.row().quantity.unit_for(figures.map(|figure| figure.estimate.median))
+}
+
+/// The axis of a key whose values are drawn by their logarithm: `connections (logarithmic)`.
+pub(super) fn logarithmic(key: &str) -> String {
+    format!("{} (logarithmic)", key.rsplit('.').next().unwrap_or(key))
 }

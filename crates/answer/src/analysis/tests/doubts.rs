@@ -126,6 +126,25 @@ fn a_server_that_was_there_once_was_not_left_out() {
 }
 
 #[test]
+fn a_server_that_kept_its_process_is_named() {
+    let mut scene = Scene::handshakes();
+    let caveats = |scene: &Scene| scene.first().caveats;
+    assert_eq!(caveats(&scene), [""; 0]);
+    let name = scene.study.cells[1].name.clone();
+    let kept = |trial: &&mut TrialLine| trial.place.cell == name;
+    scene.lines.iter_mut().filter(kept).for_each(|trial| trial.place.process = Some(3));
+    let expected = "nginx ran as one process in all rounds: the intervals leave out how processes \
+                    of one program differ.";
+    assert_eq!(caveats(&scene), [expected]);
+    // A run that was continued has started it again, under another name.
+    scene.lines[13].place.target = Some("nginx-9".to_owned());
+    assert_eq!(caveats(&scene), [""; 0]);
+    // A journal of an earlier version says nothing of it.
+    scene.lines.iter_mut().for_each(|trial| trial.place.process = None);
+    assert_eq!(caveats(&scene), [""; 0]);
+}
+
+#[test]
 fn an_invalid_trial_drops_out_and_is_listed() {
     let mut scene = Scene::handshakes();
     scene.fail(1, 1);
@@ -245,6 +264,14 @@ fn a_skipped_target_is_neither_planned_nor_answered() {
     assert_eq!(analysis.cells[2].trials, TrialCounts::default());
     assert_eq!(analysis.cells[2].mark, Some(Mark::NotMeasured));
     assert_eq!(analysis.cells[2].label, "nginx, AES-128-GCM");
+    let shown = analysis.findings(&scene.lines);
+    let rows: Vec<usize> = shown
+        .overview
+        .iter()
+        .chain(&shown.tables[0].tables)
+        .map(crate::findings::Table::rows)
+        .collect();
+    assert_eq!((rows, shown.evidence.len()), (vec![2, 2], 2));
     let [answer] = analysis.answers.as_slice() else { panic!("{:?}", analysis.answers) };
     assert_eq!(answer.common["target.server"], "embedded");
     assert_eq!(

@@ -41,7 +41,7 @@ fn scene(key: &str, values: &[&str], sends: impl Fn(&str, &str) -> f64) -> Scene
 }
 
 /// 3 Gb/s with CBC, 9 Gb/s with GCM, at four sizes; GCM a tenth less at the smallest.
-fn sizes() -> Scene {
+pub(super) fn sizes() -> Scene {
     let mut scene =
         scene(OBJECT, &["1MiB", "4MiB", "16MiB"], |object, suite| match (suite, object) {
             (CBC, _) => 3e9,
@@ -121,7 +121,7 @@ fn a_crossover_is_marked_in_a_chart_of_the_ratios() {
     let charts = scene.analysis().findings(&scene.lines).answers.remove(0).charts;
     let curves = charts.iter().filter_map(|chart| match chart {
         Chart::Curve(curve) => Some(curve),
-        Chart::Bars(_) | Chart::Stacks(_) => None,
+        Chart::Bars(_) => None,
     });
     let [curve] = curves.collect::<Vec<_>>()[..] else { panic!("{charts:?}") };
     let mark = ("AES-128-GCM is ahead from 16 KiB objects on".to_owned(), 16_384.0);

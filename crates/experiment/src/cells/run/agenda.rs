@@ -1,16 +1,25 @@
 //! What a run does next, from the study and what the journal holds: a pure function of both, so that
 //! a resumed run does what the whole one would have done.
 //!
+//! A study with an `until` has more rounds where its intervals are too wide at a look ([`stats::looks`]),
+//! and repeats each disturbed trial once: after its round, as the ratios of a round are of trials that
+//! lie close together.
+//!
 //! First the searches, cell by cell in an order that follows from the seed; then the rounds, all cells
 //! in each. Where a maximum does not hold, its search resumes at once, and the rounds that it had
 //! are measured again at the load that is found then.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use crate::cells::length::{Length, of_trial};
 use crate::cells::order::interleaved;
 use journal::{Role, TrialLine};
+use stats::looks;
 use study::find::{Find, Next, Seen};
-use study::{Cell, Forecast, Study, preparations};
+use study::{Cell, Forecast, Study, preparations, restart_takes};
+use targets::Restart;
+use units::Nanos;
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +31,8 @@ pub(crate) struct Task {
     pub(crate) round: u32,
     /// The load, where it is searched for.
     pub(crate) load: Option<u64>,
+    /// Whether it repeats a trial that was disturbed.
+    pub(crate) again: bool,
 }
 
 pub(super) struct Agenda<'a> {
@@ -29,7 +40,14 @@ pub(super) struct Agenda<'a> {
     /// The cells in the order in which they are searched.
     searches: Vec<usize>,
     rounds: Vec<(u32, usize)>,
+    /// For each server that is started again each round, its cells.
+    restarted: Vec<Vec<usize>>,
     cells: Vec<Progress>,
+    /// How many rounds there are until the next look.
+    wanted: u32,
+    length: Length,
+    /// What repeated trials have taken.
+    repeated: Duration,
 }
 
 /// What is known of a cell.
@@ -40,6 +58,8 @@ struct Progress {
     steps: u32,
     /// Rounds that have a valid trial, each with its load.
     done: BTreeSet<(u32, Option<u64>)>,
+    /// Rounds whose trial was disturbed and was not repeated yet.
+    disturbed: BTreeSet<(u32, Option<u64>)>,
     /// Whether this run has made a trial of it.
     has_begun: bool,
     /// Rounds of which this run has made a trial, valid or not.
@@ -48,14 +68,26 @@ struct Progress {
 
 impl<'a> Agenda<'a> {
     pub(super) fn new(study: &'a Study, trials: &[TrialLine]) -> Self {
-        let rounds = interleaved(study.cells.len(), study.trials, study.seed);
+        let begun = trials.iter().filter(|trial| trial.place.role == Role::Measure);
+        let begun = begun.map(|trial| trial.place.round + 1).max().unwrap_or(0);
+        let wanted = match study.until {
+            Some(_) => looks(study.trials).find(|look| *look >= begun).unwrap_or(begun),
+            None => study.trials,
+        };
         let searches = interleaved(study.cells.len(), 1, study.seed).concat();
-        let rounds = (0..)
-            .zip(rounds)
-            .flat_map(|(round, order)| order.into_iter().map(move |cell| (round, cell)))
-            .collect();
         let cells = study.cells.iter().map(|_| Progress::default()).collect();
-        let mut agenda = Self { study, searches, rounds, cells };
+        let servers = study.servers().into_iter().map(|(_, cells)| cells);
+        let restarted = servers.filter(|cells| study.restart(cells) == Restart::Round).collect();
+        let mut agenda = Self {
+            study,
+            searches,
+            rounds: rounds(study, wanted),
+            restarted,
+            cells,
+            wanted,
+            length: Length::of(study),
+            repeated: Duration::ZERO,
+        };
         for trial in trials {
             agenda.note(trial);
         }
@@ -81,10 +113,17 @@ impl<'a> Agenda<'a> {
         let load = find.and_then(|find| find.over.load(&place.find.as_ref()?.load));
         match place.role {
             Role::Search => progress.steps += 1,
+            Role::Measure if place.again => {
+                progress.disturbed.remove(&(place.round, load));
+                self.repeated += of_trial(&self.study.cells[index]);
+            }
             Role::Measure => {
                 progress.tried.insert((place.round, load));
                 if line.valid {
                     progress.done.insert((place.round, load));
+                }
+                if line.valid && line.verdict.is_disturbed() {
+                    progress.disturbed.insert((place.round, load));
                 }
             }
         }
@@ -111,18 +150,52 @@ impl<'a> Agenda<'a> {
         let search = self.searches.iter().find_map(|&cell| match self.state(cell) {
             State::Search(load) => {
                 let round = self.cells[cell].steps;
-                Some(Task { cell, role: Role::Search, round, load: Some(load) })
+                Some(Task { cell, role: Role::Search, round, load: Some(load), again: false })
             }
             State::Hold(_) | State::Over => None,
         });
         search.or_else(|| {
-            self.rounds.iter().find_map(|&(round, cell)| match self.state(cell) {
-                State::Hold(load) if !self.cells[cell].has((round, load)) => {
-                    Some(Task { cell, role: Role::Measure, round, load })
-                }
-                _ => None,
+            let mut rounds = self.rounds.chunk_by(|one, other| one.0 == other.0);
+            rounds.by_ref().take(self.end() as usize).find_map(|round| {
+                let open = round.iter().find_map(|&(round, cell)| self.open(round, cell));
+                open.or_else(|| round.iter().find_map(|&(round, cell)| self.again(round, cell)))
             })
         })
+    }
+
+    /// Adds rounds until the next look; `false` where there is no time for another one.
+    pub(super) fn grow(&mut self) -> bool {
+        if self.length.most_rounds(self.repeated) <= self.wanted {
+            return false;
+        }
+        let next = looks(self.study.trials).find(|look| *look > self.wanted);
+        self.wanted = next.unwrap_or(self.wanted);
+        self.rounds = rounds(self.study, self.wanted);
+        true
+    }
+
+    /// How many rounds are to be measured.
+    fn end(&self) -> u32 {
+        self.wanted.min(self.length.most_rounds(self.repeated))
+    }
+
+    /// The trial of a cell in a round, where it was not made yet.
+    fn open(&self, round: u32, cell: usize) -> Option<Task> {
+        match self.state(cell) {
+            State::Hold(load) if !self.cells[cell].has((round, load)) => {
+                Some(Task { cell, role: Role::Measure, round, load, again: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// The repetition of a disturbed trial, where there is time for it.
+    fn again(&self, round: u32, cell: usize) -> Option<Task> {
+        let State::Hold(load) = self.state(cell) else { return None };
+        let takes = of_trial(&self.study.cells[cell]);
+        let is_due = self.cells[cell].disturbed.contains(&(round, load))
+            && self.length.has_time_to_repeat(round, self.repeated + takes);
+        is_due.then_some(Task { cell, role: Role::Measure, round, load, again: true })
     }
 
     /// Where a trial measures a load that was found: what the next larger load that was tried showed,
@@ -141,7 +214,36 @@ impl<'a> Agenda<'a> {
         };
         let (wanted, begun) =
             (of(&|cell| self.wants(cell)), of(&|cell| self.cells[cell].has_begun));
-        cells().map(|cell| self.ahead_of(cell)).sum::<Forecast>() + preparations(&wanted, &begun)
+        let trials = cells().map(|cell| self.ahead_of(cell)).sum::<Forecast>();
+        trials + preparations(&wanted, &begun) + self.restarting()
+    }
+
+    /// How long the restarts take that are to come: one for each round but the one that a server is in,
+    /// or starts with.
+    fn restarting(&self) -> Nanos {
+        let of = |cells: &Vec<usize>| {
+            let open: BTreeSet<u32> =
+                cells.iter().flat_map(|cell| self.open_rounds(*cell)).collect();
+            let tried =
+                |cell: &usize| self.cells[*cell].tried.iter().map(|(round, _)| *round).max();
+            let now = cells.iter().filter_map(tried).max().or(open.first().copied());
+            let restarts = open.iter().filter(|round| Some(**round) != now).count() as u64;
+            let cells: Vec<&Cell> = cells.iter().map(|cell| &self.study.cells[*cell]).collect();
+            restart_takes(&cells).0.saturating_mul(restarts)
+        };
+        Nanos(self.restarted.iter().map(of).fold(0, u64::saturating_add))
+    }
+
+    /// The rounds in which a cell is to be measured yet.
+    fn open_rounds(&self, cell: usize) -> Vec<u32> {
+        let progress = &self.cells[cell];
+        match self.state(cell) {
+            State::Over => Vec::new(),
+            State::Search(_) => (0..self.end()).collect(),
+            State::Hold(load) => {
+                (0..self.end()).filter(|round| !progress.has((*round, load))).collect()
+            }
+        }
     }
 
     fn ahead_of(&self, cell: usize) -> Forecast {
@@ -150,12 +252,9 @@ impl<'a> Agenda<'a> {
             State::Over => (0, 0),
             State::Search(_) => {
                 let most = spec.find.as_ref().map_or(0, Find::most_steps);
-                (self.study.trials, most.saturating_sub(progress.steps.into()).max(1))
+                (self.end(), most.saturating_sub(progress.steps.into()).max(1))
             }
-            State::Hold(load) => {
-                let open = (0..self.study.trials).filter(|round| !progress.has((*round, load)));
-                (open.count() as u32, 0)
-            }
+            State::Hold(_) => (self.open_rounds(cell).len() as u32, 0),
         };
         Forecast::of(spec, held.into(), steps)
     }
@@ -172,6 +271,13 @@ impl<'a> Agenda<'a> {
             },
         }
     }
+}
+
+/// The cells of each round, in its order.
+fn rounds(study: &Study, rounds: u32) -> Vec<(u32, usize)> {
+    let rounds = interleaved(study.cells.len(), rounds, study.seed);
+    let of = |(round, order): (u32, Vec<usize>)| order.into_iter().map(move |cell| (round, cell));
+    (0..).zip(rounds).flat_map(of).collect()
 }
 
 /// How far a cell is.

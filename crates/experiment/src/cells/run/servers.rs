@@ -1,18 +1,34 @@
-//! The servers of a run: started once, with a record of each.
+//! The servers of a run: started with a record of each, and started again where a study asks for it.
 
 use load::Client;
-use targets::{IfMissing, Target};
+use targets::{IfMissing, Restart, Target};
 
+use super::agenda::Task;
 use super::{Bench, StartError};
 use crate::{Event, RunError};
-use journal::{Results, TargetRecord};
+use journal::{Results, Role, TargetRecord, TrialLine};
 use study::{Cell, Only, Study};
 
 /// The servers that run, and which cell is whose.
 pub(super) struct Servers<T> {
-    running: Vec<T>,
+    running: Vec<Server<T>>,
     /// For each cell of the study, the index of its server if that runs.
     of_cell: Vec<Option<usize>>,
+}
+
+/// A server of a run, one process after another.
+struct Server<T> {
+    target: Target,
+    only: Only,
+    connections: usize,
+    restart: Restart,
+    record: TargetRecord,
+    /// `None` once it could not be started again.
+    running: Option<T>,
+    /// How many processes of it there were before this one.
+    process: u32,
+    /// The round that this process has served.
+    round: Option<u32>,
 }
 
 impl<T> Servers<T> {
@@ -20,6 +36,7 @@ impl<T> Servers<T> {
     /// these cells once, and writes down all.
     pub(super) fn start<B: Bench<Target = T>>(
         study: &Study,
+        trials: &[TrialLine],
         is_wanted: impl Fn(usize) -> bool,
         results: &Results,
         bench: &mut B,
@@ -30,7 +47,7 @@ impl<T> Servers<T> {
         records.retain(|record| record.skipped.is_none());
         let is_new = records.is_empty();
         let mut servers = Self { running: Vec::new(), of_cell: vec![None; study.cells.len()] };
-        for ((target, only), cells) in by_target(study) {
+        for ((target, only), cells) in study.servers() {
             let names: Vec<String> =
                 cells.iter().map(|cell| study.cells[*cell].name.clone()).collect();
             let known = records.iter().rfind(|record| record.cells == names);
@@ -56,7 +73,11 @@ impl<T> Servers<T> {
                     let words =
                         format!("{}: {version} answers ({}).", record.name, record.settings);
                     report(Event::Says(words));
-                    records.push(record);
+                    records.push(record.clone());
+                    let restart = study.restart(&cells);
+                    let before =
+                        trials.iter().filter(|trial| record.cells.contains(&trial.place.cell));
+                    let process = before.filter_map(|trial| trial.place.process).max();
                     for index in cells.into_iter().filter(|cell| is_wanted(*cell)) {
                         let cell = &study.cells[index];
                         match bench.probe(&started, cell) {
@@ -71,7 +92,16 @@ impl<T> Servers<T> {
                             }
                         }
                     }
-                    servers.running.push(started);
+                    servers.running.push(Server {
+                        target,
+                        only,
+                        connections,
+                        restart,
+                        record,
+                        running: Some(started),
+                        process: process.map_or(0, |last| last + 1),
+                        round: None,
+                    });
                 }
                 Err(StartError::Missing(why)) if target.if_missing == IfMissing::Skip => {
                     report(Event::Says(format!("Skipped: {why}.")));
@@ -97,22 +127,47 @@ impl<T> Servers<T> {
         self.of_cell[cell].is_some()
     }
 
-    pub(super) fn of_cell(&mut self, cell: usize) -> Option<&mut T> {
-        self.of_cell[cell].and_then(|index| self.running.get_mut(index))
+    /// The server for a trial, and which process of it that is; started again where the last round
+    /// was served by this one.
+    ///
+    /// # Errors
+    /// It does not come back, or as another version.
+    pub(super) fn serving<B: Bench<Target = T>>(
+        &mut self,
+        task: &Task,
+        bench: &mut B,
+    ) -> Result<Option<(&mut T, u32)>, RunError> {
+        let Some(index) = self.of_cell[task.cell] else { return Ok(None) };
+        let server = &mut self.running[index];
+        if task.role == Role::Measure && server.restart == Restart::Round {
+            let last = server.round.replace(task.round);
+            if last.is_some_and(|last| last != task.round) {
+                server.start_again(bench, task.round)?;
+            }
+        }
+        Ok(server.running.as_mut().map(|running| (running, server.process)))
     }
 }
 
-/// The study's different servers, each with the indices of its cells.
-pub(crate) fn by_target(study: &Study) -> Vec<((Target, Only), Vec<usize>)> {
-    let mut groups: Vec<((Target, Only), Vec<usize>)> = Vec::new();
-    for (index, cell) in study.cells.iter().enumerate() {
-        let setup = cell.setup();
-        match groups.iter_mut().find(|(known, _)| *known == setup) {
-            Some((_, cells)) => cells.push(index),
-            None => groups.push((setup, vec![index])),
-        }
+impl<T> Server<T> {
+    fn start_again<B: Bench<Target = T>>(
+        &mut self,
+        bench: &mut B,
+        round: u32,
+    ) -> Result<(), RunError> {
+        let Some(running) = self.running.take() else { return Ok(()) };
+        let (target, only) = (&self.target, self.only);
+        let started = bench.restart(running, target, only, self.connections).map_err(|error| {
+            let (StartError::Missing(why) | StartError::Failed(why)) = error;
+            let part = format!("{} does not start again for round {}", self.record.name, round + 1);
+            RunError::Part { part, why }
+        })?;
+        let version = Some(bench.version(&started));
+        check_same(Some(&self.record), &TargetRecord { version, ..self.record.clone() })?;
+        self.running = Some(started);
+        self.process += 1;
+        Ok(())
     }
-    groups
 }
 
 /// Writes down why a cell is not measured at a server that runs, and says so once: its client is not

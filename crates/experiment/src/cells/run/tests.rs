@@ -1,11 +1,14 @@
 //! Runs on a bench without servers and clocks: what it does is written down instead.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 use targets::{IfMissing, Target};
 
 use load::Latencies;
 
+mod restarts;
 mod search;
+mod until;
 
 use super::*;
 use crate::cells::order::interleaved;
@@ -25,6 +28,8 @@ fn study() -> Study {
         question: "What?".into(),
         seed: 7,
         trials: 3,
+        until: None,
+        restart: None,
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
         cut: Vec::new(),
@@ -46,7 +51,21 @@ struct Stage {
     invalid_in: Option<usize>,
     /// All load threads end early in this trial.
     load_lost_in: Option<usize>,
+    /// Rates of trials go up and down by a fifth.
+    wobbles: bool,
+    /// But not from this trial on.
+    settles_in: Option<usize>,
+    /// The hypervisor takes a fifth of a CPU in these trials.
+    disturbed_in: Vec<usize>,
     version: &'static str,
+    /// The version that a server has when it was started again.
+    becomes: Option<&'static str>,
+    /// The server does not come back from this restart, counted from 1.
+    gone_in: Option<usize>,
+    /// An interrupt comes in this restart, counted from 1.
+    interrupted_at_restart: Option<usize>,
+    interrupt: Arc<AtomicBool>,
+    restarts: usize,
     log: Vec<String>,
     seeds: std::collections::BTreeSet<u64>,
     trials: usize,
@@ -76,6 +95,28 @@ impl Bench for Stage {
         }
         self.running.set(self.running.get() + 1);
         Ok(Running(spec.server, self.running.clone()))
+    }
+
+    fn restart(
+        &mut self,
+        running: Running,
+        spec: &Target,
+        _: Only,
+        connections: usize,
+    ) -> Result<Running, StartError> {
+        assert_eq!((running.0, connections), (spec.server, 64));
+        self.restarts += 1;
+        self.log.push(format!("restart {}", spec.server));
+        if self.gone_in == Some(self.restarts) {
+            return Err(StartError::Failed("no free port".into()));
+        }
+        if self.interrupted_at_restart == Some(self.restarts) {
+            self.interrupt.store(true, Relaxed);
+        }
+        if let Some(version) = self.becomes {
+            self.version = version;
+        }
+        Ok(running)
     }
 
     fn name(&self, target: &Running) -> String {
@@ -115,6 +156,12 @@ impl Bench for Stage {
         let mut line = example();
         line.latency_ns.file = Some(latency_file);
         line.valid = self.invalid_in != Some(number);
+        if self.wobbles && self.settles_in.is_none_or(|from| number < from) {
+            line.operations.completed = if number.is_multiple_of(2) { 80 } else { 120 };
+        } else {
+            line.operations.completed = 100;
+        }
+        line.verdict.evidence.steal = self.disturbed_in.contains(&number).then_some(0.2);
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);
             line.interrupted = true;
@@ -136,7 +183,7 @@ impl Bench for Stage {
 struct Desk {
     _parent: tempfile::TempDir,
     results: Results,
-    interrupt: AtomicBool,
+    interrupt: Arc<AtomicBool>,
     events: Vec<String>,
 }
 
@@ -144,7 +191,7 @@ impl Desk {
     fn new() -> Self {
         let parent = folder_in_memory();
         let results = Results::create(parent.path(), "test", SystemTime::UNIX_EPOCH).unwrap();
-        Self { _parent: parent, results, interrupt: AtomicBool::new(false), events: Vec::new() }
+        Self { _parent: parent, results, interrupt: Arc::default(), events: Vec::new() }
     }
 
     fn run(&mut self, stage: &mut Stage) -> Result<Ended, RunError> {
@@ -173,7 +220,7 @@ impl Desk {
 }
 
 #[test]
-fn servers_start_once_and_every_round_has_all_cells_in_the_seeds_order() {
+fn every_round_has_all_cells_in_the_seeds_order() {
     let (mut desk, mut stage) = (Desk::new(), Stage::default());
     assert_eq!(desk.run(&mut stage).unwrap(), Ended::Complete);
     assert_eq!(stage.log[..2], ["start embedded", "start nginx"]);
@@ -200,7 +247,8 @@ fn what_is_left_has_the_warm_ups_of_servers_that_no_trial_was_made_of() {
     desk.run(&mut Stage::default()).unwrap();
     let trials = desk.results.entries().unwrap().trials;
     let first = trials.iter().find(|trial| trial.place.cell == "bulk-0001").unwrap();
-    let (plain, mut java) = (study(), study());
+    let plain = Study { restart: Some(targets::Restart::Never), ..study() };
+    let mut java = plain.clone();
     for cell in &mut java.cells[..2] {
         cell.target.server = server("tomcat");
         cell.target.warmup = Some(targets::WarmUp::For(Nanos(20_000_000_000)));

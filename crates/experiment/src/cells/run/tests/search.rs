@@ -50,6 +50,10 @@ impl Bench for Hill {
         Ok(())
     }
 
+    fn restart(&mut self, (): (), _: &Target, _: Only, _: usize) -> Result<(), StartError> {
+        unreachable!("a search and its trials share one process");
+    }
+
     fn name(&self, (): &()) -> String {
         "hill".to_owned()
     }
@@ -124,6 +128,8 @@ fn study() -> Study {
         question: "What?".into(),
         seed: 7,
         trials: 2,
+        until: None,
+        restart: None,
         cells: cells.collect(),
         answers: Vec::new(),
         primitives: study::primitive::Primitives::default(),

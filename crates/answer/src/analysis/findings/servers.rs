@@ -1,0 +1,41 @@
+//! Servers beside each other, as tables.
+
+use crate::analysis::{ServerFigure, Servers};
+use crate::findings::{Cell, Column, Table};
+use crate::wording::factor;
+use units::{Unit, decimal, places};
+
+/// A row for each server, a column for each value that is compared.
+pub(super) fn tables(all: &[Servers]) -> Vec<Table> {
+    all.iter().map(table).collect()
+}
+
+fn table(of: &Servers) -> Table {
+    let figures = of.rows.iter().flat_map(|(_, figures)| figures).flatten();
+    let medians = figures.map(|figure| figure.figure.estimate.median);
+    let unit = of.metric.row().quantity.unit_for(medians);
+    let mut columns = vec![Column::words("server", of.rows.iter().map(|(name, _)| name.clone()))];
+    for (place, value) in of.values.iter().enumerate() {
+        let cells = of.rows.iter().map(|(_, figures)| cell(figures[place].as_ref(), &unit));
+        columns.push(Column::numbers(value, unit.name, cells));
+    }
+    Table {
+        title: format!("Servers compared: {}", of.metric.row().words),
+        count: std::iter::once(&of.case).chain(&of.common).cloned().collect::<Vec<_>>().join(", "),
+        about: "Small print is the ratio to the best server of the column; ≈ is no significant \
+                difference from it."
+            .to_owned(),
+        columns,
+        ..Table::default()
+    }
+}
+
+fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
+    let Some(ServerFigure { figure, ratio, is_different }) = of else { return Cell::default() };
+    let about = if *is_different { "" } else { "≈ " };
+    let more = ratio.as_ref().map(|ratio| format!("{about}{}", factor(ratio.estimate.median)));
+    let median = figure.estimate.median;
+    let scaled = unit.scaled(median);
+    let number = decimal(scaled, places(scaled, 3).max(0));
+    Cell { more: more.unwrap_or_default(), ..(number, median).into() }
+}

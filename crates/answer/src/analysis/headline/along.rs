@@ -1,0 +1,137 @@
+//! An answer along a key at a glance: from where on one thing is ahead, or between which ratios the
+//! difference lies.
+
+use study::metric::Kind;
+
+use super::{NO_DIFFERENCE, as_many, counted, is_shown, median, per_core, said, who};
+use crate::analysis::compared::{Compared, Entry};
+use crate::analysis::crossover::Crossover;
+use crate::analysis::remedy::advice;
+use crate::analysis::sentence::verb;
+use crate::figure::Figure;
+use crate::findings::Headline;
+use crate::wording::factor;
+
+/// Of comparisons along a key, each with the words of its value.
+pub(in crate::analysis) fn along(
+    points: &[(String, &Compared<'_>)],
+    crossovers: &[Crossover],
+) -> Option<Headline> {
+    let advice = points.iter().find_map(|(_, compared)| advice(compared));
+    let headline = match crossovers {
+        [] => differences(points).or_else(|| alone(points)),
+        _ => crossed(crossovers),
+    }?;
+    Some(Headline { advice, ..headline })
+}
+
+fn crossed(crossovers: &[Crossover]) -> Option<Headline> {
+    let first = crossovers.iter().find(|of| of.from.is_some()).or(crossovers.first())?;
+    let (value, unit) = match &first.from {
+        Some(from) => (from.clone(), format!("from here on {} is ahead", first.label)),
+        None => ("nowhere".to_owned(), format!("is {} ahead for good", first.label)),
+    };
+    let sentence = format!("{}.", first.sentence);
+    Some(Headline { value, unit, sentence, advice: None })
+}
+
+/// `The server sends 2.6x (1 MiB objects) to 2.9x (16 MiB objects) as much with AES-128-GCM as with
+/// AES-128-CBC-SHA.` Of several values the one is taken whose ratio is furthest from 1.
+fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
+    let (_, first) = points.first()?;
+    let baseline = first.baseline()?;
+    let values = first.entries.iter().filter(|entry| !entry.is_baseline).map(|entry| entry.value);
+    let ranges = values.filter_map(|value| Range::of(value, points));
+    let range = ranges.max_by(|a, b| a.distance().total_cmp(&b.distance()))?;
+    let (with, as_with) = (with(first, range.value), first.with(baseline));
+    if !range.is_shown {
+        return Some(Headline {
+            value: factor(range.most.1),
+            unit: NO_DIFFERENCE.to_owned(),
+            sentence: format!("No significant difference {with} from {}.", first.name(baseline)),
+            advice: None,
+        });
+    }
+    let Range { least, most, .. } = &range;
+    let (value, told) = match factor(least.1) == factor(most.1) {
+        true => (factor(most.1), factor(most.1)),
+        false => (
+            format!("{} to {}", factor(least.1), factor(most.1)),
+            format!("{} ({}) to {} ({})", factor(least.1), least.0, factor(most.1), most.0),
+        ),
+    };
+    let sentence = match first.kind() {
+        Kind::Cost | Kind::State => {
+            format!("The {} is {told} as high {with} as {as_with}.", first.metric())
+        }
+        _ => {
+            let (who, verb) = (who(first), verb(first));
+            format!("{who} {verb} {told} {} {with} as {as_with}.", as_many(first))
+        }
+    };
+    let unit = format!("the {}{}", counted(first), per_core(first));
+    Some(Headline { value, unit, sentence, advice: None })
+}
+
+/// The ratios of a value to the baseline along a key.
+struct Range<'a> {
+    value: &'a str,
+    /// Where it is least, in words, and the ratio there.
+    least: (String, f64),
+    most: (String, f64),
+    /// Whether the difference is shown anywhere.
+    is_shown: bool,
+}
+
+impl<'a> Range<'a> {
+    fn of(value: &'a str, points: &[(String, &Compared<'_>)]) -> Option<Self> {
+        let ratio = |compared: &Compared<'_>| -> Option<Figure> {
+            compared.entries.iter().find(|entry| entry.value == value)?.ratio.clone()
+        };
+        let ratios: Vec<(String, Figure)> = points
+            .iter()
+            .filter_map(|(label, compared)| Some((label.clone(), ratio(compared)?)))
+            .collect();
+        let medians = || ratios.iter().map(|(label, of)| (label.clone(), of.estimate.median));
+        let by_median = |a: &(String, f64), b: &(String, f64)| a.1.total_cmp(&b.1);
+        Some(Self {
+            value,
+            least: medians().min_by(by_median)?,
+            most: medians().max_by(by_median)?,
+            is_shown: ratios.iter().any(|(_, ratio)| is_shown(ratio)),
+        })
+    }
+
+    /// How far from 1 it comes.
+    fn distance(&self) -> f64 {
+        let of = |ratio: f64| ratio.max(f64::MIN_POSITIVE).ln().abs();
+        of(self.least.1).max(of(self.most.1))
+    }
+}
+
+/// Where nothing can be compared: the greatest figure, of a cost the least.
+fn alone(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
+    let all = points.iter().flat_map(|(label, compared)| {
+        compared.measured().into_iter().map(move |(entry, _)| (label, *compared, entry))
+    });
+    let by_figure =
+        |a: &(_, _, &Entry<'_>), b: &(_, _, &Entry<'_>)| median(a.2).total_cmp(&median(b.2));
+    let is_cost = |compared: &Compared<'_>| matches!(compared.kind(), Kind::Cost);
+    let (_, first) = points.first()?;
+    let (label, compared, entry) =
+        if is_cost(first) { all.min_by(by_figure) } else { all.max_by(by_figure) }?;
+    let (value, with) = (said(compared, entry), compared.with(entry));
+    let bound = if is_cost(compared) { "at least" } else { "up to" };
+    Some(Headline {
+        sentence: format!("{} {} {bound} {value} {with} ({label}).", who(compared), verb(compared)),
+        unit: format!("{bound}, {with}"),
+        value,
+        advice: None,
+    })
+}
+
+/// A value after a figure: `with AES-128-GCM`.
+fn with(compared: &Compared<'_>, value: &str) -> String {
+    let entry = compared.entries.iter().find(|entry| entry.value == value);
+    entry.map_or_else(String::new, |entry| compared.with(entry))
+}

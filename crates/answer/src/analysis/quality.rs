@@ -1,0 +1,77 @@
+//! How well the figures of the answers hold: how wide their intervals are, and in how many trials
+//! other work took the CPUs.
+
+use study::AnswerRule;
+use study::metric::Kind;
+use trial::{Limit, Line, WarningKind};
+
+use super::caveats::ENOUGH;
+use super::compared::Compared;
+use super::trials::CellTrials;
+use crate::figure::Figure;
+use crate::findings::Quality;
+use crate::label::trials;
+use crate::wording::plain_percent;
+
+/// An interval that reaches further from its median than this part of it leaves too much open.
+const MOST_WIDTH: f64 = 0.1;
+
+/// With other work in more than this part of the trials, medians suffer too.
+const MOST_NOISY: f64 = 0.25;
+
+/// `None` where no answer has a figure.
+pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<Quality> {
+    let compared: Vec<Compared<'_>> =
+        rules.iter().flat_map(|rule| Compared::all(rule, cells)).collect();
+    let figures: Vec<Figure> = compared.iter().flat_map(held).collect();
+    let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
+    let widest = figures.iter().map(reach).fold(0.0, f64::max);
+    let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
+    let noisy = valid.iter().filter(|line| is_noisy(line)).count();
+    let within = plain_percent(round(widest));
+    let (is_good, sentence) = if noisy as f64 > MOST_NOISY * valid.len() as f64 {
+        let of = format!("{noisy} of {} shared their CPUs", trials(valid.len()));
+        (false, format!("Noisy: {of} with other work; rerun with other programs stopped."))
+    } else if fewest < ENOUGH {
+        let of = trials(fewest);
+        (false, format!("Too few trials: {of} for some figures; rerun with at least {ENOUGH}."))
+    } else if widest > MOST_WIDTH {
+        (false, format!("Wide: intervals up to {within}; rerun with more or longer trials."))
+    } else {
+        (true, format!("Good: intervals within {within}."))
+    };
+    Some(Quality { is_good, sentence })
+}
+
+/// What the sentences state: ratios, and figures where there is no ratio.
+fn held(compared: &Compared<'_>) -> Vec<Figure> {
+    let ratios: Vec<Figure> =
+        compared.entries.iter().filter_map(|entry| entry.ratio.clone()).collect();
+    match ratios.is_empty() && compared.kind() != Kind::Tax {
+        true => compared.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
+        false => ratios,
+    }
+}
+
+/// How far the interval reaches from the median, as a part of it.
+fn reach(figure: &Figure) -> f64 {
+    let (median, interval) = (figure.estimate.median, figure.estimate.interval);
+    match median == 0.0 {
+        true => 0.0,
+        false => (interval.high - median).max(median - interval.low) / median.abs(),
+    }
+}
+
+/// To whole percents, up.
+fn round(share: f64) -> f64 {
+    (share * 100.0 - 1e-9).ceil().max(1.0) / 100.0
+}
+
+fn is_noisy(line: &Line) -> bool {
+    use WarningKind::{BusySibling, ForeignWork, Steal};
+    let is_disturbed = line
+        .warnings
+        .iter()
+        .any(|warning| matches!(warning.kind, BusySibling | ForeignWork | Steal));
+    is_disturbed || line.verdict.limit == Limit::Noise
+}

@@ -1,0 +1,95 @@
+//! The choice of the best of several, in simulations with a known truth.
+
+use random::Random;
+use stats::holm;
+use study::Metric;
+use study::testing::server;
+
+use super::SUITE;
+use crate::analysis::compared::{Compared, Entry};
+use crate::analysis::scene::{CBC, CHACHA, GCM, Scene};
+use crate::analysis::selection::Selection;
+use crate::analysis::trials;
+
+const SUITES: [&str; 5] =
+    [GCM, CHACHA, CBC, "TLS_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA"];
+
+/// Trials of suites that give these figures, each off by up to 5%, by chance.
+fn scene(figures: &[f64], rounds: usize, random: &mut Random) -> Scene {
+    let mut scene = Scene::suites(&[server("nginx")], &SUITES[..figures.len()]).answer(
+        Metric::GoodputPerServerCpu,
+        SUITE,
+        GCM,
+    );
+    for (cell, figure) in figures.iter().enumerate() {
+        let factors: Vec<f64> = (0..rounds).map(|_| 0.95 + 0.1 * random.uniform()).collect();
+        scene.measure(cell, *figure, &factors);
+    }
+    scene
+}
+
+/// What `of` says of the cells of a scene.
+fn with_entries<T>(scene: &Scene, of: impl FnOnce(&[&Entry<'_>]) -> T) -> T {
+    let cells = trials::by_cell(&scene.study, &scene.lines, &scene.targets);
+    let compared = Compared::all(&scene.study.answers[0], &cells).remove(0);
+    of(&compared.entries.iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn of_equal_suites_one_is_preferred_in_at_most_one_run_in_twenty() {
+    const RUNS: u32 = 400;
+    let mut random = Random::new(18);
+    let mut uncorrected = 0;
+    let mut runs = 0;
+    for (suites, rounds) in [(3, 7), (4, 9), (5, 12)] {
+        let mut errors = 0;
+        for _ in 0..RUNS {
+            let scene = scene(&vec![8e9; suites], rounds, &mut random);
+            with_entries(&scene, |entries| {
+                let ahead = Selection::of(Metric::GoodputPerServerCpu, entries);
+                errors += u32::from(ahead.greatest(entries).len() < entries.len());
+                uncorrected += u32::from(is_any_interval_above_1(entries));
+                runs += 1;
+            });
+        }
+        // At most 5%, and as many more as chance allows once in a thousand.
+        let limit = 0.05 + 3.1 * (0.05 * 0.95 / f64::from(RUNS)).sqrt();
+        let rate = f64::from(errors) / f64::from(RUNS);
+        assert!(rate <= limit, "{suites} suites, {rounds} rounds: {rate}");
+    }
+    let rate = f64::from(uncorrected) / f64::from(runs);
+    assert!(rate > 0.08, "without a correction {rate} err");
+}
+
+/// Whether the one with the greatest median would be preferred to another, as if it had been chosen
+/// before.
+fn is_any_interval_above_1(entries: &[&Entry<'_>]) -> bool {
+    let median = |entry: &Entry<'_>| entry.figure.as_ref().unwrap().estimate.median;
+    let best = entries.iter().max_by(|a, b| median(a).total_cmp(&median(b))).unwrap();
+    entries.iter().any(|other| {
+        let ratio = best.trials.ratio(other.trials, Metric::GoodputPerServerCpu).unwrap();
+        ratio.is_above(1.0) && ratio.is_sure()
+    })
+}
+
+#[test]
+fn a_true_best_is_found() {
+    let mut random = Random::new(18);
+    for _ in 0..50 {
+        let scene = scene(&[8e9, 8e9, 10e9, 4e9], 9, &mut random);
+        let best = with_entries(&scene, |entries| {
+            let best = Selection::of(Metric::GoodputPerServerCpu, entries).greatest(entries);
+            best.iter().map(|entry| entry.value.to_owned()).collect::<Vec<_>>()
+        });
+        assert_eq!(best, [CBC]);
+    }
+}
+
+#[test]
+fn seven_rounds_cannot_rank_five_suites() {
+    // Ten pairs, and no p-value below 2 in 128.
+    assert!(holm(&[2.0 / 128.0; 10]).iter().all(|p| *p > 0.05));
+    let scene = scene(&[8e9, 7e9, 6e9, 5e9, 4e9], 7, &mut Random::new(1));
+    let remedy = scene.first().remedy;
+    assert_eq!(remedy, None);
+}

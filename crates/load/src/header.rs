@@ -1,0 +1,132 @@
+//! A field of each request's header, as its user writes it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+
+/// `Name: value` (RFC 9110, section 5).
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeFromStr, SerializeDisplay)]
+pub struct Header {
+    name: String,
+    value: String,
+}
+
+/// What toll decides itself, and why: each of these would make an answer another one than the one
+/// that is counted.
+const REFUSED: [(&str, &str); 12] = [
+    ("accept-encoding", "a compressed body is not the object, and could not be compared with it"),
+    ("connection", "whether connections are kept is what --operation says"),
+    ("content-length", "requests have no body"),
+    ("expect", "requests have no body to wait for"),
+    ("host", "it follows from the URL"),
+    ("if-range", "a part of an object is not the object"),
+    ("keep-alive", "whether connections are kept is what --operation says"),
+    ("range", "a part of an object is not the object"),
+    ("te", "the trailers that it asks for are not read"),
+    ("trailer", "requests have no body"),
+    ("transfer-encoding", "requests have no body"),
+    ("upgrade", "only HTTP/1.1 is spoken"),
+];
+
+impl Header {
+    /// Whether it has this name, in any case.
+    #[must_use]
+    pub fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// `extra` fields after those of toll, each with its line end. A `User-Agent` replaces toll's.
+    pub(crate) fn fields(extra: &[Self]) -> String {
+        let own = concat!("User-Agent: toll/", env!("CARGO_PKG_VERSION"), "\r\n");
+        let is_replaced = extra.iter().any(|header| header.is("user-agent"));
+        let extra = extra.iter().map(|header| format!("{header}\r\n"));
+        [if is_replaced { "" } else { own }].into_iter().map(str::to_owned).chain(extra).collect()
+    }
+}
+
+impl FromStr for Header {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write one such as 'X-Request-Id: 7'";
+        let shown = text.escape_debug();
+        let Some((name, value)) = text.split_once(':') else {
+            return Err(format!("`{shown}` has no colon; {FORM}"));
+        };
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return Err(format!("`{shown}` has no name that is a token (RFC 9110, 5.6.2); {FORM}"));
+        }
+        let value = value.trim_matches([' ', '\t']);
+        if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
+            let why = "has a line end or another control character in its value";
+            return Err(format!("`{shown}` {why} (RFC 9110, 5.5); {FORM}"));
+        }
+        let lower = name.to_ascii_lowercase();
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == lower) {
+            return Err(format!("`{shown}` is not sent: {why}; leave it out"));
+        }
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.value)
+    }
+}
+
+/// RFC 9110, section 5.6.2: `tchar`.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(text: &str) -> String {
+        text.parse::<Header>().unwrap_err()
+    }
+
+    #[test]
+    fn a_header_is_written_as_it_is_sent() {
+        for (text, sent) in [
+            ("X-Request-Id:7", "X-Request-Id: 7"),
+            ("Accept:  text/html, */*;q=0.1\t", "Accept: text/html, */*;q=0.1"),
+            ("X-Empty:", "X-Empty: "),
+            ("X-Colon: a:b", "X-Colon: a:b"),
+        ] {
+            assert_eq!(text.parse::<Header>().unwrap().to_string(), sent);
+        }
+        let extra = ["A: 1", "user-agent: other", "A: 2"].map(|text| text.parse().unwrap());
+        assert_eq!(Header::fields(&extra), "A: 1\r\nuser-agent: other\r\nA: 2\r\n");
+        let own = Header::fields(&extra[..1]);
+        assert!(own.starts_with("User-Agent: toll/") && own.ends_with("\r\nA: 1\r\n"), "{own}");
+    }
+
+    #[test]
+    fn what_would_break_a_request_is_refused() {
+        for name in ["", " ", "X Y", "X\r\nY", "(X)", "Ä", "X-Y ", "\"X\""] {
+            let why = why(&format!("{name}: 1"));
+            assert!(why.contains("no name that is a token"), "{name:?}: {why}");
+        }
+        assert!(why("X-Request-Id").contains("has no colon"));
+        for value in ["a\r\nHost: b", "a\nb", "a\rb", "a\0b", "a\x7fb", "\x1b[1m"] {
+            let why = why(&format!("X: {value}"));
+            assert!(why.contains("control character in its value"), "{why}");
+            assert!(!why.contains(['\r', '\n', '\x1b']), "{why:?}");
+        }
+    }
+
+    #[test]
+    fn what_would_change_the_answer_is_refused_with_the_reason() {
+        for (name, _) in REFUSED {
+            assert!(why(&format!("{}: x", name.to_uppercase())).contains("is not sent: "), "{name}");
+        }
+        assert_eq!(
+            why("Range: bytes=0-9"),
+            "`Range: bytes=0-9` is not sent: a part of an object is not the object; leave it out"
+        );
+    }
+}

@@ -1,0 +1,129 @@
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+use tls::CertificateKey;
+use units::Nanos;
+
+use crate::Rates;
+
+/// Where private keys are used.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Kind {
+    /// On the server's CPU.
+    #[default]
+    None,
+    /// On a modelled device.
+    Model,
+}
+
+/// How a server waits for the accelerator.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Way {
+    /// It serves other connections meanwhile.
+    #[default]
+    Asynchronous,
+    /// Its thread does nothing else.
+    Synchronous,
+    /// Not at all: the answer is there at once, without a device. This is the bound of an accelerator
+    /// that costs nothing.
+    Inline,
+}
+
+/// A modelled accelerator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// How it is waited for.
+    pub way: Way,
+    /// How many operations each engine begins per second, by key.
+    pub rates: Rates,
+    /// From the beginning of an operation to its answer.
+    pub latency: Nanos,
+    /// How many operations the device holds at once.
+    pub queue: NonZeroUsize,
+    /// How many engines work side by side.
+    pub engines: NonZeroUsize,
+}
+
+/// In words: `model, asynchronous, rsa:2048 500/s, 100us, queue 256, 1 engine`.
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { way, rates, latency, queue, engines } = self;
+        if *way == Way::Inline {
+            return write!(f, "{}, {way}", Kind::Model);
+        }
+        let engines = match engines.get() {
+            1 => "1 engine".to_owned(),
+            more => format!("{more} engines"),
+        };
+        let latency = latency.exact();
+        write!(f, "{}, {way}, {rates}, {latency}, queue {queue}, {engines}", Kind::Model)
+    }
+}
+
+impl Description {
+    /// Refuses a key with which the device does nothing.
+    ///
+    /// # Errors
+    /// Why it does nothing, and what to do.
+    pub fn check_key(&self, key: CertificateKey) -> Result<(), String> {
+        match key {
+            CertificateKey::Rsa(_) if self.way == Way::Inline => Ok(()),
+            CertificateKey::Rsa(_) if self.rates.of(key).is_some() => Ok(()),
+            CertificateKey::Rsa(_) => {
+                Err(format!("has no rate for {key}; add one, such as {key} 40000/s"))
+            }
+            _ => Err(format!("decrypts with RSA keys, and {key} only signs; take rsa:2048")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_works_with_keys_that_have_a_rate() {
+        let one = NonZeroUsize::MIN;
+        let of = |way| Description {
+            way,
+            rates: Rates::default(),
+            latency: Nanos(1),
+            queue: one,
+            engines: one,
+        };
+        let refusal = |way, key| of(way).check_key(key).err().unwrap_or_default();
+        assert_eq!(refusal(Way::Asynchronous, CertificateKey::Rsa(4096)), "");
+        assert_eq!(refusal(Way::Inline, CertificateKey::Rsa(3072)), "");
+        let none = refusal(Way::Synchronous, CertificateKey::Rsa(3072));
+        assert_eq!(none, "has no rate for rsa:3072; add one, such as rsa:3072 40000/s");
+        let signs = refusal(Way::Inline, CertificateKey::EcdsaP256);
+        assert_eq!(signs, "decrypts with RSA keys, and ecdsa:p256 only signs; take rsa:2048");
+    }
+}

@@ -1,0 +1,248 @@
+//! Encryption and decryption with RSA (provider-asym_cipher(7)). Decryption with the padding of TLS asks
+//! the accelerator; the rest is OpenSSL's own.
+//!
+//! With that padding, a ciphertext that is wrong in any way decrypts to 48 random bytes, so that a client
+//! does not learn what is wrong with it (RFC 5246, section 7.4.7.1). OpenSSL's own provider does that
+//! here too, since it is the one that decrypts.
+
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use ffi::OSSL_PARAM;
+use openssl_sys as ffi;
+
+use super::key::{self, Key, Question};
+use super::software::{self, Direction};
+use super::sys::{self, Dispatch};
+use super::{ACCELERATOR, guarded, job};
+use crate::counts;
+use crate::device::Premaster;
+
+pub(super) const FUNCTIONS: &[Dispatch] = &[
+    Dispatch::new(sys::ASYM_CIPHER_NEWCTX, new as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_FREECTX, free as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_ENCRYPT_INIT, encrypt_init as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_ENCRYPT, encrypt as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_DECRYPT_INIT, decrypt_init as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_DECRYPT, decrypt as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_GET_CTX_PARAMS, get_params as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_GETTABLE_CTX_PARAMS, gettable as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_SET_CTX_PARAMS, set_params as *const ()),
+    Dispatch::new(sys::ASYM_CIPHER_SETTABLE_CTX_PARAMS, settable as *const ()),
+    Dispatch::END,
+];
+
+/// An operation, or several with the same key and settings.
+#[derive(Default)]
+struct Operation {
+    begun: Option<Begun>,
+    /// Whether the padding is that of TLS.
+    is_tls: bool,
+    client_version: u32,
+    negotiated_version: u32,
+}
+
+struct Begun {
+    key: Arc<Key>,
+    software: software::Context,
+}
+
+impl Operation {
+    /// # Safety
+    /// `params` ends as OpenSSL has it.
+    unsafe fn set(&mut self, params: *const OSSL_PARAM) -> Option<()> {
+        if params.is_null() {
+            return Some(());
+        }
+        // SAFETY: the names end with zero, and so do the parameters by their own rule. A number is asked
+        // of a parameter that is there; where it is text, as other paddings may be, there is none.
+        unsafe {
+            let padding = ffi::OSSL_PARAM_locate_const(params, sys::PARAM_PAD_MODE.as_ptr());
+            if !padding.is_null() {
+                let mut mode = 0;
+                self.is_tls =
+                    sys::OSSL_PARAM_get_int(padding, &mut mode) == 1 && mode == sys::TLS_PADDING;
+            }
+            for (name, version) in [
+                (sys::PARAM_TLS_CLIENT_VERSION, &mut self.client_version),
+                (sys::PARAM_TLS_NEGOTIATED_VERSION, &mut self.negotiated_version),
+            ] {
+                let param = ffi::OSSL_PARAM_locate_const(params, name.as_ptr());
+                if !param.is_null() && sys::OSSL_PARAM_get_uint(param, version) != 1 {
+                    return None;
+                }
+            }
+            self.begun.as_mut()?.software.set_params(params)
+        }
+    }
+
+    /// Decrypts a premaster secret: on the accelerator where it was decrypted before.
+    fn decrypt_premaster(&mut self, ciphertext: &[u8]) -> Option<Premaster> {
+        let Begun { key, software } = self.begun.as_mut()?;
+        let question = Question {
+            client_version: self.client_version,
+            negotiated_version: self.negotiated_version,
+            ciphertext: ciphertext.into(),
+        };
+        let remembered = key.remembered(&question);
+        let answer = remembered.and_then(|premaster| ask(key.bits, premaster));
+        if answer.is_some() {
+            return answer;
+        }
+        // OpenSSL wants room for the padding too.
+        let mut room = vec![0; ciphertext.len()];
+        let mut length = room.len();
+        // SAFETY: the room is as long as it is said to be.
+        unsafe {
+            software.run(Direction::Decrypt, room.as_mut_ptr(), &mut length, ciphertext)?;
+        }
+        let premaster = Premaster::try_from(room.get(..length)?).ok()?;
+        if remembered.is_none() {
+            counts::change(|counts| counts.computed += 1);
+            key.remember(question, premaster);
+        }
+        Some(premaster)
+    }
+}
+
+/// Has the accelerator answer; `None` where it does not.
+fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
+    let pauses = job::is_running();
+    ACCELERATOR.get()?.ask(key_bits, premaster, pauses, |ticket, left| {
+        if pauses {
+            job::pause(ticket);
+        } else {
+            thread::sleep(left);
+        }
+    })
+}
+
+/// # Safety
+/// `operation` comes from [`new`], is not freed yet, and is nobody else's meanwhile.
+unsafe fn at<'a>(operation: *mut c_void) -> Option<&'a mut Operation> {
+    // SAFETY: the caller's.
+    unsafe { operation.cast::<Operation>().as_mut() }
+}
+
+unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
+    Box::into_raw(Box::<Operation>::default()).cast()
+}
+
+unsafe extern "C" fn free(operation: *mut c_void) {
+    if !operation.is_null() {
+        // SAFETY: OpenSSL gives back what `new` made, once.
+        drop(unsafe { Box::from_raw(operation.cast::<Operation>()) });
+    }
+}
+
+unsafe extern "C" fn encrypt_init(
+    operation: *mut c_void,
+    key: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: as of `begin`.
+    guarded(|| unsafe { begin(operation, key, params, Direction::Encrypt) })
+}
+
+unsafe extern "C" fn decrypt_init(
+    operation: *mut c_void,
+    key: *mut c_void,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: as of `begin`.
+    guarded(|| unsafe { begin(operation, key, params, Direction::Decrypt) })
+}
+
+/// # Safety
+/// `operation` and `key` come from the functions `new`, and `params` ends as OpenSSL has it.
+unsafe fn begin(
+    operation: *mut c_void,
+    key: *mut c_void,
+    params: *const OSSL_PARAM,
+    direction: Direction,
+) -> Option<()> {
+    // SAFETY: the caller's.
+    unsafe {
+        let key = Arc::clone(key::at(key)?);
+        let software = software::Context::new(&key.software, direction)?;
+        let operation = at(operation)?;
+        *operation = Operation { begun: Some(Begun { key, software }), ..Operation::default() };
+        operation.set(params)
+    }
+}
+
+unsafe extern "C" fn encrypt(
+    operation: *mut c_void,
+    out: *mut u8,
+    out_length: *mut usize,
+    out_size: usize,
+    input: *const u8,
+    input_length: usize,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
+    guarded(|| unsafe {
+        let input = std::slice::from_raw_parts(input, input_length);
+        let software = &mut at(operation)?.begun.as_mut()?.software;
+        *out_length = out_size;
+        software.run(Direction::Encrypt, out, &mut *out_length, input)
+    })
+}
+
+unsafe extern "C" fn decrypt(
+    operation: *mut c_void,
+    out: *mut u8,
+    out_length: *mut usize,
+    out_size: usize,
+    input: *const u8,
+    input_length: usize,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and memory of the lengths that it says.
+    guarded(|| unsafe {
+        let input = std::slice::from_raw_parts(input, input_length);
+        let operation = at(operation)?;
+        if !operation.is_tls || out.is_null() {
+            *out_length = out_size;
+            let software = &mut operation.begun.as_mut()?.software;
+            return software.run(Direction::Decrypt, out, &mut *out_length, input);
+        }
+        let premaster = operation.decrypt_premaster(input)?;
+        if out_size < premaster.len() {
+            return None;
+        }
+        out.copy_from_nonoverlapping(premaster.as_ptr(), premaster.len());
+        *out_length = premaster.len();
+        Some(())
+    })
+}
+
+unsafe extern "C" fn get_params(operation: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and parameters with room and an end.
+    guarded(|| unsafe { at(operation)?.begun.as_ref()?.software.get_params(params) })
+}
+
+unsafe extern "C" fn set_params(operation: *mut c_void, params: *const OSSL_PARAM) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
+    guarded(|| unsafe { at(operation)?.set(params) })
+}
+
+unsafe extern "C" fn gettable(_operation: *mut c_void, _context: *mut c_void) -> *const OSSL_PARAM {
+    table()[0].0
+}
+
+unsafe extern "C" fn settable(_operation: *mut c_void, _context: *mut c_void) -> *const OSSL_PARAM {
+    table()[1].0
+}
+
+/// The tables of parameters, which are asked for in each operation.
+fn table() -> &'static [Table; 2] {
+    static TABLES: OnceLock<[Table; 2]> = OnceLock::new();
+    TABLES.get_or_init(|| software::cipher_params().map(Table))
+}
+
+struct Table(*const OSSL_PARAM);
+
+// SAFETY: OpenSSL keeps the tables for good and never changes them.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}

@@ -1,0 +1,139 @@
+//! RSA keys of this provider (provider-keymgmt(7)): a key of OpenSSL's own, and what was decrypted with it.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use ffi::OSSL_PARAM;
+use openssl_sys as ffi;
+
+use super::guarded;
+use super::software;
+use super::sys::{self, Dispatch};
+use crate::device::Premaster;
+
+pub(super) const FUNCTIONS: &[Dispatch] = &[
+    Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
+    Dispatch::new(sys::KEYMGMT_FREE, free as *const ()),
+    Dispatch::new(sys::KEYMGMT_HAS, has as *const ()),
+    Dispatch::new(sys::KEYMGMT_MATCH, matches as *const ()),
+    Dispatch::new(sys::KEYMGMT_IMPORT, import as *const ()),
+    Dispatch::new(sys::KEYMGMT_IMPORT_TYPES, types as *const ()),
+    Dispatch::new(sys::KEYMGMT_EXPORT, export as *const ()),
+    Dispatch::new(sys::KEYMGMT_EXPORT_TYPES, types as *const ()),
+    Dispatch::new(sys::KEYMGMT_GET_PARAMS, get_params as *const ()),
+    Dispatch::new(sys::KEYMGMT_GETTABLE_PARAMS, gettable as *const ()),
+    Dispatch::END,
+];
+
+/// How many ciphertexts are remembered before all are forgotten: a load has one for each of its threads,
+/// and memory is bounded where a client sends another one each time.
+const MEMORY: usize = 4096;
+
+pub(super) struct Key {
+    pub(super) software: software::Key,
+    pub(super) bits: u32,
+    is_private: bool,
+    memory: RwLock<HashMap<Question, Premaster>>,
+}
+
+/// What the answer to a client depends on, beside the key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Question {
+    pub(super) client_version: u32,
+    pub(super) negotiated_version: u32,
+    pub(super) ciphertext: Box<[u8]>,
+}
+
+impl Key {
+    pub(super) fn remembered(&self, question: &Question) -> Option<Premaster> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).get(question).copied()
+    }
+
+    pub(super) fn remember(&self, question: Question, answer: Premaster) {
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() == MEMORY {
+            memory.clear();
+        }
+        memory.insert(question, answer);
+    }
+}
+
+/// A key as OpenSSL holds it: empty until it is imported.
+type Place = OnceLock<Arc<Key>>;
+
+/// # Safety
+/// `place` is null, or comes from [`new`] and is not freed yet.
+pub(super) unsafe fn at<'a>(place: *const c_void) -> Option<&'a Arc<Key>> {
+    // SAFETY: the caller's.
+    unsafe { place.cast::<Place>().as_ref() }?.get()
+}
+
+unsafe extern "C" fn new(_context: *mut c_void) -> *mut c_void {
+    Box::into_raw(Box::<Place>::default()).cast()
+}
+
+unsafe extern "C" fn free(place: *mut c_void) {
+    if !place.is_null() {
+        // SAFETY: OpenSSL gives back what `new` made, once.
+        drop(unsafe { Box::from_raw(place.cast::<Place>()) });
+    }
+}
+
+unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made.
+    guarded(|| {
+        let key = unsafe { at(place) }?;
+        (key.is_private || selection & sys::SELECT_PRIVATE_KEY == 0).then_some(())
+    })
+}
+
+unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, _selection: c_int) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made.
+    guarded(|| {
+        let (one, other) = unsafe { (at(one)?, at(other)?) };
+        (one.software == other.software).then_some(())
+    })
+}
+
+unsafe extern "C" fn import(
+    place: *mut c_void,
+    selection: c_int,
+    params: *const OSSL_PARAM,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and parameters with an end.
+    guarded(|| unsafe {
+        let place = place.cast::<Place>().as_ref()?;
+        let software = software::Key::import(selection, params)?;
+        let key = Key {
+            bits: software.bits(),
+            is_private: !ffi::OSSL_PARAM_locate_const(params, c"d".as_ptr()).is_null(),
+            software,
+            memory: RwLock::default(),
+        };
+        place.set(Arc::new(key)).ok()
+    })
+}
+
+unsafe extern "C" fn export(
+    place: *mut c_void,
+    selection: c_int,
+    callback: sys::Callback,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and a function with its argument.
+    guarded(|| unsafe { at(place)?.software.export(selection, callback, argument) })
+}
+
+unsafe extern "C" fn types(selection: c_int) -> *const OSSL_PARAM {
+    software::key_types(selection)
+}
+
+unsafe extern "C" fn get_params(place: *mut c_void, params: *mut OSSL_PARAM) -> c_int {
+    // SAFETY: OpenSSL gives what `new` made, and parameters with room and an end.
+    guarded(|| unsafe { at(place)?.software.get_params(params) })
+}
+
+unsafe extern "C" fn gettable(_context: *mut c_void) -> *const OSSL_PARAM {
+    software::key_gettable()
+}

@@ -1,0 +1,52 @@
+//! Servers and clients that were not measured.
+
+use journal::TargetRecord;
+
+/// Why each was left out, in one line: `nginx: not installed; apt-get install nginx`. What several
+/// have in common is said once.
+pub(crate) fn left_out(targets: &[TargetRecord]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for target in targets {
+        let Some(why) = &target.skipped else { continue };
+        let why = why.strip_prefix(&format!("{} is ", target.server)).unwrap_or(why);
+        let line = format!("{}: {why}", target.server);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(server: &str, skipped: Option<&str>) -> TargetRecord {
+        TargetRecord {
+            name: server.to_owned(),
+            server: server.to_owned(),
+            settings: String::new(),
+            version: None,
+            skipped: skipped.map(str::to_owned),
+            cells: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_server_is_one_line_with_any_number_of_settings() {
+        let why = Some("nginx is not installed; apt-get install nginx");
+        let targets = [
+            record("embedded", None),
+            record("nginx", why),
+            record("nginx", why),
+            record("haproxy", Some("its TLS library lacks X25519MLKEM768")),
+        ];
+        assert_eq!(
+            left_out(&targets),
+            [
+                "nginx: not installed; apt-get install nginx",
+                "haproxy: its TLS library lacks X25519MLKEM768"
+            ]
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Several comparisons of the same data: which of them hold together.
+//!
+//! Each comparison is a sign test: of n pairs, those in which the first is greater are
+//! binomial(n, 1/2) where neither is, whatever the distribution. It is the test behind
+//! [`median_interval`](crate::median_interval): the interval of a paired ratio at 1 - p lies above 1
+//! where the test gives p. With many comparisons some look different by chance, so the p-values are
+//! adjusted by Holm's step-down procedure (S. Holm, "A simple sequentially rejective multiple test
+//! procedure", Scand. J. Statist. 6, 1979), which keeps the probability of any false statement at
+//! the level, however the comparisons depend on each other.
+
+/// The two-sided p-value of the sign test of `above` pairs of `n`. Pairs of equals are counted in `n`
+/// and not in `above`.
+#[must_use]
+pub fn sign_test(above: usize, n: usize) -> f64 {
+    // C(n, i) / 2^n for i from n down to `above`; 2^-n may underflow, to a p-value of 0.
+    let mut term = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let mut tail = 0.0;
+    for i in (above..=n).rev() {
+        tail += term;
+        term *= i as f64 / (n - i + 1) as f64;
+    }
+    (2.0 * tail).min(1.0)
+}
+
+/// The p-values adjusted for their number, in the order given. Those at most at a level hold together
+/// with at least 1 less that level.
+#[must_use]
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut most: f64 = 0.0;
+    for (place, index) in order.into_iter().enumerate() {
+        let left = (p_values.len() - place) as f64;
+        most = most.max(left * p_values[index]).min(1.0);
+        adjusted[index] = most;
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, median_interval};
+
+    #[test]
+    fn the_sign_test_is_exact() {
+        assert_eq!(sign_test(7, 7), 2.0 / 128.0);
+        assert_eq!(sign_test(6, 7), 2.0 * 8.0 / 128.0);
+        assert_eq!(sign_test(9, 9), 2.0 / 512.0);
+        assert_eq!((sign_test(0, 7), sign_test(0, 0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn the_sign_test_agrees_with_the_interval() {
+        for n in 6..=40 {
+            for above in 0..=n {
+                let samples: Vec<f64> = (0..n).map(|i| if i < above { 2.0 } else { 0.5 }).collect();
+                let Interval { low, coverage, .. } = median_interval(&samples, 0.95).unwrap();
+                let is_above = sign_test(above, n) <= 1.0 - coverage + 1e-12;
+                assert_eq!(low > 1.0, is_above, "{above} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn holm_steps_down() {
+        // By hand: 4 x 0.005, 3 x 0.01, 2 x 0.03, and 0.04 not below the one before.
+        let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
+        let expected = [0.03, 0.06, 0.06, 0.02];
+        for (ours, theirs) in adjusted.iter().zip(expected) {
+            assert!((ours - theirs).abs() < 1e-12, "{adjusted:?}");
+        }
+        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+        assert!(holm(&[]).is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! What was counted beside the figures, in words.
+
+use std::fmt::Write;
+
+use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Receipt};
+use units::{BitsPerSecond, Nanos, PerSecond, thousands};
+
+use super::cost::one;
+
+/// What is there of some loads only: arrivals and pace, each with its label.
+pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
+    let arrivals = line.operations.arrivals.map(arrivals_in_words);
+    let rows = [("arrivals", arrivals), ("pace", pace(line))];
+    rows.into_iter().filter_map(|(label, words)| Some((label, words?))).collect()
+}
+
+/// How long it was measured, and how many operations that were.
+pub(super) fn window(line: &Line) -> String {
+    let operations = &line.operations;
+    let ended = operations.completed + line.failed();
+    let lacking = line.receipt.asked.count.map(|count| u64::from(count.get()));
+    let lacking = lacking.filter(|count| ended < *count && !line.interrupted);
+    format!(
+        "{}{}: {} {}s completed{}{}",
+        Nanos(line.window_ns),
+        if line.interrupted { " until interrupted" } else { "" },
+        thousands(operations.completed),
+        one(line),
+        // Other programs do not report what was in progress.
+        match line.receipt.obtained.client {
+            None => format!(", {} in progress at its end", thousands(operations.in_flight)),
+            Some(_) => String::new(),
+        },
+        lacking.map_or_else(String::new, |count| {
+            format!("; the time was over before {} had ended (--duration)", thousands(count))
+        })
+    )
+}
+
+/// Whether rate and times account for all users.
+pub(super) fn littles_law(law: &LittlesLaw) -> String {
+    let mut text = format!(
+        "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
+        PerSecond(law.rate_per_s),
+        Nanos(law.response_ns),
+        law.think_ns.map_or_else(|| "unknown".to_owned(), |think| Nanos(think).to_string()),
+        law.users_by_law,
+        thousands(law.users),
+        law.deviation * 100.0
+    );
+    if !law.judged {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} operations per user");
+    }
+    text
+}
+
+/// By kind, with the first of each in words.
+pub(super) fn errors(line: &Line) -> Vec<String> {
+    let operations = &line.operations;
+    let in_words = |(kind, count): (&String, &u64)| {
+        let first = operations.first_errors.get(kind).map_or("", String::as_str);
+        format!("{} {kind}, the first: {first}", thousands(*count))
+    };
+    operations.errors.iter().map(in_words).collect()
+}
+
+/// What should have started, whatever the answers were.
+fn arrivals_in_words(arrivals: Arrivals) -> String {
+    let Arrivals { intended, waiting, deadlines, deadline_misses } = arrivals;
+    let mut text = format!(
+        "{} operations should start, {} had not started when the window ended",
+        thousands(intended),
+        thousands(waiting)
+    );
+    match deadlines.zip(deadline_misses) {
+        None => {}
+        Some((0, _)) => text += "; no deadline lay in the window, which is shorter than the pace",
+        Some((deadlines, misses)) => {
+            // Writing to a string cannot fail.
+            let (misses, deadlines) = (thousands(misses), thousands(deadlines));
+            let _ = write!(text, "; {misses} of {deadlines} deadlines were missed");
+        }
+    }
+    text
+}
+
+/// The rate at which connections were to ask, and what came.
+fn pace(line: &Line) -> Option<String> {
+    let Receipt { asked, obtained, .. } = &line.receipt;
+    let rate = |bps: u64| BitsPerSecond(bps as f64);
+    Some(format!(
+        "{} asked, each connection every {}; {} obtained",
+        rate(asked.pace_bps?),
+        Nanos(asked.period_ns?),
+        rate(obtained.pace_bps?)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::testing::{line, verbose};
+
+    #[test]
+    fn a_load_that_lacks_operations_says_so() {
+        let of = |count: u32| verbose(line(|v| v["receipt"]["asked"]["count"] = count.into()));
+        let expected = "at its end; the time was over before 1,000 had ended (--duration)\n";
+        assert!(of(1_000).contains(expected), "{}", of(1_000));
+        assert!(!of(600).contains("the time was over"), "{}", of(600));
+    }
+
+    #[test]
+    fn littles_law_has_one_row() {
+        let law = |judged: bool| {
+            let law = serde_json::json!({
+                "users": 64, "rate_per_s": 1000.0, "response_ns": 53_000_000,
+                "think_ns": 10_000_000, "users_by_law": 63.0, "deviation": -0.015_625,
+                "judged": judged
+            });
+            verbose(line(|v| v["littles_law"] = law))
+        };
+        let row =
+            "\nLittle's law  1,000/s x (53ms response + 10ms think) = 63.0 of 64 users, -1.6%";
+        assert!(law(true).contains(&format!("{row}\n")), "{}", law(true));
+        let expected = format!("{row}; not judged: fewer than 100 operations per user\n");
+        assert!(law(false).contains(&expected), "{}", law(false));
+        assert!(!verbose(line(|_| {})).contains("Little"));
+    }
+}

@@ -1,0 +1,65 @@
+//! Percentiles of what was timed.
+
+use report::Column;
+use trial::LatencyNs;
+use units::decimal;
+
+/// A row for each of what was timed, all in ms to the microsecond.
+pub(super) fn columns(latency: &LatencyNs) -> Vec<Column> {
+    let l = latency;
+    let rows = [
+        ("connect", [l.connect_p50, l.connect_p90, l.connect_p99, l.connect_p99_9, l.connect_max]),
+        (
+            "first byte",
+            [
+                l.first_byte_p50,
+                l.first_byte_p90,
+                l.first_byte_p99,
+                l.first_byte_p99_9,
+                l.first_byte_max,
+            ],
+        ),
+        ("whole", [l.p50, l.p90, l.p99, l.p99_9, l.max]),
+        ("service", [l.service_p50, l.service_p90, l.service_p99, l.service_p99_9, l.service_max]),
+    ];
+    let timed: Vec<_> = rows.into_iter().filter(|(_, values)| values[0].is_some()).collect();
+    let names = Column::words("latency", timed.iter().map(|(name, _)| (*name).to_owned()));
+    // Where there is no room, the median and the tail stay.
+    let percentiles = [("p50", 0), ("p90", 4), ("p99", 0), ("p99.9", 2), ("max", 3)];
+    let columns = percentiles.into_iter().enumerate().map(|(at, (name, gives_way))| {
+        let cells = timed.iter().map(|(_, values)| values[at].map_or_else(String::new, in_ms));
+        Column::numbers(name, "ms", cells).gives_way(gives_way)
+    });
+    std::iter::once(names).chain(columns).collect()
+}
+
+/// A time in ms, to the microsecond.
+pub(super) fn in_ms(ns: u64) -> String {
+    decimal(ns as f64 / 1e6, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::testing::{line, shown};
+
+    #[test]
+    fn percentiles_have_one_unit_and_the_same_decimals() {
+        let text = shown(line(|v| v["latency_ns"]["connect_p50"] = 12_345_678.into()), 80);
+        let expected = "\
+latency     p50    p90    p99  p99.9    max
+             ms     ms     ms     ms     ms
+connect  12.346
+whole     0.310  0.400  1.500  1.900  2.000
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("first byte") && !text.contains("coalescing"), "{text}");
+        let text = shown(line(|v| v["latency_ns"]["coalescing_max"] = 9_700.into()), 80);
+        assert!(text.contains("coalescing    answers were seen up to 9.7µs late\n"), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_was_timed_there_is_no_table() {
+        let text = shown(line(|v| v["latency_ns"] = serde_json::json!({})), 80);
+        assert!(!text.contains("latency"), "{text}");
+    }
+}

@@ -1,0 +1,62 @@
+//! The pages of a session.
+
+use report::Column;
+use trial::Line;
+use units::thousands;
+
+use super::latency::in_ms;
+
+/// A row for each page.
+pub(super) fn columns(line: &Line) -> Vec<Column> {
+    let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), in_ms);
+    let errors = |page: &trial::Page| {
+        let kinds = page.errors.iter().map(|(kind, n)| format!("{} {kind}", thousands(*n)));
+        let kinds: Vec<String> = kinds.collect();
+        if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }
+    };
+    let pages = || line.pages.iter();
+    vec![
+        Column::words("page", pages().map(|page| page.name.clone())),
+        Column::numbers("completed", "", pages().map(|page| thousands(page.completed))),
+        Column::numbers("p50", "ms", pages().map(|page| time(page.p50_ns))),
+        Column::numbers("p99", "ms", pages().map(|page| time(page.p99_ns))),
+        Column::words("errors", pages().map(errors)),
+    ]
+}
+
+/// How the walks ended.
+pub(super) fn walks(line: &Line) -> Option<String> {
+    let trial::Walks { completed, failed } = line.walks?;
+    Some(format!("{} walks completed, {} failed", thousands(completed), thousands(failed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::testing::{line, shown, verbose};
+
+    #[test]
+    fn the_pages_of_a_session_are_a_table() {
+        let session = line(|v| {
+            v["walks"] = serde_json::json!({"completed": 1_000, "failed": 3});
+            v["pages"] = serde_json::json!([
+                {"name": "sign-in", "completed": 1_003, "errors": {"redirect": 1, "status": 2},
+                 "p50_ns": 1_500_000, "p99_ns": 9_000_000},
+                {"name": "buy", "completed": 0, "errors": {}},
+            ]);
+            v["receipt"]["asked"]["session"] = "petstore".into();
+        });
+        let text = verbose(session);
+        assert!(text.contains("600ms: 600 pages completed, 64 in progress"), "{text}");
+        assert!(text.contains("per page") && text.contains(", session petstore, 64 users"), "{text}");
+        let table = "\
+page     completed    p50    p99  errors
+                       ms     ms
+sign-in      1,003  1.500  9.000  1 redirect, 2 status
+buy              0      -      -  none
+
+walks         1,000 walks completed, 3 failed
+";
+        assert!(text.contains(table), "{text}");
+        assert!(!shown(line(|_| {}), 80).contains("walks"));
+    }
+}
