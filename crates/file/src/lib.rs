@@ -49,7 +49,7 @@ use fields::{Field, Fields, Source};
 use keys::Table;
 use merged::Level;
 use scale::Scale;
-use study::Study;
+use study::{Profiling, Study};
 use study::primitive::Primitives;
 use study::reference::Reference;
 
