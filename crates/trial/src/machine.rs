@@ -4,10 +4,13 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
+use observe::check::{Root, Snapshot};
 use observe::{
     CpuSeries, KernelTlsCounters, Link, NamedThread, NetCounters, ObserveError, OpenDescriptors,
     ProcessTree, Sampler, ThreadCpu,
 };
+
+use units::Nanos;
 
 use crate::evidence::Interface;
 use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
@@ -47,6 +50,11 @@ pub trait Machine {
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize>;
     /// Reads CPU times and counters; `threads` are kernel ids.
     fn read(&self, threads: &[i32]) -> Reading;
+    /// Notes how much CPU time each program has had until now.
+    fn note_programs(&mut self);
+    /// The CPU time that programs other than server, backend and these threads had since then, the
+    /// busiest first.
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)>;
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
     /// Ends the record.
@@ -63,6 +71,7 @@ pub struct ThisMachine {
     backend: Option<Server>,
     links: Vec<(Interface, Link)>,
     sampler: Option<Result<Sampler, ObserveError>>,
+    programs: Option<Snapshot>,
 }
 
 #[derive(Debug)]
@@ -209,6 +218,19 @@ impl Machine for ThisMachine {
 
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize> {
         observe::sibling_cpus(cpus)
+    }
+
+    fn note_programs(&mut self) {
+        self.programs = Some(Snapshot::take(&Root::machine()));
+    }
+
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
+        let Some(before) = &self.programs else { return Vec::new() };
+        let servers = [&self.server, &self.backend].into_iter().flatten();
+        let known = servers.flat_map(|server| server.tree.pids());
+        let known = known.chain(threads.iter().map(|thread| thread.cast_unsigned()));
+        let known: Vec<u32> = known.chain([std::process::id()]).collect();
+        Snapshot::take(&Root::machine()).programs_cpu_since(before, &known)
     }
 
     fn start_series(&mut self, interval: Duration) {

@@ -98,6 +98,12 @@ impl Machine for FakeMachine {
         self.server_change
     }
 
+    fn note_programs(&mut self) {}
+
+    fn other_programs(&self, _: &[i32]) -> Vec<(String, Nanos)> {
+        Vec::new()
+    }
+
     fn start_series(&mut self, _: Duration) {
         self.stage.note("series");
     }
