@@ -322,4 +322,23 @@ mod tests {
         let error = ThisMachine::without_server().take_series().unwrap_err();
         assert!(error.to_string().contains("it was not started"), "{error}");
     }
+
+    #[test]
+    fn a_program_that_keeps_a_cpu_busy_is_named() {
+        let mut machine = ThisMachine::without_server();
+        machine.note_programs();
+        let script = "echo busy-loop > /proc/$$/comm; while :; do :; done";
+        let mut busy = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let is_named = |threads: &[i32]| {
+            machine.other_programs(threads).iter().any(|(name, _)| name == "busy-loop")
+        };
+        let end = Instant::now() + Duration::from_secs(20);
+        while !is_named(&[]) && Instant::now() < end {
+            machine.sleep_until(Instant::now() + Duration::from_millis(10));
+        }
+        let found = (is_named(&[]), is_named(&[busy.id().cast_signed()]));
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        assert_eq!(found, (true, false), "known threads are left out");
+    }
 }
