@@ -211,6 +211,14 @@ impl Arguments {
         for note in notes(study, &experiments, unchecked) {
             self.say(&format!("Note: {note}."));
         }
+        let noise = observe::check::noise();
+        let seen: Vec<&str> = noise.iter().map(|item| item.seen.as_str()).collect();
+        if !seen.is_empty() {
+            self.say(&format!(
+                "Note: this machine is noisy now: {}. Figures are surer once that ends.",
+                seen.join("; ")
+            ));
+        }
         for experiment in &experiments {
             self.say(&format!("Forecast: {}.", experiment.forecast()));
         }

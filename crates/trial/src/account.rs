@@ -8,19 +8,23 @@ use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
 use observe::{
     CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
 };
+use units::Nanos;
 
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
-    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+    BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
-use crate::verdict::{Limit, Verdict};
+use crate::verdict::{Limit, NOISE, Verdict};
 use crate::warning::Warning;
 use crate::workers::Workers;
+
+/// How many programs are named that took CPU time from a trial.
+const NAMED: usize = 3;
 
 /// How many steps the record of a window's CPU time has at most.
 const SERIES_STEPS: u32 = 10;
@@ -93,12 +97,17 @@ impl Trial {
         receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
+        let programs = match verdict.evidence.foreign >= Some(NOISE) {
+            true => busiest(&observed.programs),
+            false => Vec::new(),
+        };
         let mut warnings = Warning::of(
             self.neighbours,
             &verdict,
             &operations,
             self.job.plan.connections,
             observed.core_hz,
+            &programs,
         );
         if self.job.plan.operation == Operation::Requests {
             let (opened, connections) =
@@ -158,6 +167,7 @@ impl Trial {
             walks: (self.job.plan.operation == Operation::Session)
                 .then(|| Walks::from(outcome.walks)),
             cpu_share,
+            programs,
             warnings,
             operations,
             receipt,
@@ -240,6 +250,8 @@ pub(crate) struct Observed {
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Those of the server that may serve.
     pub(crate) server_threads: Vec<NamedThread>,
+    /// The CPU time of other programs, from the warm-up to the window's end, the busiest first.
+    pub(crate) programs: Vec<(String, Nanos)>,
     /// The CPUs that share a core with the server's.
     pub(crate) siblings: Vec<usize>,
     pub(crate) interfaces: Vec<Interface>,
@@ -259,6 +271,12 @@ impl Observed {
             .map(|series| series.shares(self.started, self.ended))
             .unwrap_or_default()
     }
+}
+
+/// The programs that a trial names.
+fn busiest(programs: &[(String, Nanos)]) -> Vec<BusyProgram> {
+    let program = |(name, cpu): &(String, Nanos)| BusyProgram { name: name.clone(), cpu_ns: cpu.0 };
+    programs.iter().take(NAMED).map(program).collect()
 }
 
 /// Why load threads ended before their time, where any did.

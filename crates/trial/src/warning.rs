@@ -11,6 +11,7 @@ use units::{Hertz, Nanos, percent, thousands};
 use load::PeerClient;
 use observe::ObserveError;
 
+use crate::line::BusyProgram;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::obtained::Obtained;
 use crate::operations::Operations;
@@ -119,11 +120,12 @@ impl Warning {
         operations: &Operations,
         connections: usize,
         core: CoreHz,
+        programs: &[BusyProgram],
     ) -> Vec<Self> {
         [
             Self::neighbours(neighbours),
             Self::steal(verdict),
-            Self::foreign_work(verdict),
+            Self::foreign_work(verdict, programs),
             Self::busy_sibling(verdict),
             Self::few_workers(verdict),
             Self::frequency(core),
@@ -384,11 +386,16 @@ impl Warning {
         })
     }
 
-    fn foreign_work(verdict: &Verdict) -> Option<Self> {
+    fn foreign_work(verdict: &Verdict, programs: &[BusyProgram]) -> Option<Self> {
         let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
+        let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+        let busiest = match names.is_empty() {
+            true => String::new(),
+            false => format!("; busiest: {}", names.join(", ")),
+        };
         Some(Self {
             kind: WarningKind::ForeignWork,
-            seen: format!("other programs used {} of these CPUs", percent(share)),
+            seen: format!("other programs used {} of these CPUs{busiest}", percent(share)),
             likely_cause: "other programs run on the CPUs of server or client".into(),
             remedy: "stop them, or measure on other CPUs".into(),
         })

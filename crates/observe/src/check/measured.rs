@@ -3,7 +3,7 @@ use std::time::Duration;
 use cpus::CpuList;
 
 use super::programs::{self, Program};
-use super::{AesGcm, Root, Snapshot};
+use super::{AesGcm, Item, Root, Snapshot, background, steal};
 use crate::machine::{self, Descriptors};
 use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 
@@ -74,6 +74,19 @@ impl Measured {
             after,
         }
     }
+}
+
+/// What the hypervisor and other programs take of this machine's CPUs now, where that is too much;
+/// watched for 1 s.
+#[must_use]
+pub fn noise() -> Vec<Item> {
+    let root = Root::machine();
+    let before = Snapshot::take(&root);
+    std::thread::sleep(WATCHED);
+    let after = Snapshot::take(&root);
+    let items =
+        [steal::item(&before, &after), background::item(&before, &after, std::process::id())];
+    items.into_iter().filter(|item| item.trouble().is_some()).collect()
 }
 
 /// More pairs would take more than 1 s: twelve CPUs.

@@ -98,6 +98,14 @@ impl Machine for FakeMachine {
         self.server_change
     }
 
+    fn note_programs(&mut self) {}
+
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
+        assert_eq!(threads, [42]);
+        let names = ["rustc", "cc1", "ld", "make"].into_iter();
+        names.zip([400, 300, 200, 100]).map(|(name, ms)| (name.to_owned(), millis(ms))).collect()
+    }
+
     fn start_series(&mut self, _: Duration) {
         self.stage.note("series");
     }
@@ -233,6 +241,25 @@ fn everything_is_read_over_the_loads_window() {
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
     assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
+}
+
+#[test]
+fn the_busiest_programs_are_named_where_others_disturb_the_trial() {
+    let (line, _) = run(&Trouble::default());
+    // The client's CPU is 99% busy, and the client uses a tenth of it.
+    assert!(line.verdict.is_disturbed(), "{:?}", line.verdict);
+    let programs: Vec<(&str, u64)> =
+        line.programs.iter().map(|of| (of.name.as_str(), of.cpu_ns / 1_000_000)).collect();
+    assert_eq!(programs, [("rustc", 400), ("cc1", 300), ("ld", 200)]);
+    let warning = line.warnings.iter().find(|warning| warning.seen.contains("rustc, cc1, ld"));
+    assert!(warning.is_some(), "{:?}", line.warnings);
+    // Where what others used is not known, nobody is blamed.
+    let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
+    assert!(!line.verdict.is_disturbed() && line.programs.is_empty());
+}
+
+fn millis(ms: u64) -> Nanos {
+    Nanos(ms * 1_000_000)
 }
 
 #[test]

@@ -383,3 +383,18 @@ fn the_journals_names_are_those_that_are_printed() {
         assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
     }
 }
+
+#[test]
+fn a_disturbed_trial_is_one_from_which_others_took_a_tenth_of_a_cpu() {
+    for (steal, foreign, is_disturbed, sum) in [
+        (None, None, false, 0.0),
+        (Some(0.09), Some(0.09), false, 0.18),
+        (Some(0.1), None, true, 0.1),
+        (Some(0.0), Some(0.1), true, 0.1),
+        (Some(0.2), Some(-0.05), true, 0.2),
+    ] {
+        let verdict = Verdict::of(Evidence { steal, foreign, ..Evidence::default() });
+        assert_eq!(verdict.is_disturbed(), is_disturbed, "{steal:?} {foreign:?}");
+        assert!((verdict.disturbance() - sum).abs() < 1e-9);
+    }
+}

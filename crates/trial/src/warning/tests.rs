@@ -10,7 +10,7 @@ fn kinds(
 ) -> Vec<WarningKind> {
     let operations = Operations { completed: evidence.completed, ..Operations::default() };
     let verdict = Verdict { limit, evidence };
-    let warnings = Warning::of(neighbours, &verdict, &operations, 64, core);
+    let warnings = Warning::of(neighbours, &verdict, &operations, 64, core, &[]);
     warnings.iter().map(|warning| warning.kind).collect()
 }
 
@@ -164,4 +164,12 @@ fn a_broken_law_names_its_cause() {
         );
         assert!(warning.likely_cause.contains(&format!("({name})")), "{warning}");
     }
+}
+
+#[test]
+fn other_programs_are_named() {
+    let evidence = Evidence { foreign: Some(0.35), ..Evidence::default() };
+    let programs = ["rustc", "cc1"].map(|name| BusyProgram { name: name.to_owned(), cpu_ns: 1 });
+    let warning = Warning::foreign_work(&Verdict::of(evidence), &programs).unwrap();
+    assert_eq!(warning.seen, "other programs used 35% of these CPUs; busiest: rustc, cc1");
 }
