@@ -3,7 +3,7 @@
 
 use study::metric::Kind;
 
-use super::{NO_DIFFERENCE, as_many, counted, is_shown, median, per_core, said, who};
+use super::words::{NO_DIFFERENCE, as_many, counted, is_shown, median, per_core, said, who};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
 use crate::analysis::remedy::advice;
