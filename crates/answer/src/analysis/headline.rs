@@ -16,7 +16,7 @@ use study::metric::Kind;
 use self::glance::{Glance, Of};
 use self::pair::pair;
 use self::several::{best, furthest};
-use self::words::{NO_DIFFERENCE, is_shown, joined_unit, said, who};
+use self::words::{NO_DIFFERENCE, is_shown, joined_unit, limited, said, who};
 use super::compared::{Compared, Entry};
 use super::remedy::advice;
 use super::sentence::verb;
@@ -36,7 +36,7 @@ pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {
         all.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, of)| of).collect();
     let elsewhere = elsewhere(&glance, first, &others);
     Some(Headline {
-        sentence: format!("{}{elsewhere}.", glance.sentence),
+        sentence: format!("{}{elsewhere}.{}", glance.sentence, limited(all.iter())),
         advice: all.iter().find_map(advice),
         value: glance.value,
         unit: glance.unit,
@@ -115,9 +115,11 @@ impl Of<'_> {
                 tax.map_or_else(|| "not measured".to_owned(), shares::in_short)
             }
             Self::Ratio(more, less) => {
-                let ratio = entry(more)
-                    .zip(entry(less))
-                    .and_then(|(more, less)| more.trials.ratio(less.trials, compared.rule.metric));
+                let ratio = entry(more).zip(entry(less)).and_then(|(more, less)| {
+                    // One of them is what the other is compared with.
+                    let inverse = || less.ratio.as_ref()?.map(|ratio| 1.0 / ratio);
+                    more.ratio.clone().or_else(inverse)
+                });
                 match ratio {
                     Some(ratio) if is_shown(&ratio) => factor(ratio.estimate.median),
                     Some(_) => NO_DIFFERENCE.to_owned(),

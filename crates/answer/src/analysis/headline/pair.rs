@@ -42,11 +42,9 @@ pub(super) fn pair<'a>(
         ),
         (Subject::It, _) => {
             let (more, less) = (with_article(compared, more), compared.name(less));
-            let more = if more.starts_with("an ") || more.starts_with("the ") {
-                capitalized(&more)
-            } else {
-                more
-            };
+            // Names such as nginx stay as they are.
+            let is_word = ["an ", "the ", "plain "].iter().any(|word| more.starts_with(word));
+            let more = if is_word { capitalized(&more) } else { more };
             match compared.is_of_bodies() {
                 true => format!("{more} sends {times} what {less} does"),
                 false => format!("{more} gives {times} the {} of {less}", noun(compared)),

@@ -6,6 +6,7 @@ use study::metric::Kind;
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::sentence::{operations, verb};
 use crate::figure::Figure;
+use crate::mark::Mark;
 use crate::wording::brief;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
@@ -75,5 +76,17 @@ pub(super) fn joined_unit(compared: &Compared<'_>) -> String {
         Kind::PerCpu => "per core ".to_owned(),
         Kind::Cost | Kind::State => format!("{} ", compared.metric()),
         Kind::Throughput | Kind::Tax => String::new(),
+    }
+}
+
+/// That a rate is not the server's maximum, where it is not, in a sentence after a space.
+pub(super) fn limited<'b, 'a: 'b>(all: impl IntoIterator<Item = &'b Compared<'a>>) -> &'static str {
+    let is_limited = |compared: &Compared<'_>| {
+        let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
+        compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
+    };
+    match all.into_iter().any(is_limited) {
+        true => " Something other than the server was the limit in some trials.",
+        false => "",
     }
 }
