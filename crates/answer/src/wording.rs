@@ -37,8 +37,7 @@ pub(crate) fn ratio_in_words(ratio: &Estimate) -> String {
 }
 
 /// A ratio without its interval: `12x`, `2.7x`, `1.04x`, `0.0064x`.
-#[must_use]
-pub fn factor(ratio: f64) -> String {
+pub(crate) fn factor(ratio: f64) -> String {
     let places = match ratio {
         9.95.. => 0,
         1.95.. => 1,

@@ -105,17 +105,21 @@ fn symbol(mark: Option<Mark>) -> String {
 }
 
 fn ratio(pair: &Pair) -> String {
-    pair.ratio.map_or("none".to_owned(), |ratio| answer::wording::factor(ratio.median))
+    pair.ratio.map_or("none".to_owned(), |ratio| format!("{}x", number(ratio.median)))
 }
 
 fn ratio_interval(pair: &Pair) -> String {
     match pair.ratio.filter(|ratio| ratio.n > 1) {
         Some(ratio) => {
-            let number = |ratio: f64| decimal(ratio, places(ratio, 3).clamp(0, 6));
             format!("[{}, {}]", number(ratio.interval.low), number(ratio.interval.high))
         }
         None => String::new(),
     }
+}
+
+/// A ratio in hundredths, and finer where it is smaller than a tenth.
+fn number(ratio: f64) -> String {
+    decimal(ratio, places(ratio, 2).max(2))
 }
 
 fn verdict(verdict: Verdict) -> &'static str {

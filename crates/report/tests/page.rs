@@ -84,7 +84,7 @@ fn all_is_there() {
     for words in [
         "What does TLS cost on this machine",
         "Give this server an ECDSA P-256 certificate.",
-        "98 trials of 14 cells on Intel(R) Xeon(R) Processor, 2 CPUs",
+        "98 trials of 14 cells in windows of 600 ms on Intel(R) Xeon(R) Processor, 2 CPUs",
         "begun 2026-11-21 21:33:21 UTC",
         "client-bound",
         "These were handshakes: 1.00 full handshakes per connection",

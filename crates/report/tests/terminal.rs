@@ -55,7 +55,6 @@ fn the_answers_come_first_with_what_to_do() {
     assert_eq!(text.matches("they are hyperthreads of one core").count(), 1);
     assert!(text.contains("(98 trials)"));
     assert!(!text.contains("~ incomplete"), "a mark that is not used is explained");
-    assert_eq!(text.to_lowercase().matches("give this server").count(), 1, "advice is given once");
 }
 
 #[test]
@@ -124,5 +123,6 @@ fn a_run_of_which_little_is_known_says_so() {
 
     let skipped = plain(&fabricated::without_nginx(), 80);
     assert!(skipped.contains("\nnginx: not installed: <script>"), "{skipped}");
-    assert_eq!(skipped.matches("nginx").count(), 1, "no row is left of it: {skipped}");
+    let is_of_nginx = |line: &&str| line.starts_with("nginx");
+    assert_eq!(skipped.lines().filter(is_of_nginx).count(), 1, "no row is left: {skipped}");
 }

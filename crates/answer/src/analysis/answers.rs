@@ -6,6 +6,7 @@ use crate::findings::Headline;
 use crate::primitive::Row;
 use journal::TargetRecord;
 use study::AnswerRule;
+use study::metric::Kind;
 
 use super::along::Along;
 use super::answer::Answer;
@@ -61,12 +62,24 @@ pub(super) fn answers(
         if let Some(first) = answers.get_mut(first_of_rule) {
             let at_a_glance = at_a_glance.or_else(|| Some(not_measured(first)));
             first.headline = at_a_glance.map(|headline: Headline| Headline {
-                advice: not_yet_given(headline.advice.into_iter(), &mut advised),
+                advice: not_yet_given(
+                    headline.advice.into_iter().filter(|_| !is_tax_of_another(rule, rules)),
+                    &mut advised,
+                ),
                 ..headline
             });
         }
     }
     answers
+}
+
+/// Whether a rule asks what TLS takes where another asks which suite is best: which to take belongs
+/// there.
+fn is_tax_of_another(rule: &AnswerRule, rules: &[AnswerRule]) -> bool {
+    let is_tax = |rule: &AnswerRule| rule.metric.row().kind == Kind::Tax;
+    let is_alike =
+        |other: &AnswerRule| (&other.case, &other.compare) == (&rule.case, &rule.compare);
+    is_tax(rule) && rules.iter().any(|other| !is_tax(other) && is_alike(other))
 }
 
 /// Where no figure is there, that is the answer.

@@ -176,7 +176,8 @@ fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option<Glance<'a>
     });
     let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
     let last = if is_higher_better { last.min_by(by_figure) } else { last.max_by(by_figure) }?;
-    let names: Vec<String> = leaders.iter().map(|entry| compared.with(entry)).collect();
+    let others = leaders.iter().skip(1).map(|entry| compared.name(entry));
+    let names: Vec<String> = std::iter::once(compared.with(first)).chain(others).collect();
     let and_alike = match leaders.len() {
         1 => String::new(),
         _ => format!(", with {NO_DIFFERENCE} between them"),

@@ -87,6 +87,15 @@ fn handshakes_are_compared_by_their_rate_and_other_metrics_where_they_are_asked_
 }
 
 #[test]
+fn a_study_of_requests_is_compared_by_them() {
+    let of = |metric| bulk(&[8e9, 4e9, 2e9]).answer(metric, "load.suite", GCM);
+    let metric = |scene: &Scene| compared(scene, scene).metrics[0].metric;
+    assert_eq!(metric(&of(Metric::Rate)), Metric::RatePerServerCpu);
+    assert_eq!(metric(&of(Metric::TlsTax)), Metric::GoodputPerServerCpu);
+    assert_eq!(metric(&bulk(&[8e9, 4e9, 2e9])), Metric::GoodputPerServerCpu);
+}
+
+#[test]
 fn what_one_run_lacks_is_reported() {
     let a = bulk(&[8e9, 4e9, 2e9]);
     let mut b = bulk(&[8e9, 4e9, 2e9]);

@@ -3,7 +3,7 @@
 use crate::analysis::{ServerFigure, Servers};
 use crate::findings::{Cell, Column, Table};
 use crate::wording::factor;
-use units::Unit;
+use units::{Unit, decimal, places};
 
 /// A row for each server, a column for each value that is compared.
 pub(super) fn tables(all: &[Servers]) -> Vec<Table> {
@@ -35,5 +35,7 @@ fn cell(of: Option<&ServerFigure>, unit: &Unit) -> Cell {
     let about = if *is_different { "" } else { "≈ " };
     let more = ratio.as_ref().map(|ratio| format!("{about}{}", factor(ratio.estimate.median)));
     let median = figure.estimate.median;
-    Cell { more: more.unwrap_or_default(), ..(unit.number(median), median).into() }
+    let scaled = unit.scaled(median);
+    let number = decimal(scaled, places(scaled, 3).max(0));
+    Cell { more: more.unwrap_or_default(), ..(number, median).into() }
 }
