@@ -114,9 +114,8 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_the_screen_and_no_word_is_cut() {
         let whole = shown(measured_words(), usize::MAX);
-        let words = |text: &str| -> Vec<String> {
-            text.split_whitespace().map(str::to_owned).collect()
-        };
+        let words =
+            |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         let known = words(&whole);
         for width in [40, 60, 72, 80, 100] {
             let text = shown(measured_words(), width);
