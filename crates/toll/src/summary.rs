@@ -46,7 +46,8 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         page.table(histogram::columns(&measured.latencies, screen));
         if let Some(late) = line.latency_ns.coalescing_max {
             let late = Nanos(late);
-            page.row("coalescing", &format!("answers were seen up to {late} late"));
+            let words = format!("answers were seen up to {late} late; --coalesce off: at once");
+            page.row("coalescing", &words);
         }
     }
     page.table(session::columns(line));
