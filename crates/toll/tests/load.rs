@@ -94,7 +94,10 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         (&[&https, "-H", "X: a\r\nY: b"], "--header: `X: a\\r\\nY: b` has a line end"),
         (&[&https, "-H", "X"], "--header: `X` has no colon"),
         (&[&https, "-n", "0"], "--count"),
-        (&[&https, "-n", "9", "--warmup", "1s"], "--count 9 counts all operations, which contradicts"),
+        (
+            &[&https, "-n", "9", "--warmup", "1s"],
+            "--count 9 counts all operations, which contradicts",
+        ),
         (&[&https, "-n", "9", "--client", "wrk"], "--count 9 needs toll's own client"),
         (&[&https, "--coalesce", "off", "--client", "wrk"], "contradicts --coalesce false"),
         (&[&https, "--cpus", "1023"], "--cpus: CPU 1023 is not available"),
