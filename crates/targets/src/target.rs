@@ -300,7 +300,7 @@ impl Target {
                 cause,
                 why: why.to_owned(),
                 key,
-                force: Force::Useless,
+                force: Force::Opposite,
             }));
         };
         if self.accelerator == Kind::None {
