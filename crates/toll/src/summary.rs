@@ -5,9 +5,7 @@ use std::fmt::Write;
 
 use observe::Fact;
 use report::wrapped;
-use trial::{
-    Arrivals, LEAST_OPERATIONS, Limit, Line, LittlesLaw, Obtained, Receipt, Walks, WarningKind,
-};
+use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Obtained, Receipt, Walks, WarningKind};
 use units::{BitsPerSecond, Bytes, Nanos, PerSecond, thousands};
 
 use crate::screen;
@@ -34,7 +32,7 @@ fn in_lines(line: &Line, width: usize) -> String {
             row(label, value);
         }
         if let Some(law) = &line.littles_law {
-            row("Little's law", littles_law(law));
+            row("Little's law", littles_law(law, line.nouns().operation));
         }
     }
     for (i, value) in pages(line).into_iter().enumerate() {
@@ -67,7 +65,7 @@ fn in_lines(line: &Line, width: usize) -> String {
     if let Some(error) = &line.load_error {
         row("LOAD", error.clone());
     }
-    if !ended_in_warm_up(line) {
+    if !line.ended_in_warm_up() {
         row("limit", format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
     }
     for warning in &line.warnings {
@@ -78,29 +76,14 @@ fn in_lines(line: &Line, width: usize) -> String {
 
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
 pub(crate) fn headline(line: &Line) -> String {
-    if ended_in_warm_up(line) {
+    if line.ended_in_warm_up() {
         return "Interrupted before the window began: nothing was measured".to_owned();
     }
-    let why_invalid = line
-        .target_error
-        .clone()
-        .or_else(|| line.load_error.clone())
-        .or_else(|| line.receipt.mismatch.first().map(ToString::to_string))
-        .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()))
-        .or_else(|| {
-            let nothing = line.operations.completed == 0;
-            nothing.then(|| format!("no operation completed; {}", line.verdict.reason()))
-        });
-    if let Some(why) = why_invalid {
+    if let Some(why) = line.why_invalid() {
         return format!("Not a valid measurement: {why}");
     }
     let interrupted = if line.interrupted { "Interrupted: " } else { "" };
-    format!("{interrupted}{}, limited by {}", figure(line), line.verdict.reason())
-}
-
-/// There is nothing to judge then, neither the server nor the limit.
-fn ended_in_warm_up(line: &Line) -> bool {
-    line.interrupted && line.window_ns == 0
+    format!("{interrupted}{}, limited by {}", figure(line), line.reason())
 }
 
 /// Why there is no CPU time of the server.
@@ -141,18 +124,13 @@ fn window(line: &Line) -> String {
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
-        one(line),
+        line.nouns().operation,
         // Other programs do not report what was in progress.
         match line.receipt.obtained.client {
             None => format!(", {} in progress at its end", thousands(operations.in_flight)),
             Some(_) => String::new(),
         }
     )
-}
-
-/// What is counted.
-fn one(line: &Line) -> &'static str {
-    if line.walks.is_some() { "page" } else { "operation" }
 }
 
 /// A header and the percentiles of what was timed.
@@ -179,7 +157,7 @@ fn latencies(line: &Line) -> Vec<(&'static str, String)> {
 }
 
 /// Whether rate and times account for all users.
-fn littles_law(law: &LittlesLaw) -> String {
+fn littles_law(law: &LittlesLaw, noun: &str) -> String {
     let mut text = format!(
         "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
         PerSecond(law.rate_per_s),
@@ -191,7 +169,7 @@ fn littles_law(law: &LittlesLaw) -> String {
     );
     if !law.judged {
         // Writing to a string cannot fail.
-        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} operations per user");
+        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} {noun}s per user");
     }
     text
 }
@@ -249,9 +227,9 @@ fn pace(line: &Line) -> Option<String> {
 
 /// CPU time per operation and, where there are bodies, per GB.
 fn cost(line: &Line, cpu_ns: u64) -> String {
-    let mut text = line
-        .per_operation(cpu_ns)
-        .map_or_else(String::new, |ns| format!("{:.1} µs per {}", ns / 1e3, one(line)));
+    let mut text = line.per_operation(cpu_ns).map_or_else(String::new, |ns| {
+        format!("{:.1} µs per {}", ns / 1e3, line.nouns().operation)
+    });
     if let Some(seconds) = line.per_gigabyte(cpu_ns) {
         text += &format!(", {seconds:.3} CPU-seconds per GB");
     }

@@ -9,6 +9,7 @@
 mod account;
 mod application;
 mod asked;
+mod compilers;
 mod contradiction;
 mod evidence;
 mod explanation;
@@ -19,6 +20,7 @@ mod littles_law;
 mod machine;
 mod mismatch;
 mod moment;
+mod nouns;
 mod obtained;
 mod operations;
 mod reading;
