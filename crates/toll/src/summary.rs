@@ -70,7 +70,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if let Some(error) = &line.load_error {
         page.words("LOAD", error, Look::Warning);
     }
-    if !headline::ended_in_warm_up(line) {
+    if !line.ended_in_warm_up() {
         page.row("limit", &format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
     }
     for warning in &line.warnings {
@@ -79,7 +79,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if detail == Detail::Verbose {
         page.blank();
         if let Some(law) = &line.littles_law {
-            page.row("Little's law", &evidence::littles_law(law));
+            page.row("Little's law", &evidence::littles_law(law, line.nouns().operation));
         }
         page.row("asked", &receipt::asked(line));
         page.row("got", &receipt::got(line));

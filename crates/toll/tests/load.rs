@@ -473,7 +473,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         line.verdict.limit
     );
     assert!(evidence.client_waiting.unwrap() > 0.1 || evidence.foreign.unwrap() > 0.1);
-    let reason = line.verdict.reason();
+    let reason = line.reason();
     assert!(
         reason.contains("while other programs ran on its CPU")
             || reason.contains("other programs used"),

@@ -10,11 +10,13 @@ use observe::{
 };
 use units::Nanos;
 
+use crate::compilers;
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
     BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
+use crate::nouns::Nouns;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
@@ -53,6 +55,7 @@ impl Trial {
     /// The line of this trial.
     pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
+        let not_steady = self.not_steady(&observed);
         let cpu_share = self.series(&observed);
         let workers = self.workers(&observed);
         let operations = Operations {
@@ -101,6 +104,7 @@ impl Trial {
             true => busiest(&observed.programs),
             false => Vec::new(),
         };
+        let nouns = Nouns::of(self.job.plan.operation);
         let mut warnings = Warning::of(
             self.neighbours,
             &verdict,
@@ -108,6 +112,7 @@ impl Trial {
             self.job.plan.connections,
             observed.core_hz,
             &programs,
+            nouns,
         );
         if self.job.plan.operation == Operation::Requests {
             let (opened, connections) =
@@ -121,7 +126,7 @@ impl Trial {
             });
         }
         let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
-        warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));
+        warnings.extend(littles_law.as_ref().and_then(|law| Warning::littles_law(law, nouns)));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
@@ -129,7 +134,7 @@ impl Trial {
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
-        warnings.extend(self.not_steady.map(Warning::not_steady));
+        warnings.extend(not_steady);
         if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
             let read = observed.readings.read_from_disk();
             warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
@@ -176,6 +181,14 @@ impl Trial {
             load_error,
         }
         .with_rates()
+    }
+
+    /// A server that its warm-up did not make steady may have become so since: its compilers show it.
+    fn not_steady(&self, observed: &Observed) -> Option<Warning> {
+        let used = observed.readings.server_threads_by_id();
+        let compilers = compilers::share(&used, &observed.server_threads);
+        let is_settled = compilers.is_some_and(|share| share <= compilers::SETTLED);
+        self.not_steady.filter(|_| !is_settled).map(|found| Warning::not_steady(found, compilers))
     }
 
     /// What the server's workers did, where it has CPUs here.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
+use observe::{ObserveError, ProcessTree};
 use peers::{Client, Offer, Peer, PeerError};
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{Group, OrPlain, Suite, Version};
@@ -308,7 +309,8 @@ impl ThisTarget {
         }
         let job = job(cell, self, seed);
         let few = USERS_PER_CPU * cell.target.cpus.len();
-        let plan = warm_up::Plan { how, few, most: cell.most_connections() };
+        let server = self.pid().and_then(|pid| ProcessTree::find(pid).ok());
+        let plan = warm_up::Plan { how, few, most: cell.most_connections(), server };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });
@@ -429,12 +431,16 @@ impl ThisTarget {
         cell.target.server.is_configured().then_some(cell.target.certificate_key)
     }
 
-    fn machine(&self) -> Result<ThisMachine, observe::ObserveError> {
-        let pid = match &self.life {
+    /// Its first process, where that is known.
+    fn pid(&self) -> Option<u32> {
+        match &self.life {
             Life::Started(running) => Some(running.pid()),
             Life::Elsewhere(found) => found.pid,
-        };
-        let machine = match pid {
+        }
+    }
+
+    fn machine(&self) -> Result<ThisMachine, ObserveError> {
+        let machine = match self.pid() {
             Some(pid) => ThisMachine::with_server(pid)?,
             None => ThisMachine::without_server(),
         };

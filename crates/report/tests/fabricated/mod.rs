@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use answer::Mark;
 use answer::analysis::{
-    Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
+    Again, Analysis, CellSummary, CpuUse, Figure, Figures, Invalid, Repeated, TrialCounts,
 };
 use answer::findings::{Findings, Quality};
 use answer::primitive::Costs;
