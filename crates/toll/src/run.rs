@@ -20,8 +20,8 @@ use crate::{Failure, gates, interrupt, screen, studies};
 ///
 /// A study is a file that names servers, loads and what is swept; toll brings some along, `quick`
 /// for a first look at this machine in about a minute. Servers run on this machine's loopback, are
-/// started once, idle while another one is measured, and are stopped at the end. The trials of all
-/// cells are interleaved, so that what drifts touches all alike.
+/// started again each round, idle while another one is measured, and are stopped at the end. The
+/// trials of all cells are interleaved, so that what drifts touches all alike.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {

@@ -327,7 +327,7 @@ mod tests {
     fn a_program_that_keeps_a_cpu_busy_is_named() {
         let mut machine = ThisMachine::without_server();
         machine.note_programs();
-        let script = "echo busy-loop > /proc/$$/comm; while :; do :; done";
+        let script = "printf busy-loop > /proc/$$/comm; while :; do :; done";
         let mut busy = Command::new("sh").args(["-c", script]).spawn().unwrap();
         let is_named = |threads: &[i32]| {
             machine.other_programs(threads).iter().any(|(name, _)| name == "busy-loop")

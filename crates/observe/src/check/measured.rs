@@ -107,3 +107,19 @@ fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_program_that_keeps_a_cpu_busy_is_noise() {
+        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let noise = noise();
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        let background = noise.iter().find(|item| item.name == "background").unwrap();
+        assert!(background.seen.contains(" CPUs busy: "), "{}", background.seen);
+    }
+}

@@ -175,7 +175,7 @@ fn other_programs_are_named() {
     let evidence = Evidence { foreign: Some(0.35), ..Evidence::default() };
     let programs = ["rustc", "cc1"].map(|name| BusyProgram { name: name.to_owned(), cpu_ns: 1 });
     let warning = Warning::foreign_work(&Verdict::of(evidence), &programs).unwrap();
-    assert_eq!(warning.seen, "other programs used 35% of these CPUs; busiest: rustc, cc1");
+    assert_eq!(warning.seen, "other programs used 35.0% of these CPUs; busiest: rustc, cc1");
 }
 
 #[test]
