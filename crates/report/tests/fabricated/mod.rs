@@ -179,7 +179,6 @@ pub fn whole() -> Fabricated {
     let cells: Vec<CellSummary> = SPECS.iter().map(|spec| cell(spec, &lines)).collect();
     let valid = lines.iter().filter(|trial| trial.line.valid).count();
     let analysis = Analysis {
-        again: answer::analysis::Again::default(),
         projections: Vec::new(),
         cross_checks: vec![answers::cross_check()],
         study: "quick".to_owned(),

@@ -85,7 +85,7 @@ fn engines_multiply_what_a_device_that_is_the_limit_completes() {
         assert_eq!(line.verdict.evidence.accelerator_busy, Some(busy));
         if line.verdict.limit == Limit::Accelerator {
             assert!(line.rate_per_s >= 0.95 * rate, "{engines}: {line:?}");
-            assert!(line.verdict.reason().contains("of what its rate allows"));
+            assert!(line.reason().contains("of what its rate allows"));
         } else {
             assert!(busy < 0.95 || line.verdict.limit < Limit::Accelerator, "{line:?}");
         }
