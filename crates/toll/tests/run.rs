@@ -193,7 +193,9 @@ fn an_interrupted_run_keeps_what_was_measured_and_goes_on() {
 #[test]
 fn a_server_is_warmed_up_once_before_its_first_trial() {
     let _machine = machine();
+    // Each process is warmed up, so this one is kept.
     let study = STUDY.replace("[target]", "[target]\nwarmup = \"100s\"");
+    let study = format!("restart = \"never\"\n{study}");
     let desk = Desk::new(&study.replace("[\"embedded\", \"nginx\"]", "[\"embedded\"]"));
     let dry = text(&desk.run(&["--dry-run"]).output().unwrap().stdout);
     // Two servers, for there are two kinds of certificate, and one suite that has cells of its own.
