@@ -5,7 +5,6 @@ use std::fmt::Write;
 use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Receipt};
 use units::{BitsPerSecond, Nanos, PerSecond, thousands};
 
-
 /// What is there of some loads only: arrivals and pace, each with its label.
 pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
     let arrivals = line.operations.arrivals.map(arrivals_in_words);
