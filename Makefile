@@ -35,7 +35,7 @@ deb: build
 	./scripts/needs deb
 	rm -rf target/package target/debian
 	./scripts/install $(PROGRAM) target/package
-	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --package toll --no-build \
+	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --quiet --package toll --no-build \
 		--profile $(PROFILE) --output target/debian/
 	./scripts/try-deb target/debian/toll_*.deb
 

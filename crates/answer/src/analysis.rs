@@ -61,7 +61,7 @@ pub use figures::Figures;
 pub use prediction::Prediction;
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
-pub use servers::{ServerFigure, Servers};
+pub use servers::{ServerFigure, ServerRow, Servers};
 pub use summary::CellSummary;
 pub use trials::TrialCounts;
 pub use warnings::Repeated;

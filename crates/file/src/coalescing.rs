@@ -7,9 +7,8 @@ use study::{AnswerRule, Cell};
 /// of an answer about the cell's case, or the limit of its search.
 pub(super) fn settle(cells: &mut [Cell], answers: &[AnswerRule]) {
     for cell in cells {
-        let is_answer = answers
-            .iter()
-            .any(|answer| answer.case == cell.case && answer.metric.is_latency());
+        let is_answer =
+            answers.iter().any(|answer| answer.case == cell.case && answer.metric.is_latency());
         let is_limit = cell.find.is_some_and(|find| !find.ceiling.watched.is_share());
         if cell.load.client == Client::Toll && (is_answer || is_limit) {
             cell.load.coalesce.get_or_insert(false);

@@ -32,7 +32,8 @@ shipped!(
     "handshakes",
     "stacks",
     "post-quantum",
-    "ktls"
+    "ktls",
+    "offload"
 );
 
 /// The names of the built-in studies, each with its question.

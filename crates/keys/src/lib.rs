@@ -131,7 +131,8 @@ mod tests {
         assert_eq!(names::<Example>(), ["first-key", "other", "list"]);
         let value = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(values(&Example::default()), [value("other", "false")]);
-        let both = Example { first_key: Some(7), other: true, list: ["a", "b"].map(str::to_owned).into() };
+        let both =
+            Example { first_key: Some(7), other: true, list: ["a", "b"].map(str::to_owned).into() };
         let list = value("list", "a, b");
         assert_eq!(values(&both), [value("first-key", "7"), list, value("other", "true")]);
     }

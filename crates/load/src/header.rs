@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn what_would_change_the_answer_is_refused_with_the_reason() {
         for (name, _) in REFUSED {
-            assert!(why(&format!("{}: x", name.to_uppercase())).contains("is not sent: "), "{name}");
+            assert!(
+                why(&format!("{}: x", name.to_uppercase())).contains("is not sent: "),
+                "{name}"
+            );
         }
         assert_eq!(
             why("Range: bytes=0-9"),

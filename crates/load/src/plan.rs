@@ -594,12 +594,13 @@ impl Plan {
     }
 
     /// A load of so many operations has no time by which something else could go.
-    fn conflicts_of_count(
-        &self,
-        add: &mut impl FnMut(&'static str, &str, &'static str, Force),
-    ) {
+    fn conflicts_of_count(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
         let rules = [
-            (self.client != Client::Toll, "client", "needs toll's own client, which others are not"),
+            (
+                self.client != Client::Toll,
+                "client",
+                "needs toll's own client, which others are not",
+            ),
             (self.operation == Operation::Session, "operation", "counts no pages (--walks does)"),
             (self.arrival.is_scheduled(), "arrival", "is for loops in which each answer asks anew"),
             (self.ramp != Nanos(0), "ramp", "counts all operations"),

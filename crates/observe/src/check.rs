@@ -34,7 +34,7 @@ mod turbo;
 pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
 pub use kernel_tls::kernel_tls_lacking;
-pub use measured::{Measured, Stage};
+pub use measured::{Measured, Stage, noise};
 pub use openssl::AesGcm;
 pub use programs::Program;
 pub use snapshot::Snapshot;
@@ -67,8 +67,8 @@ pub const NAMES: [&str; 21] = [
 pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
     let mut items = vec![
         siblings::item(root, measured),
-        steal::item(measured),
-        background::item(measured),
+        steal::item(&measured.before, &measured.after),
+        background::item(&measured.before, &measured.after, measured.own_pid),
         governor::item(root),
         turbo::item(root),
         idle_states::item(root),

@@ -29,7 +29,7 @@ impl Accelerator {
     }
 
     /// The paused operations of the calling thread that can continue, each named once: they are answered,
-    /// or the device was silent for a second.
+    /// or their time was over a second ago.
     #[must_use]
     pub fn ready(&self) -> Vec<Ticket> {
         let (now, owner) = (self.now(), thread::current().id());

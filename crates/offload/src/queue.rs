@@ -7,7 +7,7 @@ use units::Nanos;
 
 use crate::device::{Device, Operation, Premaster};
 
-/// How long a device may be silent about an operation before it is given up.
+/// How long after its time the answer to an operation is given up.
 pub(crate) const PATIENCE: Nanos = Nanos(1_000_000_000);
 
 /// An operation on its way.
@@ -22,7 +22,7 @@ pub(crate) enum Progress {
         due: Nanos,
     },
     Answered(Premaster),
-    /// The device was silent for [`PATIENCE`].
+    /// The device did not answer.
     Silent,
 }
 
@@ -80,7 +80,7 @@ impl Queue {
             self.threads.entry(owner).or_default().due.push_back(due);
         }
         self.operations.insert(ticket, Entry { owner, progress: Progress::UnderWay { due } });
-        self.patience.push_back((Nanos(now.0 + PATIENCE.0), ticket));
+        self.patience.push_back((Nanos(due.0 + PATIENCE.0), ticket));
         Some(ticket)
     }
 

@@ -11,11 +11,11 @@ mod trials;
 
 use answer::Mark;
 use answer::findings::{Findings, Listing};
-use journal::TargetRecord;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, Output, State, context, escape_formatter};
 use serde::Serialize;
 
+use crate::left_out::left_out;
 use crate::text::{sentence, visible};
 use crate::{Run, when};
 
@@ -68,7 +68,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),
         targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
-        absent => absent(run.targets),
+        absent => left_out(run.targets),
         warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),
         method => run.findings.iter().flat_map(|found| &found.method).collect::<Vec<_>>(),
         version => env!("CARGO_PKG_VERSION"),
@@ -93,14 +93,6 @@ fn lead(run: &Run<'_>) -> String {
     let measured: Vec<&str> = run.findings.iter().map(|found| found.measured.as_str()).collect();
     let measured = sentence(&measured.join(", and "));
     format!("{}{}", measured.trim_end_matches('.'), machine.unwrap_or_default())
-}
-
-/// The servers that were left out, each once, however many targets it would have been.
-fn absent(targets: &[TargetRecord]) -> Vec<&str> {
-    let mut lines: Vec<&str> =
-        targets.iter().filter_map(|target| target.skipped.as_deref()).collect();
-    lines.dedup();
-    lines
 }
 
 /// Why the page is not the whole answer, where it is not.

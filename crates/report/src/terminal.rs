@@ -158,6 +158,7 @@ impl Page {
             }
         }
         self.table(columns, |_| false);
+        self.paragraph("", &table.about, Look::Dim);
     }
 
     fn titled(&mut self, table: &Table) {

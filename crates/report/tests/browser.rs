@@ -201,6 +201,7 @@ fn texts_of_charts_can_be_read_at_both_widths_and_axes_of_shares_end_at_100() {
         assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0, "{name}");
         // What TLS takes, two of what used each CPU, and the curve.
         assert_eq!(shown.ask("page.ends('%')"), json!(["100", "100", "100", "100"]), "{name}");
+        shown.picture(name);
     }
 }
 
@@ -305,6 +306,9 @@ fn everything_that_folds_can_be_opened() {
     assert_eq!(shown.ask(shut), valid - 1);
     shown.resize((794, 1123));
     assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
+    assert_eq!(shown.ask("page.overlapping()"), json!([]));
+    assert_eq!(shown.ask("page.cut()"), json!([]));
+    shown.picture("print");
     shown.print("print");
     shown.media("screen", "light");
     shown.browser.wait_for(
@@ -347,6 +351,10 @@ fn light_and_dark_can_both_be_read() {
     assert_ne!(shown.ask("page.background()"), light);
     assert_readable();
     shown.picture("dark");
+    // Paper is white, whatever the screen is.
+    shown.media("print", "dark");
+    assert_eq!(shown.ask("page.background()"), "rgb(255, 255, 255)");
+    assert_readable();
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_run_of_which_little_is_known_says_so() {
 
     let skipped = page(&fabricated::without_nginx());
     // One line for both of its targets, and nothing empty.
-    assert_eq!(count(&skipped, "<p class=\"absent\">nginx is not installed: &lt;script&gt;"), 1);
+    assert_eq!(count(&skipped, "<p class=\"absent\">nginx: not installed: &lt;script&gt;"), 1);
     assert_eq!(count(&skipped, "<details class=\"cell\""), 7);
     assert!(!skipped.contains("version not known"));
 }

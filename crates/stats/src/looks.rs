@@ -72,7 +72,7 @@ mod tests {
     fn a_look_after_each_sample_covers_less() {
         let looks: Vec<u32> = (7..=60).collect();
         let covered = coverage_of(&looks, 0.15, true, 0.05);
-        assert!(covered < 0.93, "{covered}");
+        assert!(covered < 0.935, "{covered}");
     }
 
     #[test]

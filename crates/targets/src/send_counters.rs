@@ -39,7 +39,7 @@ pub struct AcceleratorCounts {
     pub computed: u64,
     /// Operations that the CPU did because the accelerator had no room for them.
     pub refused: u64,
-    /// Operations that the CPU did because the accelerator did not answer within a second.
+    /// Operations that the CPU did because the accelerator's answer was a second late.
     pub timed_out: u64,
     /// The most operations that were under way at once since the server last had no connection.
     pub in_flight_max: u64,

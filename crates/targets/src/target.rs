@@ -163,7 +163,6 @@ pub struct Target {
     pub i_operate_this_host: bool,
 }
 
-
 /// The headings of the flags of `toll serve`.
 const LOAD: &str = "Load";
 const TLS: &str = "TLS";
@@ -184,7 +183,6 @@ fn send_modes() -> Vec<String> {
 
 const LATENCY: Nanos = Nanos(100_000);
 const QUEUE: NonZeroUsize = NonZeroUsize::new(256).unwrap();
-
 
 const OBJECT: Bytes = Bytes(1 << 20);
 
@@ -300,7 +298,7 @@ impl Target {
                 cause,
                 why: why.to_owned(),
                 key,
-                force: Force::Useless,
+                force: Force::Opposite,
             }));
         };
         if self.accelerator == Kind::None {

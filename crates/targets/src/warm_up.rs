@@ -12,11 +12,11 @@ use units::{Nanos, ParseError};
 pub enum WarmUp {
     /// For this long.
     For(Nanos),
-    /// Until its rate is steady: see [`SteadyRule`].
+    /// Until it is steady: see [`SteadyRule`].
     UntilSteady,
 }
 
-/// When a rate is steady: the last `slices` slices lie within `spread` of their median.
+/// When a server is steady: its speeds in the last `slices` slices lie within `spread` of their median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRule {
     /// The length of a slice.
@@ -46,14 +46,14 @@ impl SteadyRule {
     pub const USUAL: Self =
         Self { slice: Nanos(2_000_000_000), slices: 5, spread: 0.03, most: Nanos(90_000_000_000) };
 
-    /// How far the last slices lie apart, as a share of their median; `None` where there are too
-    /// few, or nothing was completed in most of them.
+    /// How far the last of these speeds lie apart, as a share of their median; `None` where there
+    /// are too few, or most of them are zero.
     #[must_use]
-    pub fn spread_of(&self, completed: &[u64]) -> Option<f64> {
-        let mut last = completed.get(completed.len().checked_sub(self.slices)?..)?.to_vec();
-        last.sort_unstable();
+    pub fn spread_of(&self, speeds: &[f64]) -> Option<f64> {
+        let mut last = speeds.get(speeds.len().checked_sub(self.slices)?..)?.to_vec();
+        last.sort_unstable_by(f64::total_cmp);
         let median = last[self.slices / 2];
-        (median > 0).then(|| (last[self.slices - 1] - last[0]) as f64 / median as f64)
+        (median > 0.0).then(|| (last[self.slices - 1] - last[0]) / median)
     }
 }
 
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn the_spread_is_that_of_the_last_slices() {
-        let spread = |completed: &[u64]| SteadyRule::USUAL.spread_of(completed);
-        assert_eq!(spread(&[100, 100, 100, 100]), None);
-        assert_eq!(spread(&[1, 100, 101, 102, 100, 98]), Some(0.04));
-        assert_eq!(spread(&[1, 100, 101, 100, 101, 99]), Some(0.02));
-        assert_eq!(spread(&[0, 0, 0, 0, 5]), None);
+        let spread = |speeds: &[f64]| SteadyRule::USUAL.spread_of(speeds);
+        assert_eq!(spread(&[100.0; 4]), None);
+        assert_eq!(spread(&[1.0, 100.0, 101.0, 102.0, 100.0, 98.0]), Some(0.04));
+        assert_eq!(spread(&[1.0, 100.0, 101.0, 100.0, 101.0, 99.0]), Some(0.02));
+        assert_eq!(spread(&[0.0, 0.0, 0.0, 0.0, 5.0]), None);
     }
 }

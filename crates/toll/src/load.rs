@@ -198,9 +198,10 @@ impl Arguments {
         let mut show = |moment: Moment| {
             let Moment { elapsed, window, .. } = moment;
             line.show(elapsed.as_millis() as u64, window.as_millis() as u64, || {
-                match trial.job.plan.walks {
-                    None => format!("of {}  {moment}", Nanos(window.as_nanos() as u64)),
-                    Some(walks) => format!("{walks} walks of each user  {moment}"),
+                match (trial.job.plan.walks, trial.job.plan.count) {
+                    (Some(walks), _) => format!("{walks} walks of each user  {moment}"),
+                    (None, Some(count)) => format!("of {count} operations  {moment}"),
+                    (None, None) => format!("of {}  {moment}", Nanos(window.as_nanos() as u64)),
                 }
             });
         };

@@ -20,8 +20,8 @@ use crate::{Failure, gates, interrupt, screen, studies};
 ///
 /// A study is a file that names servers, loads and what is swept; toll brings some along, `quick`
 /// for a first look at this machine in about a minute. Servers run on this machine's loopback, are
-/// started once, idle while another one is measured, and are stopped at the end. The trials of all
-/// cells are interleaved, so that what drifts touches all alike.
+/// started again each round, idle while another one is measured, and are stopped at the end. The
+/// trials of all cells are interleaved, so that what drifts touches all alike.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES, after_help = crate::MORE)]
 pub(crate) struct Arguments {
@@ -224,6 +224,14 @@ impl Arguments {
         write_machine(&experiments, results)?;
         for note in notes(study, &experiments, unchecked) {
             self.say(&format!("Note: {note}."));
+        }
+        let noise = observe::check::noise();
+        let seen: Vec<&str> = noise.iter().map(|item| item.seen.as_str()).collect();
+        if !seen.is_empty() {
+            self.say(&format!(
+                "Note: this machine is noisy now: {}. Figures are surer once that ends.",
+                seen.join("; ")
+            ));
         }
         for experiment in &experiments {
             self.say(&format!("Forecast: {}.", experiment.forecast()));

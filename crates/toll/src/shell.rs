@@ -40,7 +40,16 @@ Examples:
 pub(crate) fn completions(arguments: &CompletionsArguments) -> ExitCode {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "toll", &mut text);
-    crate::print(&String::from_utf8_lossy(&text));
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if arguments.shell == Shell::Fish {
+        // clap's script for fish offers the values of flags, but not those of STUDY.
+        let studies: Vec<&str> = file::shipped().into_iter().map(|(name, _)| name).collect();
+        text += &format!(
+            "complete -c toll -n \"__fish_toll_using_subcommand run\" -a \"{}\"\n",
+            studies.join(" ")
+        );
+    }
+    crate::print(&text);
     ExitCode::SUCCESS
 }
 

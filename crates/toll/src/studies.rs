@@ -100,7 +100,7 @@ mod tests {
         let listed = [
             Listed {
                 study: "quick",
-                question: "What does TLS cost?".to_owned(),
+                question: "What does TLS cost on a machine such as this?".to_owned(),
                 forms: vec![form(None, Some(58), None)],
             },
             Listed {
@@ -113,11 +113,11 @@ mod tests {
             },
         ];
         let expected = "\
-quick                 58s  What does
-                           TLS cost?
+quick                 58s  What does TLS cost on a machine
+                           such as this?
 large            not here  too few CPUs
   --scale small      5min
 ";
-        assert!(in_words(&listed, 40).starts_with(expected), "{}", in_words(&listed, 40));
+        assert!(in_words(&listed, 60).starts_with(expected), "{}", in_words(&listed, 60));
     }
 }

@@ -46,7 +46,8 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
         page.table(histogram::columns(&measured.latencies, screen));
         if let Some(late) = line.latency_ns.coalescing_max {
             let late = Nanos(late);
-            page.row("coalescing", &format!("answers were seen up to {late} late"));
+            let words = format!("answers were seen up to {late} late; --coalesce off: at once");
+            page.row("coalescing", &words);
         }
     }
     page.table(session::columns(line));
@@ -69,7 +70,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if let Some(error) = &line.load_error {
         page.words("LOAD", error, Look::Warning);
     }
-    if !headline::ended_in_warm_up(line) {
+    if !line.ended_in_warm_up() {
         page.row("limit", &format!("{}; {}", line.verdict.limit, line.verdict.remedy()));
     }
     for warning in &line.warnings {
@@ -78,7 +79,7 @@ pub(crate) fn of_trial(measured: &Measured, detail: Detail, screen: Screen) -> S
     if detail == Detail::Verbose {
         page.blank();
         if let Some(law) = &line.littles_law {
-            page.row("Little's law", &evidence::littles_law(law));
+            page.row("Little's law", &evidence::littles_law(law, line.nouns().operation));
         }
         page.row("asked", &receipt::asked(line));
         page.row("got", &receipt::got(line));
@@ -114,9 +115,8 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_the_screen_and_no_word_is_cut() {
         let whole = shown(measured_words(), usize::MAX);
-        let words = |text: &str| -> Vec<String> {
-            text.split_whitespace().map(str::to_owned).collect()
-        };
+        let words =
+            |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         let known = words(&whole);
         for width in [40, 60, 72, 80, 100] {
             let text = shown(measured_words(), width);

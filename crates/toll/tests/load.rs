@@ -94,7 +94,10 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         (&[&https, "-H", "X: a\r\nY: b"], "--header: `X: a\\r\\nY: b` has a line end"),
         (&[&https, "-H", "X"], "--header: `X` has no colon"),
         (&[&https, "-n", "0"], "--count"),
-        (&[&https, "-n", "9", "--warmup", "1s"], "--count 9 counts all operations, which contradicts"),
+        (
+            &[&https, "-n", "9", "--warmup", "1s"],
+            "--count 9 counts all operations, which contradicts",
+        ),
         (&[&https, "-n", "9", "--client", "wrk"], "--count 9 needs toll's own client"),
         (&[&https, "--coalesce", "off", "--client", "wrk"], "contradicts --coalesce false"),
         (&[&https, "--cpus", "1023"], "--cpus: CPU 1023 is not available"),
@@ -470,7 +473,7 @@ fn a_client_whose_cpu_others_keep_busy_is_not_taken_for_a_slow_server() {
         line.verdict.limit
     );
     assert!(evidence.client_waiting.unwrap() > 0.1 || evidence.foreign.unwrap() > 0.1);
-    let reason = line.verdict.reason();
+    let reason = line.reason();
     assert!(
         reason.contains("while other programs ran on its CPU")
             || reason.contains("other programs used"),

@@ -136,6 +136,10 @@ fn a_person_gets_the_answers_first_and_the_report_can_be_had_again() {
     assert!(place(" answers (rsa:2048 certificate") < place("One core of this machine makes "));
     assert!(place("One core of this machine makes ") < place("report.html"), "{said}");
     assert!(place("TLS takes ") < place("report.html"), "{said}");
+    // At a glance first, with the intervals under the tables.
+    let places =
+        ["Encrypting ", "Servers compared: ", "In detail", "One core of this machine makes "];
+    assert!(places.map(place).is_sorted(), "{said}");
     assert!(!said.contains('\x1b') && output.stderr.is_empty(), "{said}");
 
     let results = desk.results();
@@ -189,7 +193,9 @@ fn an_interrupted_run_keeps_what_was_measured_and_goes_on() {
 #[test]
 fn a_server_is_warmed_up_once_before_its_first_trial() {
     let _machine = machine();
+    // Each process is warmed up, so this one is kept.
     let study = STUDY.replace("[target]", "[target]\nwarmup = \"100s\"");
+    let study = format!("restart = \"never\"\n{study}");
     let desk = Desk::new(&study.replace("[\"embedded\", \"nginx\"]", "[\"embedded\"]"));
     let dry = text(&desk.run(&["--dry-run"]).output().unwrap().stdout);
     // Two servers, for there are two kinds of certificate, and one suite that has cells of its own.
@@ -317,7 +323,7 @@ fn quick_is_a_study_that_toll_brings_along() {
         toll().args(["run", "quick", "--dry-run"]).current_dir(folder.path()).output().unwrap();
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(said.contains("14 cells, 9 trials each, 126 trials in all"), "{said}");
+    assert!(said.contains("14 cells, at least 7 trials each, at least 98 trials in all"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -75,7 +75,7 @@ fn the_load_is_searched_for_and_what_was_found_is_measured() {
     assert!(held.iter().all(|line| line.line.window_ns >= 400_000_000));
     let html = desk.file("report.html");
     assert!(html.contains("How the loads were found"));
-    assert_eq!(html.matches("<figure class=\"search\">").count(), 2);
+    assert_eq!(html.matches("<figure class=\"chart search\">").count(), 2);
 }
 
 #[test]

@@ -8,19 +8,25 @@ use load::{Arrival, ArrivalCounts, Operation, Outcome, Storage};
 use observe::{
     CoreShares, CpuSeries, KernelTlsCounters, NamedThread, ObserveError, OpenDescriptors,
 };
+use units::Nanos;
 
+use crate::compilers;
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
-    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+    BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
+use crate::nouns::Nouns;
 use crate::operations::{Arrivals, Operations, UnderWayNs};
 use crate::reading::{CoreHz, ProcessesChanged, Readings};
 use crate::receipt::Receipt;
 use crate::trial::{STEP, Trial};
-use crate::verdict::{Limit, Verdict};
+use crate::verdict::{Limit, NOISE, Verdict};
 use crate::warning::Warning;
 use crate::workers::Workers;
+
+/// How many programs are named that took CPU time from a trial.
+const NAMED: usize = 3;
 
 /// How many steps the record of a window's CPU time has at most.
 const SERIES_STEPS: u32 = 10;
@@ -49,6 +55,7 @@ impl Trial {
     /// The line of this trial.
     pub(crate) fn line(&self, outcome: &Outcome, observed: Observed) -> Line {
         let shares = observed.shares();
+        let not_steady = self.not_steady(&observed);
         let cpu_share = self.series(&observed);
         let workers = self.workers(&observed);
         let operations = Operations {
@@ -93,12 +100,19 @@ impl Trial {
         receipt.asked.server_cpus = self.server_cpus.as_ref().map(ToString::to_string);
         let verdict = Verdict::of(evidence);
         let load_error = lost_in_words(&outcome.lost);
+        let programs = match verdict.evidence.foreign >= Some(NOISE) {
+            true => busiest(&observed.programs),
+            false => Vec::new(),
+        };
+        let nouns = Nouns::of(self.job.plan.operation);
         let mut warnings = Warning::of(
             self.neighbours,
             &verdict,
             &operations,
             self.job.plan.connections,
             observed.core_hz,
+            &programs,
+            nouns,
         );
         if self.job.plan.operation == Operation::Requests {
             let (opened, connections) =
@@ -112,7 +126,7 @@ impl Trial {
             });
         }
         let littles_law = outcome.peer.is_none().then(|| self.littles_law(outcome)).flatten();
-        warnings.extend(littles_law.as_ref().and_then(Warning::littles_law));
+        warnings.extend(littles_law.as_ref().and_then(|law| Warning::littles_law(law, nouns)));
         warnings.extend(Warning::mixed(&receipt.obtained));
         warnings.extend(outcome.peer.as_ref().map(Warning::peer_client));
         warnings.extend(self.shared_backend().then(|| Warning::shared_backend(&verdict)));
@@ -120,7 +134,7 @@ impl Trial {
         warnings.extend(observed.server_change.map(Warning::processes_changed));
         warnings.extend(observed.series.as_ref().err().map(Warning::cores_unknown));
         warnings.extend(self.objects_on_disk.as_deref().map(Warning::objects_on_disk));
-        warnings.extend(self.not_steady.map(Warning::not_steady));
+        warnings.extend(not_steady);
         if self.job.files.is_some_and(|files| files.storage == Storage::Disk) {
             let read = observed.readings.read_from_disk();
             warnings.extend(Warning::objects_in_cache(read, outcome.bytes.body));
@@ -159,6 +173,7 @@ impl Trial {
                 .then(|| Walks::from(outcome.walks)),
             profile: None,
             cpu_share,
+            programs,
             warnings,
             operations,
             receipt,
@@ -167,6 +182,14 @@ impl Trial {
             load_error,
         }
         .with_rates()
+    }
+
+    /// A server that its warm-up did not make steady may have become so since: its compilers show it.
+    fn not_steady(&self, observed: &Observed) -> Option<Warning> {
+        let used = observed.readings.server_threads_by_id();
+        let compilers = compilers::share(&used, &observed.server_threads);
+        let is_settled = compilers.is_some_and(|share| share <= compilers::SETTLED);
+        self.not_steady.filter(|_| !is_settled).map(|found| Warning::not_steady(found, compilers))
     }
 
     /// What the server's workers did, where it has CPUs here.
@@ -241,6 +264,8 @@ pub(crate) struct Observed {
     pub(crate) server_descriptors: Option<OpenDescriptors>,
     /// Those of the server that may serve.
     pub(crate) server_threads: Vec<NamedThread>,
+    /// The CPU time of other programs, from the warm-up to the window's end, the busiest first.
+    pub(crate) programs: Vec<(String, Nanos)>,
     /// The CPUs that share a core with the server's.
     pub(crate) siblings: Vec<usize>,
     pub(crate) interfaces: Vec<Interface>,
@@ -260,6 +285,12 @@ impl Observed {
             .map(|series| series.shares(self.started, self.ended))
             .unwrap_or_default()
     }
+}
+
+/// The programs that a trial names.
+fn busiest(programs: &[(String, Nanos)]) -> Vec<BusyProgram> {
+    let program = |(name, cpu): &(String, Nanos)| BusyProgram { name: name.clone(), cpu_ns: cpu.0 };
+    programs.iter().take(NAMED).map(program).collect()
 }
 
 /// Why load threads ended before their time, where any did.

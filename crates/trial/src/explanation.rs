@@ -4,19 +4,21 @@ use units::{BitsPerSecond, percent, thousands};
 
 use crate::evidence::SERVER_BUSY;
 use crate::evidence::{Evidence, NetworkEvidence};
+use crate::nouns::Nouns;
 use crate::verdict::{CLIENT_WAITING, Limit, NOISE, SIBLING_BUSY, Verdict};
 
 impl Verdict {
     /// What limited the trial and by which figures, in a sentence without its full stop.
     #[must_use]
-    pub fn reason(&self) -> String {
+    pub fn reason(&self, nouns: Nouns) -> String {
         let e = &self.evidence;
+        let noun = nouns.operation;
         match self.limit {
             Limit::Errors if e.completed + e.failed == 0 => {
-                "no operation ended within the window".to_owned()
+                format!("no {noun} ended within the window")
             }
             Limit::Errors if e.completed == 0 => {
-                format!("no operation completed, {} failed", thousands(e.failed))
+                format!("no {noun} completed, {} failed", thousands(e.failed))
             }
             Limit::Errors if e.wrong_bodies > 0 => format!(
                 "{} of {} bodies that were checked were wrong",
@@ -29,7 +31,7 @@ impl Verdict {
                 thousands(e.checked_handshakes)
             ),
             Limit::Errors => format!(
-                "{} of the operations failed ({} of {})",
+                "{} of the {noun}s failed ({} of {})",
                 percent(e.failed_share.unwrap_or_default()),
                 thousands(e.failed),
                 thousands(e.failed + e.completed)
@@ -86,7 +88,7 @@ impl Verdict {
                 server_in_words(e)
             ),
             Limit::OfferedLoad => format!(
-                "the offered load: {} of the intended operations completed; {}",
+                "the offered load: {} of the intended {noun}s completed; {}",
                 percent(e.offered_served.unwrap_or_default()),
                 server_in_words(e)
             ),
@@ -106,20 +108,18 @@ impl Verdict {
             Limit::Errors => "read the first error of each kind, and the server's log",
             Limit::Descriptors if e.descriptors_lacking == 0 => {
                 "raise the server's limit (until it restarts: prlimit --pid PID \
-                 --nofile=65536:65536; permanently: LimitNOFILE= in its unit), or use fewer \
-                 connections (--connections)"
+                 --nofile=65536:65536; permanently: LimitNOFILE= in its unit), or lower \
+                 --connections"
             }
-            Limit::Descriptors => {
-                "raise the limit (ulimit -n 65536), or use fewer connections (--connections)"
-            }
+            Limit::Descriptors => "raise the limit (ulimit -n 65536), or lower --connections",
             Limit::Ports => {
-                "keep connections (--operation requests), use fewer (--connections), wait a minute \
-                 until closed ones leave TIME_WAIT, or widen the range (sysctl -w \
-                 net.ipv4.ip_local_port_range='1024 65535')"
+                "keep connections (--operation requests; reconnect = \"never\" in a session file), \
+                 lower --connections, wait a minute until closed ones leave TIME_WAIT, or widen the \
+                 range (sysctl -w net.ipv4.ip_local_port_range='1024 65535')"
             }
             Limit::AcceptQueue => {
                 "raise the server's backlog (nginx: listen ... backlog=16384) and the kernel's \
-                 (sysctl -w net.core.somaxconn=16384), or use fewer connections (--connections)"
+                 (sysctl -w net.core.somaxconn=16384), or lower --connections"
             }
             Limit::ClientCpu if e.client_waiting >= Some(CLIENT_WAITING) => {
                 "do not take this as the server's maximum; stop the other work on the client's \
@@ -158,7 +158,7 @@ impl Verdict {
             }
             Limit::LatencyLimit => {
                 "this is the largest load within the limit (find.while); for more, loosen the \
-                 limit or find out what the operations wait for"
+                 limit or find out what the answers wait for"
             }
             Limit::OfferedLoad => {
                 "the server could do more; offer more load (--arrival) to find out how much"
@@ -177,11 +177,11 @@ impl Verdict {
             }
             Limit::Unknown if e.server_busiest_thread >= Some(SERVER_BUSY) => {
                 "one thread of the server is fully busy and others are not, so connections are \
-                 spread unevenly: use more connections (--connections)"
+                 spread unevenly: raise --connections"
             }
             Limit::Unknown => {
-                "offer more load with more connections (--connections); if the rate does not \
-                 change, the server waits for something other than CPU"
+                "offer more load (raise --connections); if the rate does not change, the server \
+                 waits for something other than CPU"
             }
         }
     }

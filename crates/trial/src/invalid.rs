@@ -21,9 +21,9 @@ impl Line {
             .or_else(|| self.receipt.mismatch.first().map(ToString::to_string));
         Some(reason.unwrap_or_else(|| match self.operations.completed {
             0 if self.verdict.limit != Limit::Errors => {
-                format!("no operation completed; {}", self.verdict.reason())
+                format!("no {} completed; {}", self.nouns().operation, self.reason())
             }
-            _ => self.verdict.reason(),
+            _ => self.reason(),
         }))
     }
 
@@ -38,6 +38,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::Walks;
     use crate::mismatch::Mismatch;
     use crate::testing::example;
 
@@ -74,6 +75,21 @@ mod tests {
         );
         let starved = why(|line| line.operations.completed = 0);
         assert!(starved.starts_with("no operation completed; the server's CPU: "), "{starved}");
+    }
+
+    #[test]
+    fn of_a_session_it_is_pages_that_failed() {
+        let of_session = |line: &mut Line| line.walks = Some(Walks { completed: 3, failed: 1 });
+        let failed = why(|line| {
+            of_session(line);
+            line.verdict.limit = Limit::Errors;
+        });
+        assert_eq!(failed, "2.5% of the pages failed (1 of 40)");
+        let starved = why(|line| {
+            of_session(line);
+            line.operations.completed = 0;
+        });
+        assert!(starved.starts_with("no page completed; the server's CPU: "), "{starved}");
     }
 
     #[test]

@@ -65,6 +65,10 @@ pub struct Line {
     pub profile: Option<Profile>,
     /// What each CPU of the machine did over the window.
     pub cpu_share: Vec<CoreSeries>,
+    /// The programs that used most CPU time, on any CPU, from the warm-up to the window's end; only
+    /// where other programs disturbed the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<BusyProgram>,
     /// What was asked for and what was got.
     pub receipt: Receipt,
     /// What limited the trial.
@@ -77,6 +81,14 @@ pub struct Line {
     /// Why load threads ended early, where any did: what they measured is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_error: Option<String>,
+}
+
+/// A program that is neither server nor client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusyProgram {
+    pub name: String,
+    /// CPU time of all its processes that were there at the end, to the tick of 10 ms.
+    pub cpu_ns: u64,
 }
 
 /// Bytes that arrived.

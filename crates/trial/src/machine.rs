@@ -4,10 +4,13 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
+use observe::check::{Root, Snapshot};
 use observe::{
     CpuSeries, KernelTlsCounters, Link, NamedThread, NetCounters, ObserveError, OpenDescriptors,
     ProcessTree, Sampler, ThreadCpu,
 };
+
+use units::Nanos;
 
 use crate::evidence::Interface;
 use crate::reading::{NetReading, ProcessesChanged, Reading, TaskReading};
@@ -47,6 +50,11 @@ pub trait Machine {
     fn sibling_cpus(&self, cpus: &CpuList) -> Vec<usize>;
     /// Reads CPU times and counters; `threads` are kernel ids.
     fn read(&self, threads: &[i32]) -> Reading;
+    /// Notes how much CPU time each program has had until now.
+    fn note_programs(&mut self);
+    /// The CPU time that programs other than server, backend and these threads had since then, the
+    /// busiest first.
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)>;
     /// Begins to record what each CPU does.
     fn start_series(&mut self, interval: Duration);
     /// Ends the record.
@@ -63,6 +71,7 @@ pub struct ThisMachine {
     backend: Option<Server>,
     links: Vec<(Interface, Link)>,
     sampler: Option<Result<Sampler, ObserveError>>,
+    programs: Option<Snapshot>,
 }
 
 #[derive(Debug)]
@@ -211,6 +220,19 @@ impl Machine for ThisMachine {
         observe::sibling_cpus(cpus)
     }
 
+    fn note_programs(&mut self) {
+        self.programs = Some(Snapshot::take(&Root::machine()));
+    }
+
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
+        let Some(before) = &self.programs else { return Vec::new() };
+        let servers = [&self.server, &self.backend].into_iter().flatten();
+        let known = servers.flat_map(|server| server.tree.pids());
+        let known = known.chain(threads.iter().map(|thread| thread.cast_unsigned()));
+        let known: Vec<u32> = known.chain([std::process::id()]).collect();
+        Snapshot::take(&Root::machine()).programs_cpu_since(before, &known)
+    }
+
     fn start_series(&mut self, interval: Duration) {
         self.sampler = Some(Sampler::start(interval));
     }
@@ -299,5 +321,24 @@ mod tests {
     fn a_record_that_was_not_begun_says_so() {
         let error = ThisMachine::without_server().take_series().unwrap_err();
         assert!(error.to_string().contains("it was not started"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_keeps_a_cpu_busy_is_named() {
+        let mut machine = ThisMachine::without_server();
+        machine.note_programs();
+        let script = "printf busy-loop > /proc/$$/comm; while :; do :; done";
+        let mut busy = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let is_named = |threads: &[i32]| {
+            machine.other_programs(threads).iter().any(|(name, _)| name == "busy-loop")
+        };
+        let end = Instant::now() + Duration::from_secs(20);
+        while !is_named(&[]) && Instant::now() < end {
+            machine.sleep_until(Instant::now() + Duration::from_millis(10));
+        }
+        let found = (is_named(&[]), is_named(&[busy.id().cast_signed()]));
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        assert_eq!(found, (true, false), "known threads are left out");
     }
 }

@@ -40,6 +40,7 @@ impl Trial {
         let threads = load.thread_ids();
 
         machine.start_series(STEP);
+        machine.note_programs();
         wait_until(window.0, window, &load, machine, hooks, &mut |_| {});
         machine.find_server();
         let started_unix_ms = machine.unix_ms();
@@ -58,6 +59,7 @@ impl Trial {
         let ended = machine.now();
         let server_change = machine.server_change();
         let server_threads = machine.server_threads();
+        let programs = machine.other_programs(&threads);
         if server_change.is_some() {
             readings.forget_server();
         }
@@ -79,6 +81,7 @@ impl Trial {
             server_change,
             server_descriptors,
             server_threads,
+            programs,
             siblings: self
                 .server_cpus
                 .as_ref()

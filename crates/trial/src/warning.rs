@@ -11,7 +11,9 @@ use units::{Hertz, Nanos, percent, thousands};
 use load::PeerClient;
 use observe::ObserveError;
 
+use crate::line::BusyProgram;
 use crate::littles_law::{Cause, LittlesLaw};
+use crate::nouns::Nouns;
 use crate::obtained::Obtained;
 use crate::operations::Operations;
 use crate::reading::{CoreHz, ProcessesChanged};
@@ -80,7 +82,7 @@ pub enum WarningKind {
     LittlesLaw,
     /// Another program made the load, and its counts are not verified.
     PeerClient,
-    /// The server's rate still changed when its warm-up was over.
+    /// The server's speed still changed when its warm-up was over.
     NotSteady,
     /// Another program used the kernel's TLS.
     ForeignKernelTls,
@@ -88,7 +90,8 @@ pub enum WarningKind {
     ObjectsInCache,
 }
 
-/// A server whose rate still changed when its warm-up was over.
+/// A server whose speed still changed when its warm-up was over: what it completes per second of its
+/// CPU time, or per second where that time is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NotSteady {
     /// How long it was warmed up.
@@ -119,16 +122,18 @@ impl Warning {
         operations: &Operations,
         connections: usize,
         core: CoreHz,
+        programs: &[BusyProgram],
+        nouns: Nouns,
     ) -> Vec<Self> {
         [
             Self::neighbours(neighbours),
             Self::steal(verdict),
-            Self::foreign_work(verdict),
+            Self::foreign_work(verdict, programs),
             Self::busy_sibling(verdict),
             Self::few_workers(verdict),
             Self::frequency(core),
-            Self::few_errors(verdict),
-            Self::few_operations(operations, connections),
+            Self::few_errors(verdict, nouns),
+            Self::few_operations(operations, connections, nouns),
         ]
         .into_iter()
         .flatten()
@@ -148,8 +153,8 @@ impl Warning {
                 percent(mean)
             ),
             likely_cause: "connections are spread unevenly among its threads or processes".into(),
-            remedy: "use more connections (--connections), or let the server spread them (nginx: \
-                     listen ... reuseport): its rate is that of its busiest worker"
+            remedy: "raise --connections, or let the server spread connections (nginx: listen ... \
+                     reuseport): its rate is that of its busiest worker"
                 .into(),
         })
     }
@@ -266,19 +271,22 @@ impl Warning {
     }
 
     /// Of a closed loop whose figures leave out some of its users' time.
-    pub(crate) fn littles_law(law: &LittlesLaw) -> Option<Self> {
+    pub(crate) fn littles_law(law: &LittlesLaw, nouns: Nouns) -> Option<Self> {
+        let noun = nouns.operation;
         let (likely_cause, remedy) = match law.cause? {
             Cause::Failures => (
-                "operations failed (failures): their time is in no figure",
+                format!("{noun}s failed (failures): their time is in no figure"),
                 "find the cause of the errors before you use rate and latencies",
             ),
             Cause::Client => (
-                "the client began operations late (client): its CPU is too busy",
-                "give the client more or idle CPUs (--cpus), or use fewer connections",
+                format!("the client began {noun}s late (client): its CPU is too busy"),
+                "give the client more or idle CPUs (--cpus), or lower --connections",
             ),
             Cause::Ramp => (
-                "the load was not steady in the window (ramp): users joined late, or operations \
-                 did not end, or had begun long before",
+                format!(
+                    "the load was not steady in the window (ramp): users joined late, or {noun}s \
+                     did not end, or had begun long before"
+                ),
                 "warm up longer (--warmup) and measure longer (--duration)",
             ),
         };
@@ -290,7 +298,7 @@ impl Warning {
                 thousands(law.users),
                 law.deviation * 100.0
             ),
-            likely_cause: likely_cause.into(),
+            likely_cause,
             remedy: remedy.into(),
         })
     }
@@ -305,23 +313,35 @@ impl Warning {
         }
     }
 
-    /// Of a server that its warm-up did not make steady.
-    pub(crate) fn not_steady(server: NotSteady) -> Self {
+    /// Of a server that its warm-up did not make steady, with the share of its CPU time that its
+    /// just-in-time compilers took in this trial.
+    pub(crate) fn not_steady(server: NotSteady, compilers: Option<f64>) -> Self {
         let NotSteady { after, spread } = server;
+        let seen = match spread {
+            Some(spread) => format!(
+                "the server was not steady: after {after} of warm-up its speed still varied by {}",
+                percent(spread)
+            ),
+            None => format!("the server was not steady: it did next to nothing in {after}"),
+        };
+        let (compiling, likely_cause) = match compilers {
+            Some(share) => (
+                format!("; in this trial its compilers took {} of its CPU time", percent(share)),
+                "its just-in-time compiler still works",
+            ),
+            None => (
+                String::new(),
+                "its just-in-time compiler still works, or other programs disturb it",
+            ),
+        };
         Self {
             kind: WarningKind::NotSteady,
-            seen: match spread {
-                Some(spread) => format!(
-                    "the server was not steady: after {after} of warm-up its rate still varied by {}",
-                    percent(spread)
-                ),
-                None => format!("the server was not steady: it did next to nothing in {after}"),
-            },
-            likely_cause: "its just-in-time compiler still works, or other programs disturb it"
-                .into(),
-            remedy: "do not compare this trial's costs; measure again on a quiet machine, or fix \
-                     the warm-up (target.warmup = \"60s\")"
-                .into(),
+            seen: seen + &compiling,
+            likely_cause: likely_cause.into(),
+            remedy:
+                "do not compare this trial's costs; measure again on a quiet machine, or warm up \
+                     longer (target.warmup = \"60s\")"
+                    .into(),
         }
     }
 
@@ -363,7 +383,7 @@ impl Warning {
                 kind: WarningKind::SharedCpus,
                 seen: "server and client may run on the same CPU".into(),
                 likely_cause: "there is only one CPU, or their lists of CPUs overlap".into(),
-                remedy: "compare costs per operation, not rates; give each its own CPUs".into(),
+                remedy: "compare costs in CPU time, not rates; give each its own CPUs".into(),
             }),
             Neighbours::Siblings => Some(Self {
                 kind: WarningKind::SiblingCpus,
@@ -384,11 +404,16 @@ impl Warning {
         })
     }
 
-    fn foreign_work(verdict: &Verdict) -> Option<Self> {
+    fn foreign_work(verdict: &Verdict, programs: &[BusyProgram]) -> Option<Self> {
         let share = verdict.evidence.foreign.filter(|share| *share >= NOISE)?;
+        let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+        let busiest = match names.is_empty() {
+            true => String::new(),
+            false => format!("; busiest: {}", names.join(", ")),
+        };
         Some(Self {
             kind: WarningKind::ForeignWork,
-            seen: format!("other programs used {} of these CPUs", percent(share)),
+            seen: format!("other programs used {} of these CPUs{busiest}", percent(share)),
             likely_cause: "other programs run on the CPUs of server or client".into(),
             remedy: "stop them, or measure on other CPUs".into(),
         })
@@ -432,27 +457,31 @@ impl Warning {
         })
     }
 
-    fn few_errors(verdict: &Verdict) -> Option<Self> {
+    fn few_errors(verdict: &Verdict, nouns: Nouns) -> Option<Self> {
+        let noun = nouns.operation;
         let share = verdict.evidence.failed_share.filter(|share| *share > 0.0)?;
         (share < ERRORS).then(|| Self {
             kind: WarningKind::FewErrors,
-            seen: format!("{} operations failed", thousands(verdict.evidence.failed)),
+            seen: format!("{} {noun}s failed", thousands(verdict.evidence.failed)),
             likely_cause: "see the first error of each kind".into(),
-            remedy: "find the cause before you use the latencies: they leave out failed operations"
-                .into(),
+            remedy: format!(
+                "find the cause before you use the latencies: they leave out failed {noun}s"
+            ),
         })
     }
 
-    fn few_operations(operations: &Operations, connections: usize) -> Option<Self> {
+    fn few_operations(operations: &Operations, connections: usize, nouns: Nouns) -> Option<Self> {
+        let Nouns { operation, connection } = nouns;
         let completed = operations.completed;
         // Connections that ask at a pace are not all to ask within the window.
         let is_paced = operations.arrivals.is_some_and(|arrivals| arrivals.deadlines.is_some());
         (!is_paced && 0 < completed && completed < connections as u64).then(|| Self {
             kind: WarningKind::FewOperations,
-            seen: format!("{completed} operations completed on {connections} connections"),
-            likely_cause: "one operation takes longer than the window".into(),
-            remedy: "measure longer (--duration); the latencies cover only the fastest operations"
-                .into(),
+            seen: format!("{completed} {operation}s completed with {connections} {connection}s"),
+            likely_cause: format!("one {operation} takes longer than the window"),
+            remedy: format!(
+                "measure longer (--duration); the latencies cover only the fastest {operation}s"
+            ),
         })
     }
 }

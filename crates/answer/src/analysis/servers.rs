@@ -24,8 +24,17 @@ pub struct Servers {
     pub values: Vec<String>,
     /// What all cells have in common, in words.
     pub common: Vec<String>,
-    /// In the study's order: the server in words, and for each value its figure.
-    pub rows: Vec<(String, Vec<Option<ServerFigure>>)>,
+    /// In the study's order.
+    pub rows: Vec<ServerRow>,
+}
+
+/// One of the servers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerRow {
+    /// In words: `embedded server`.
+    pub server: String,
+    /// One for each value; `None` where it was not measured.
+    pub figures: Vec<Option<ServerFigure>>,
 }
 
 /// The figure of one server.
@@ -74,14 +83,15 @@ impl Servers {
         if of_servers.len() < 2 {
             return None;
         }
-        let mut rows: Vec<(String, Vec<Option<ServerFigure>>)> =
-            of_servers.iter().map(|(_, server)| (server.clone(), Vec::new())).collect();
+        let row =
+            |(_, server): &(_, String)| ServerRow { server: server.clone(), figures: Vec::new() };
+        let mut rows: Vec<ServerRow> = of_servers.iter().map(row).collect();
         for value in first.entries.iter().map(|entry| entry.value) {
             let find = |of: &&Compared<'_>| of.entries.iter().position(|e| e.value == value);
             let entries: Vec<Option<&Entry<'_>>> =
                 of_servers.iter().map(|(of, _)| find(of).map(|place| &of.entries[place])).collect();
             for (row, figure) in rows.iter_mut().zip(column(metric, &entries)) {
-                row.1.push(figure);
+                row.figures.push(figure);
             }
         }
         let values = first.entries.iter();

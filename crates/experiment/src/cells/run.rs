@@ -17,7 +17,7 @@ use agenda::{Agenda, Task};
 use answer::analysis::widest_interval;
 use journal::{Entry, Journal, Place, Results, ResultsError, Role, TrialLine};
 use servers::Servers;
-use study::{Cell, Only, Study, Until};
+use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
 use trial::{Measured, Moment};
@@ -122,6 +122,14 @@ pub fn run<B: Bench>(
     let cpus = results.machine()?.and_then(|machine| machine.cpus());
     let trials = entries.of_cells(study.cell_names(), cpus).trials;
     let mut agenda = Agenda::new(study, &trials);
+    let is_too_wide = |measured: &[TrialLine]| {
+        study.until.is_some_and(|until| {
+            widest_interval(study, measured) > f64::from(until.interval.get()) / 100.0
+        })
+    };
+    if agenda.next().is_none() && is_too_wide(&trials) {
+        agenda.grow();
+    }
     let wants = |cell| agenda.wants(cell);
     let mut servers = Servers::start(study, &trials, wants, results, bench, report)?;
     for index in (0..study.cells.len()).filter(|index| !servers.has(*index)) {
@@ -140,11 +148,7 @@ pub fn run<B: Bench>(
         let task = if let Some(task) = agenda.next() {
             task
         } else {
-            let too_wide = |until: &Until| {
-                let most = f64::from(until.interval.get()) / 100.0;
-                widest_interval(study, &measured) > most
-            };
-            if study.until.as_ref().is_some_and(too_wide) && agenda.grow() {
+            if is_too_wide(&measured) && agenda.grow() {
                 continue;
             }
             match agenda.next_profile() {

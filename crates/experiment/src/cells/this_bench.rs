@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
+use observe::{ObserveError, ProcessTree};
 use peers::{Client, Offer, Peer, PeerError};
 use profile::Rules;
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
@@ -321,7 +322,8 @@ impl ThisTarget {
         }
         let job = job(cell, self, seed);
         let few = USERS_PER_CPU * cell.target.cpus.len();
-        let plan = warm_up::Plan { how, few, most: cell.most_connections() };
+        let server = self.pid().and_then(|pid| ProcessTree::find(pid).ok());
+        let plan = warm_up::Plan { how, few, most: cell.most_connections(), server };
         let mut each = |prepared| {
             let (elapsed, window) = (Duration::ZERO, cell.load.duration.into());
             progress(Moment { prepared, elapsed, window, progress: Progress::default() });
@@ -444,19 +446,19 @@ impl ThisTarget {
 
     /// Its first process and its CPUs, where both are known.
     fn pid_and_cpus(&self) -> Option<(u32, CpuList)> {
-        let pid = match &self.life {
-            Life::Started(running) => Some(running.pid()),
-            Life::Elsewhere(found) => found.pid,
-        };
-        pid.zip(self.cpus())
+        self.pid().zip(self.cpus())
     }
 
-    fn machine(&self) -> Result<ThisMachine, observe::ObserveError> {
-        let pid = match &self.life {
+    /// Its first process, where that is known.
+    fn pid(&self) -> Option<u32> {
+        match &self.life {
             Life::Started(running) => Some(running.pid()),
             Life::Elsewhere(found) => found.pid,
-        };
-        let machine = match pid {
+        }
+    }
+
+    fn machine(&self) -> Result<ThisMachine, ObserveError> {
+        let machine = match self.pid() {
             Some(pid) => ThisMachine::with_server(pid)?,
             None => ThisMachine::without_server(),
         };

@@ -1,4 +1,7 @@
-//! Loads a server before its first trial, for a time or until its rate is steady.
+//! Loads a server before its first trial, for a time or until it is steady.
+//!
+//! It is steady by what it completes per second of its own CPU time, as trials compare it: that of its
+//! compilers counts, and time that other programs or the hypervisor take does not.
 //!
 //! Code that a just-in-time compiler has not reached yet runs many times slower, and instructions of
 //! the processor for AES are used in compiled code only. Compilers are threads of the server, which
@@ -11,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use load::{Engine, Job, Load};
+use observe::ProcessTree;
 use targets::{SteadyRule, WarmUp};
 use trial::NotSteady;
 use units::Nanos;
@@ -28,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) few: usize,
     /// The most of its cells.
     pub(crate) most: usize,
+    /// The server's processes, where they are known. Without them time stands for its CPU time.
+    pub(crate) server: Option<ProcessTree>,
 }
 
 /// Loads with `job` as planned; `Some` where the server is not steady by then. A warm-up of a
@@ -47,78 +53,110 @@ pub(crate) fn warm_up(
     job.plan.walks = None;
     job.plan.count = None;
     let begin = Instant::now();
-    let mut each = || each(begin.elapsed());
     let until_steady = plan.how == WarmUp::UntilSteady;
     let longest = Duration::from(plan.how.most()).mul_f64(FEW_FOR);
     let few = plan.few.min(plan.most);
-    let watch = run(&job, few, longest, until_steady, interrupt, &mut each)?;
-    run(&job, plan.most, begin.elapsed() / 3, false, interrupt, &mut each)?;
+    let mut watch = Watch::new(SteadyRule::USUAL);
+    run(&job, few, longest, interrupt, &mut |engine| {
+        let at = begin.elapsed();
+        each(at);
+        if watch.is_due(at)
+            && let Some(spent) = plan.spent(at)
+        {
+            watch.add(Seen { at, spent, completed: engine.progress().completed });
+        }
+        until_steady && watch.is_steady()
+    })?;
+    run(&job, plan.most, begin.elapsed() / 3, interrupt, &mut |_| {
+        each(begin.elapsed());
+        false
+    })?;
     Ok(watch.verdict().filter(|_| until_steady || watch.has_enough()))
 }
 
-/// Loads with this many connections for this long, or until it is steady.
+impl Plan {
+    /// The CPU time that the server has used; `None` where it is gone.
+    fn spent(&self, at: Duration) -> Option<Duration> {
+        match &self.server {
+            Some(server) => server.read().ok().map(|cpu| cpu.on_cpu.into()),
+            None => Some(at),
+        }
+    }
+}
+
+/// Loads with this many connections for this long, or until `is_enough` says so.
 fn run(
     job: &Job,
     connections: usize,
     longest: Duration,
-    until_steady: bool,
     interrupt: &AtomicBool,
-    each: &mut dyn FnMut(),
-) -> Result<Watch, String> {
+    is_enough: &mut dyn FnMut(&Engine) -> bool,
+) -> Result<(), String> {
     let mut job = job.clone();
     job.plan.connections = connections;
     job.plan.duration = Nanos(longest.as_nanos() as u64);
     let engine = Engine::start(job).map_err(|error| error.to_string())?;
-    let (begin, end) = engine.window();
-    let slice = Duration::from(SteadyRule::USUAL.slice);
-    let mut watch = Watch::new(SteadyRule::USUAL);
-    let mut next = begin + slice;
+    let (_, end) = engine.window();
     while Instant::now() < end && !interrupt.load(Relaxed) && !engine.is_finished() {
         std::thread::sleep(STEP);
-        each();
-        if Instant::now() >= next {
-            next += slice;
-            watch.add(engine.progress().completed);
-            if until_steady && watch.is_steady() {
-                break;
-            }
+        if is_enough(&engine) {
+            break;
         }
     }
     engine.stop();
     let _ = engine.join();
-    Ok(watch)
+    Ok(())
 }
 
-/// What was completed, slice by slice.
+/// What a server has done since the begin.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    at: Duration,
+    /// CPU time.
+    spent: Duration,
+    completed: u64,
+}
+
+/// How fast a server is, slice by slice.
 struct Watch {
     rule: SteadyRule,
-    total: u64,
-    slices: Vec<u64>,
+    last: Option<Seen>,
+    /// Completed operations per second of CPU time.
+    speeds: Vec<f64>,
 }
 
 impl Watch {
     fn new(rule: SteadyRule) -> Self {
-        Self { rule, total: 0, slices: Vec::new() }
+        Self { rule, last: None, speeds: Vec::new() }
     }
 
-    /// A slice is over, and this is what was completed since the begin.
-    fn add(&mut self, total: u64) {
-        self.slices.push(total - self.total);
-        self.total = total;
+    /// Whether a slice is over.
+    fn is_due(&self, at: Duration) -> bool {
+        self.last.is_none_or(|last| at >= last.at + self.rule.slice.into())
+    }
+
+    /// Ends a slice, the first time begins one.
+    fn add(&mut self, now: Seen) {
+        if let Some(last) = self.last {
+            let spent = (now.spent - last.spent).as_secs_f64();
+            let completed = now.completed - last.completed;
+            self.speeds.push(if completed == 0 { 0.0 } else { completed as f64 / spent });
+        }
+        self.last = Some(now);
     }
 
     fn has_enough(&self) -> bool {
-        self.slices.len() >= self.rule.slices
+        self.speeds.len() >= self.rule.slices
     }
 
     fn is_steady(&self) -> bool {
-        self.rule.spread_of(&self.slices).is_some_and(|spread| spread <= self.rule.spread)
+        self.rule.spread_of(&self.speeds).is_some_and(|spread| spread <= self.rule.spread)
     }
 
     fn verdict(&self) -> Option<NotSteady> {
-        let after = Nanos(self.rule.slice.0 * self.slices.len() as u64);
-        let spread = self.rule.spread_of(&self.slices);
-        (!self.is_steady()).then_some(NotSteady { after, spread })
+        let after = self.last.map_or(Duration::ZERO, |last| last.at);
+        let spread = self.rule.spread_of(&self.speeds);
+        (!self.is_steady()).then_some(NotSteady { after: Nanos(after.as_nanos() as u64), spread })
     }
 }
 
@@ -126,27 +164,49 @@ impl Watch {
 mod tests {
     use super::*;
 
-    fn after(totals: &[u64]) -> Watch {
+    /// After slices in which so many operations took so many milliseconds of CPU time.
+    fn after(slices: &[(u64, u64)]) -> Watch {
         let mut watch = Watch::new(SteadyRule::USUAL);
-        totals.iter().for_each(|total| watch.add(*total));
+        let mut now = Seen::default();
+        watch.add(now);
+        for (completed, spent_ms) in slices {
+            now.at += SteadyRule::USUAL.slice.into();
+            assert!(watch.is_due(now.at) && !watch.is_due(now.at - Duration::from_nanos(1)));
+            now.completed += completed;
+            now.spent += Duration::from_millis(*spent_ms);
+            watch.add(now);
+        }
         watch
     }
 
     #[test]
-    fn a_rate_that_settles_is_steady() {
-        let watch = after(&[10, 40, 100, 200, 300, 401, 501]);
-        assert!(!after(&[10, 40, 100, 200, 300, 401]).is_steady());
-        assert!(!watch.is_steady());
-        let watch = after(&[10, 40, 100, 200, 300, 401, 501, 601]);
-        assert!(watch.is_steady() && watch.verdict().is_none());
+    fn a_cost_that_settles_is_steady() {
+        let slices = [(10, 2000), (30, 2000), (60, 2000), (100, 2000), (100, 2000), (101, 2000)];
+        let settled = [slices.as_slice(), &[(100, 2000), (100, 2000)]].concat();
+        assert!(!after(&slices).is_steady() && !after(&settled[..7]).is_steady());
+        assert!(after(&settled).is_steady() && after(&settled).verdict().is_none());
     }
 
     #[test]
-    fn a_rate_that_goes_on_growing_is_not() {
-        let watch = after(&[100, 210, 330, 460, 600, 750]);
-        let verdict = watch.verdict().unwrap();
+    fn cpu_time_that_others_take_is_not_the_servers() {
+        let robbed = [(100, 2000), (40, 800), (10, 200), (75, 1500), (99, 2000)];
+        assert!(after(&robbed).is_steady());
+        let slower = [(100, 2000), (100, 2000), (100, 2200), (100, 2000), (100, 2000)];
+        assert!(!after(&slower).is_steady());
+    }
+
+    #[test]
+    fn a_speed_that_goes_on_growing_is_not() {
+        let growing = [100, 110, 120, 130, 140, 150].map(|completed| (completed, 2000));
+        let verdict = after(&growing).verdict().unwrap();
         assert_eq!(verdict.after, Nanos(12_000_000_000));
         assert!((verdict.spread.unwrap() - 40.0 / 130.0).abs() < 1e-9, "{verdict:?}");
-        assert_eq!(after(&[0; 6]).verdict().unwrap().spread, None);
+    }
+
+    #[test]
+    fn a_server_that_does_nothing_is_not() {
+        assert_eq!(after(&[(0, 0); 6]).verdict().unwrap().spread, None);
+        assert_eq!(after(&[(100, 2000); 4]).verdict().unwrap().spread, None);
+        assert!(!after(&[(100, 2000); 4]).has_enough());
     }
 }

@@ -116,6 +116,20 @@ fn quick_handshakes_take_four_minutes_and_compare_what_they_measure() {
 }
 
 #[test]
+fn offload_compares_the_ways_and_is_quick() {
+    let study = shipped_at("offload", "0-1", None);
+    let quick = shipped_at("offload", "0-1", Some("quick"));
+    assert_eq!((study.cells.len(), quick.cells.len()), (2 + 2 * 3 * 4, 2 + 2 * 3 * 2));
+    assert!(seconds(&quick) <= 70.0, "{:?}", quick.forecast());
+    for cell in study.cells.iter().filter(|cell| cell.case == "ways-1ms") {
+        let accelerator = cell.target.accelerator().unwrap();
+        let has_device = accelerator.way != offload::Way::Inline;
+        assert_eq!(accelerator.latency.exact() == "1ms", has_device, "{accelerator}");
+    }
+    assert_eq!(study.cells.iter().filter(|cell| cell.target.accelerator().is_none()).count(), 1);
+}
+
+#[test]
 fn quick_video_takes_five_minutes_at_a_gigabit_per_second() {
     let mut quick = shipped_at("ktls", "0-1", Some("quick"));
     quick.cells.retain(|cell| cell.case.starts_with("video-"));

@@ -456,7 +456,7 @@ fn a_study_is_found_by_its_name_or_its_path() {
     ));
     assert!(find("bulk").contains(
         "; there are: quick, gcm-vs-cbc, primitives, clients, hardware-crypto, handshakes, stacks, \
-         post-quantum, ktls (one"
+         post-quantum, ktls, offload (one"
     ));
     assert!(find("no/such.toml").starts_with("no/such.toml: No such file or directory"));
     let folder = tempfile::tempdir().unwrap();

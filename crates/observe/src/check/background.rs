@@ -1,6 +1,6 @@
 //! Other programs take CPU time, caches and the turbo's budget from what is measured.
 
-use super::{Fix, Item, Measured};
+use super::{Fix, Item, Snapshot};
 
 const NAME: &str = "background";
 /// CPUs that may be busy by themselves: a kernel's own work seldom is more.
@@ -10,8 +10,8 @@ const LOUD: f64 = 0.5;
 /// How many programs are named.
 const NAMED: usize = 4;
 
-pub(super) fn item(measured: &Measured) -> Item {
-    let Some(cores) = measured.after.cores_since(&measured.before) else {
+pub(super) fn item(before: &Snapshot, after: &Snapshot, own_pid: u32) -> Item {
+    let Some(cores) = after.cores_since(before) else {
         return Item::not_available(NAME, "/proc/stat cannot be read");
     };
     let total: u64 = cores.values().map(|ticks| ticks.total()).sum();
@@ -22,9 +22,8 @@ pub(super) fn item(measured: &Measured) -> Item {
     // Ticks per CPU.
     let window = total as f64 / cores.len() as f64;
     let cpus = |ticks: u64| ticks as f64 / window;
-    let programs: Vec<String> = measured
-        .after
-        .programs_since(&measured.before, measured.own_pid)
+    let programs: Vec<String> = after
+        .programs_since(before, &[own_pid])
         .into_iter()
         .take(NAMED)
         .map(|(name, ticks)| format!("{name} {:.2}", cpus(ticks)))

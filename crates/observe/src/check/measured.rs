@@ -3,7 +3,7 @@ use std::time::Duration;
 use cpus::CpuList;
 
 use super::programs::{self, Program};
-use super::{AesGcm, Root, Snapshot};
+use super::{AesGcm, Item, Root, Snapshot, background, steal};
 use crate::machine::{self, Descriptors};
 use crate::{Availability, Fact, ObserveError, SiblingRatio, contention};
 
@@ -76,6 +76,19 @@ impl Measured {
     }
 }
 
+/// What the hypervisor and other programs take of this machine's CPUs now, where that is too much;
+/// watched for 1 s.
+#[must_use]
+pub fn noise() -> Vec<Item> {
+    let root = Root::machine();
+    let before = Snapshot::take(&root);
+    std::thread::sleep(WATCHED);
+    let after = Snapshot::take(&root);
+    let items =
+        [steal::item(&before, &after), background::item(&before, &after, std::process::id())];
+    items.into_iter().filter(|item| item.trouble().is_some()).collect()
+}
+
 /// More pairs would take more than 1 s: twelve CPUs.
 const MOST_PAIRS: usize = 66;
 
@@ -93,4 +106,20 @@ fn siblings(cpus: &CpuList) -> Result<Vec<SiblingRatio>, ObserveError> {
         all.extend(contention::siblings(&pair)?);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_program_that_keeps_a_cpu_busy_is_noise() {
+        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let noise = noise();
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        let background = noise.iter().find(|item| item.name == "background").unwrap();
+        assert!(background.seen.contains(" CPUs busy: "), "{}", background.seen);
+    }
 }

@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
 
+use rustix::param::clock_ticks_per_second;
+use units::Nanos;
+
 use super::Root;
 use crate::pid_stat::PidStat;
 use crate::{CoreTicks, Fact, parse_proc_stat};
@@ -41,10 +44,10 @@ impl Snapshot {
     }
 
     /// The programs that ran since `earlier` with their ticks, those of one name together, the
-    /// busiest first. Those of the process `without` are left out.
-    pub(super) fn programs_since(&self, earlier: &Self, without: u32) -> Vec<(String, u64)> {
+    /// busiest first. Those of the processes `without` are left out.
+    pub(super) fn programs_since(&self, earlier: &Self, without: &[u32]) -> Vec<(String, u64)> {
         let mut programs: BTreeMap<&str, u64> = BTreeMap::new();
-        for (key, process) in self.processes.iter().filter(|((pid, _), _)| *pid != without) {
+        for (key, process) in self.processes.iter().filter(|((pid, _), _)| !without.contains(pid)) {
             let before = earlier.processes.get(key).map_or(0, |process| process.ticks);
             *programs.entry(&process.name).or_default() += process.ticks.saturating_sub(before);
         }
@@ -55,5 +58,13 @@ impl Snapshot {
             .collect();
         programs.sort_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
         programs
+    }
+
+    /// The same with the CPU time of each, to the tick of 10 ms.
+    #[must_use]
+    pub fn programs_cpu_since(&self, earlier: &Self, without: &[u32]) -> Vec<(String, Nanos)> {
+        let tick = 1_000_000_000 / clock_ticks_per_second();
+        let programs = self.programs_since(earlier, without).into_iter();
+        programs.map(|(name, ticks)| (name, Nanos(ticks * tick))).collect()
     }
 }

@@ -1,14 +1,14 @@
 //! Time that the hypervisor gives to other machines while a CPU of this machine is ready to run.
 
-use super::{Fix, Item, Measured};
+use super::{Fix, Item, Snapshot};
 
 const NAME: &str = "steal";
 /// The share that toll's verdicts take for noise.
 const NOISE: f64 = 0.01;
 const MUCH: f64 = 0.05;
 
-pub(super) fn item(measured: &Measured) -> Item {
-    let Some(cores) = measured.after.cores_since(&measured.before) else {
+pub(super) fn item(before: &Snapshot, after: &Snapshot) -> Item {
+    let Some(cores) = after.cores_since(before) else {
         return Item::not_available(NAME, "/proc/stat cannot be read");
     };
     let worst = cores.iter().filter(|(_, ticks)| ticks.total() > 0).map(|(cpu, ticks)| {

@@ -81,16 +81,16 @@ unsafe extern "C" fn free(place: *mut c_void) {
 }
 
 unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {
-    // SAFETY: OpenSSL gives what `new` made.
     guarded(|| {
+        // SAFETY: OpenSSL gives what `new` made.
         let key = unsafe { at(place) }?;
         (key.is_private || selection & sys::SELECT_PRIVATE_KEY == 0).then_some(())
     })
 }
 
 unsafe extern "C" fn matches(one: *const c_void, other: *const c_void, _selection: c_int) -> c_int {
-    // SAFETY: OpenSSL gives what `new` made.
     guarded(|| {
+        // SAFETY: OpenSSL gives what `new` made.
         let (one, other) = unsafe { (at(one)?, at(other)?) };
         (one.software == other.software).then_some(())
     })

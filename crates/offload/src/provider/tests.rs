@@ -43,6 +43,7 @@ fn decrypted(key: &PKey<Private>, padding: c_int, ciphertext: &[u8]) -> Vec<u8> 
     let mut plaintext = vec![0; 256];
     let mut length = plaintext.len();
     let mut version = TLS12;
+    // SAFETY: the key is valid, names end with zero, and memory is as long as it is said to be.
     unsafe {
         let any = std::ptr::null_mut();
         let context = sys::EVP_PKEY_CTX_new_from_pkey(any, key.as_ptr(), PROPERTIES.as_ptr());

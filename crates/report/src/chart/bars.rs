@@ -38,6 +38,8 @@ struct Row {
     /// The mark in words.
     mark: Option<&'static str>,
     lines: Vec<Line>,
+    /// The bars that have no figure, where its others have one.
+    absent: Vec<String>,
     /// What is shown where there is no figure.
     lacking: String,
 }
@@ -85,6 +87,8 @@ struct Band {
     x: f64,
     width: f64,
     title: String,
+    /// Whether it is the first that says so in its chart.
+    is_first: bool,
 }
 
 /// Where a row has no figure.
@@ -100,7 +104,13 @@ impl Bars {
             true => Scale::around(bars.values().into_iter().map(|share| share.min(1.0))),
             false => Scale::around(bars.values()),
         };
-        let rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
+        let mut rows: Vec<Row> = bars.rows.iter().map(|row| Row::of(row, bars, &scale)).collect();
+        let mut titles: Vec<String> = Vec::new();
+        let lines = rows.iter_mut().flat_map(|row| &mut row.lines);
+        for band in lines.filter_map(|line| line.band.as_mut()) {
+            band.is_first = !titles.contains(&band.title);
+            titles.push(band.title.clone());
+        }
         let tick = |value| {
             let label = bars.unit.tick(value, scale.step());
             Some(Tick { at: scale.percent(value)?, label })
@@ -125,12 +135,16 @@ impl Bars {
 
 impl Row {
     fn of(row: &findings::BarRow, chart: &findings::Bars, scale: &Scale) -> Self {
-        let lines = match chart.is_stacked {
+        let lines: Vec<Line> = match chart.is_stacked {
             true => Line::stack(row, chart, scale).into_iter().collect(),
             false => row.bars.iter().filter_map(|bar| Line::of(bar, row, chart, scale)).collect(),
         };
+        let is_absent = |bar: &&findings::Bar| bar.figure.is_none() && !lines.is_empty();
+        let absent: Vec<String> =
+            row.bars.iter().filter(is_absent).map(|bar| bar.name.clone()).collect();
         Self {
             label: row.label.clone(),
+            absent,
             mark: row.bars.iter().filter_map(|bar| bar.mark).min().map(Mark::name),
             lines,
             lacking: row.lacking.clone().unwrap_or_else(|| NOT_MEASURED.to_owned()),
@@ -239,8 +253,7 @@ impl Line {
 
     /// The length of its text in characters.
     fn room(&self) -> usize {
-        let text: usize = self.values.iter().map(|value| value.text.chars().count() + 3).sum();
-        text + self.name.chars().count()
+        self.values.iter().map(|value| value.text.chars().count() + 3).sum()
     }
 }
 
@@ -260,6 +273,7 @@ impl Band {
             x: low,
             width: rounded((high - low).max(LEAST_WIDTH)),
             title: band.title.clone(),
+            is_first: true,
         })
     }
 }
@@ -333,6 +347,7 @@ mod tests {
     fn each_bar_of_a_row_has_its_name_and_its_figure() {
         let mut chart = chart(Quantity::BitsPerSecond, &[vec![2e9; 3]]);
         chart.rows[0].bars.extend([bar(1, &[]), bar(2, &[8e9; 3])]);
+        chart.rows[0].bars[1].name = "CBC".to_owned();
         chart.rows[0].bars[2].name = "GCM".to_owned();
         chart.rows[0].bars[2].published =
             Some(findings::Band { low: 4e9, high: 6e9, title: String::new() });
@@ -345,7 +360,21 @@ mod tests {
         assert_eq!((&*third.name, &*third.values[0].text), ("GCM", "8.00 Gb/s"));
         let band = third.band.as_ref().unwrap();
         assert_eq!((band.x, band.width, third.end), (50.0, 25.0, 100.0));
-        assert_eq!(chart.room, "8.00 Gb/s   GCM".len());
+        assert!(band.is_first);
+        assert_eq!(chart.rows[0].absent, ["CBC"], "the second has no figure");
+        assert_eq!(chart.room, "8.00 Gb/s   ".len());
+    }
+
+    #[test]
+    fn what_was_published_of_several_rows_is_written_once() {
+        let mut chart = chart(Quantity::PerSecond, &[vec![1.0], vec![2.0], vec![3.0]]);
+        for (row, title) in chart.rows.iter_mut().zip(["a", "a", "b"]) {
+            row.bars[0].published =
+                Some(findings::Band { low: 1.0, high: 2.0, title: title.to_owned() });
+        }
+        let chart = Bars::of(&chart);
+        let firsts = chart.rows.iter().map(|row| row.lines[0].band.as_ref().unwrap().is_first);
+        assert_eq!(firsts.collect::<Vec<_>>(), [true, false, true]);
     }
 
     /// A part that is less than nothing lies left of zero, and the others keep their lengths.

@@ -130,7 +130,7 @@ fn trial(TrialLine { place, line }: &TrialLine, figures: &[(&Figures, Unit)]) ->
         limit: line.verdict.limit.to_string(),
         receipt: receipt(&line.receipt),
         mismatches: line.receipt.mismatch.iter().map(ToString::to_string).collect(),
-        reason: line.verdict.reason(),
+        reason: line.reason(),
         remedy: line.verdict.remedy(),
         evidence: shares_and_counts(&line.verdict.evidence),
         warnings: line.warnings.iter().map(ToString::to_string).collect(),

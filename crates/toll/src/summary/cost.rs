@@ -17,7 +17,7 @@ pub(super) fn rates(line: &Line) -> Vec<Column> {
     let labels = ["measured", "per server core"].map(str::to_owned);
     let mut columns = vec![
         Column::words("rate", labels.into_iter().take(rates.len())),
-        Column::numbers(&format!("{}s", one(line)), "/s", alike(&rates)),
+        Column::numbers(&format!("{}s", line.nouns().operation), "/s", alike(&rates)),
     ];
     if line.bytes.body > 0 {
         let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -39,17 +39,12 @@ pub(super) fn cpu_time(line: &Line) -> Vec<Column> {
         known.iter().filter_map(|(_, ns)| line.per_gigabyte(*ns)).collect();
     let mut columns = vec![
         Column::words("CPU time", known.iter().map(|(side, _)| (*side).to_owned())),
-        Column::numbers(&format!("per {}", one(line)), "µs", alike(&per_operation)),
+        Column::numbers(&format!("per {}", line.nouns().operation), "µs", alike(&per_operation)),
     ];
     if !per_gigabyte.is_empty() {
         columns.push(Column::numbers("per GB", "s", alike(&per_gigabyte)));
     }
     columns
-}
-
-/// What is counted.
-pub(super) fn one(line: &Line) -> &'static str {
-    if line.walks.is_some() { "page" } else { "operation" }
 }
 
 /// Numbers with the same decimals: those that leave the smallest one four digits, at most three.

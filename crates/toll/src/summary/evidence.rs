@@ -5,8 +5,6 @@ use std::fmt::Write;
 use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Receipt};
 use units::{BitsPerSecond, Nanos, PerSecond, thousands};
 
-use super::cost::one;
-
 /// What is there of some loads only: arrivals and pace, each with its label.
 pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
     let arrivals = line.operations.arrivals.map(arrivals_in_words);
@@ -25,7 +23,7 @@ pub(super) fn window(line: &Line) -> String {
         Nanos(line.window_ns),
         if line.interrupted { " until interrupted" } else { "" },
         thousands(operations.completed),
-        one(line),
+        line.nouns().operation,
         // Other programs do not report what was in progress.
         match line.receipt.obtained.client {
             None => format!(", {} in progress at its end", thousands(operations.in_flight)),
@@ -38,7 +36,7 @@ pub(super) fn window(line: &Line) -> String {
 }
 
 /// Whether rate and times account for all users.
-pub(super) fn littles_law(law: &LittlesLaw) -> String {
+pub(super) fn littles_law(law: &LittlesLaw, noun: &str) -> String {
     let mut text = format!(
         "{} x ({} response + {} think) = {:.1} of {} users, {:+.1}%",
         PerSecond(law.rate_per_s),
@@ -50,7 +48,7 @@ pub(super) fn littles_law(law: &LittlesLaw) -> String {
     );
     if !law.judged {
         // Writing to a string cannot fail.
-        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} operations per user");
+        let _ = write!(text, "; not judged: fewer than {LEAST_OPERATIONS} {noun}s per user");
     }
     text
 }

@@ -1,33 +1,18 @@
 //! The sentence that answers.
 
-use trial::{Limit, Line};
+use trial::Line;
 use units::{BitsPerSecond, PerSecond};
 
 /// What was measured and what limited it, or why it is no measurement; without its full stop.
 pub(super) fn of(line: &Line) -> String {
-    if ended_in_warm_up(line) {
+    if line.ended_in_warm_up() {
         return "Interrupted before the window began: nothing was measured".to_owned();
     }
-    let why_invalid = line
-        .target_error
-        .clone()
-        .or_else(|| line.load_error.clone())
-        .or_else(|| line.receipt.mismatch.first().map(ToString::to_string))
-        .or_else(|| (line.verdict.limit == Limit::Errors).then(|| line.verdict.reason()))
-        .or_else(|| {
-            let nothing = line.operations.completed == 0;
-            nothing.then(|| format!("no operation completed; {}", line.verdict.reason()))
-        });
-    if let Some(why) = why_invalid {
+    if let Some(why) = line.why_invalid() {
         return format!("Not a valid measurement: {why}");
     }
     let interrupted = if line.interrupted { "Interrupted: " } else { "" };
-    format!("{interrupted}{}, limited by {}", figure(line), line.verdict.reason())
-}
-
-/// There is nothing to judge then, neither the server nor the limit.
-pub(super) fn ended_in_warm_up(line: &Line) -> bool {
-    line.interrupted && line.window_ns == 0
+    format!("{interrupted}{}, limited by {}", figure(line), line.reason())
 }
 
 /// The rate and, where there are bodies, the goodput.

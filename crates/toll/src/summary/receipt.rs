@@ -16,9 +16,8 @@ pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
         parts.push("plain HTTP".to_owned());
     }
     let suite = |name: &str| Suite::parse(name).map_or_else(|_| name.to_owned(), cipher);
-    let is_static = |name: &str| {
-        Suite::parse(name).is_ok_and(|suite| suite.key_exchange == KeyExchange::Rsa)
-    };
+    let is_static =
+        |name: &str| Suite::parse(name).is_ok_and(|suite| suite.key_exchange == KeyExchange::Rsa);
     let all = |counts: &BTreeMap<String, u64>, short: &dyn Fn(&str) -> String| {
         let mut names: Vec<String> = counts.keys().map(|name| short(name)).collect();
         names.dedup();
@@ -205,10 +204,7 @@ mod tests {
             v["receipt"]["obtained"]["certificate_key"] = serde_json::json!({"ecdsa:p256": 3});
             v["operations"]["errors"] = serde_json::json!({"reset": 1});
         });
-        assert_eq!(
-            several,
-            "TLS 1.3 · AES-128-GCM · secp256r1 and x25519 · ECDSA P-256 · 1 error"
-        );
+        assert_eq!(several, "TLS 1.3 · AES-128-GCM · secp256r1 and x25519 · ECDSA P-256 · 1 error");
         let plain = of(|v| {
             v["receipt"]["asked"]["tls"] = "none".into();
             v["receipt"]["obtained"] = serde_json::json!({"client": "wrk 4.1.0"});

@@ -47,7 +47,10 @@ mod tests {
         });
         let text = verbose(session);
         assert!(text.contains("600ms: 600 pages completed, 64 in progress"), "{text}");
-        assert!(text.contains("per page") && text.contains(", session petstore, 64 users"), "{text}");
+        assert!(
+            text.contains("per page") && text.contains(", session petstore, 64 users"),
+            "{text}"
+        );
         let table = "\
 page     completed    p50    p99  errors
                        ms     ms

@@ -73,6 +73,23 @@ fn a_handshake_of_openssl_costs_the_server_the_same_instructions() {
     }
 }
 
+/// The key on the CPU, on an accelerator that is waited for asynchronously, and on one that answers at once.
+#[test]
+fn offload_costs_the_server_a_small_part_of_what_it_saves() {
+    let key = Key::new(&["-newkey", "rsa:2048"]);
+    let model = ["--accelerator", "model", "--accelerator-latency", "1us", "--offload"];
+    let ways: [&[&str]; 3] =
+        [&[], &[&model[..], &["asynchronous"]].concat(), &[&model[..], &["inline"]].concat()];
+    let [software, asynchronous, inline] = ways.map(|options| {
+        let mut server = Counted::start_with(&key, &static_rsa(), options);
+        // Each load has one handshake whose premaster secret is new.
+        server.more(Operation::Handshakes, KeyExchangeMode::Fixed)
+    });
+    eprintln!("software {software:.0}, asynchronous {asynchronous:.0}, inline {inline:.0}");
+    assert!(inline < asynchronous && asynchronous < software);
+    assert!(asynchronous - inline <= 0.1 * software);
+}
+
 /// Not a test: decrypts as often as the environment asks, in callgrind.
 #[test]
 #[ignore = "started by the test above, in callgrind"]
@@ -152,6 +169,10 @@ struct Counted {
 impl Counted {
     /// Started with that key, and done with all that only the first connections cost.
     fn start(key: &Key, plan: &Plan) -> Self {
+        Self::start_with(key, plan, &[])
+    }
+
+    fn start_with(key: &Key, plan: &Plan, further: &[&str]) -> Self {
         let out = key.path("callgrind");
         let mut callgrind = callgrind(&out);
         callgrind.arg(toll_path());
@@ -160,6 +181,7 @@ impl Counted {
         let mut options = vec!["--certificate", &certificate, "--key", &private, "--cpus", &cpu];
         // What toll does not offer, other clients do.
         options.extend(["--tickets", "off", "--session-cache", "off", "--encrypt-then-mac", "off"]);
+        options.extend(further);
         let server = Serve::start_as(callgrind, &options);
         let plan = Plan {
             connections: 1,
@@ -181,6 +203,16 @@ impl Counted {
         let plan = Plan { operation, key_exchange: Some(mode), ..self.plan.clone() };
         connect(self.server.tls, plan, COUNTED);
         self.dump() / COUNTED as f64
+    }
+
+    /// The instructions of each further connection of a load.
+    fn more(&mut self, operation: Operation, mode: KeyExchangeMode) -> f64 {
+        let plan = Plan { operation, key_exchange: Some(mode), ..self.plan.clone() };
+        let [few, many] = [FIRST, FIRST + COUNTED].map(|connections| {
+            connect(self.server.tls, plan.clone(), connections);
+            self.dump()
+        });
+        (many - few) / COUNTED as f64
     }
 
     /// The instructions of each connection of `openssl s_client`, an OpenSSL client that makes as many

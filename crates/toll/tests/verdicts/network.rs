@@ -31,7 +31,7 @@ fn a_filter_that_holds_packets_back_is_the_network_as_the_limit() {
     assert_eq!(network.interface, "server:server0");
     assert!(network.is_full() && network.queue_overlimits > 0, "{network:?}");
     assert!(network.bits_per_s < 22_000_000 && network.used.is_none(), "{network:?}");
-    let reason = line.verdict.reason();
+    let reason = line.reason();
     assert!(
         reason.starts_with("the network: packets waited ")
             && reason.contains(" for server:server0, which carried"),

@@ -3,10 +3,10 @@ use crate::line::Line;
 use crate::reading::{ProcessesChanged, Reading, TaskReading};
 use crate::testing::{job, outcome};
 use crate::verdict::Limit;
-use crate::warning::{Neighbours, WarningKind};
+use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
-use observe::CpuSeries;
+use observe::{CpuSeries, NamedThread};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,11 @@ struct FakeMachine {
     stage: Stage,
     server_change: Option<ProcessesChanged>,
     has_series: bool,
+    compiler_percent: Option<u64>,
 }
+
+/// The kernel's number of the server's compiler; the next is that of the thread that serves.
+const COMPILER: u32 = 7;
 
 impl Machine for FakeMachine {
     fn now(&self) -> Instant {
@@ -64,7 +68,16 @@ impl Machine for FakeMachine {
             let on_cpu = Nanos(elapsed / 100 * percent);
             Some(TaskReading { at: self.now(), on_cpu, waiting: Some(Nanos(0)) })
         };
-        Reading { server: task(99), threads: vec![task(10)], ..Reading::default() }
+        let used = |percent: u64| Nanos(elapsed / 100 * percent);
+        let server_threads = self
+            .compiler_percent
+            .map(|percent| [(COMPILER, used(percent)), (COMPILER + 1, used(100 - percent))].into());
+        Reading {
+            server: task(99),
+            threads: vec![task(10)],
+            server_threads: server_threads.unwrap_or_default(),
+            ..Reading::default()
+        }
     }
 
     fn find_links(&mut self, _: std::net::IpAddr) {}
@@ -77,8 +90,9 @@ impl Machine for FakeMachine {
         None
     }
 
-    fn server_threads(&self) -> Vec<observe::NamedThread> {
-        Vec::new()
+    fn server_threads(&self) -> Vec<NamedThread> {
+        let named = |id, name: &str| NamedThread { id, name: name.to_owned(), is_main: false };
+        vec![named(COMPILER, "C2 CompilerThre"), named(COMPILER + 1, "http-exec-")]
     }
 
     fn kernel_tls(&self) -> Result<observe::KernelTlsCounters, ObserveError> {
@@ -96,6 +110,14 @@ impl Machine for FakeMachine {
     fn server_change(&self) -> Option<ProcessesChanged> {
         self.stage.note("find again");
         self.server_change
+    }
+
+    fn note_programs(&mut self) {}
+
+    fn other_programs(&self, threads: &[i32]) -> Vec<(String, Nanos)> {
+        assert_eq!(threads, [42]);
+        let names = ["rustc", "cc1", "ld", "make"].into_iter();
+        names.zip([400, 300, 200, 100]).map(|(name, ms)| (name.to_owned(), millis(ms))).collect()
     }
 
     fn start_series(&mut self, _: Duration) {
@@ -168,13 +190,16 @@ struct Trouble {
     lost: &'static [&'static str],
     ramp: Nanos,
     has_no_series: bool,
+    not_steady: Option<NotSteady>,
+    compiler_percent: Option<u64>,
 }
 
 fn run(trouble: &Trouble) -> (Line, Stage) {
     let stage = Stage::new();
     let mut job = job("https://localhost/bytes/1MiB");
     job.plan.ramp = trouble.ramp;
-    let trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
+    let mut trial = Trial::new(job, Some(CpuList::from(0)), Neighbours::Apart);
+    trial.not_steady = trouble.not_steady;
     let interrupt = AtomicBool::new(false);
     let elapsed = stage.elapsed.clone();
     let measured = trial
@@ -183,6 +208,7 @@ fn run(trouble: &Trouble) -> (Line, Stage) {
                 stage: stage.clone(),
                 server_change: trouble.server_change,
                 has_series: !trouble.has_no_series,
+                compiler_percent: trouble.compiler_percent,
             },
             &mut Hooks {
                 interrupt: &interrupt,
@@ -233,6 +259,25 @@ fn everything_is_read_over_the_loads_window() {
     let steps: Vec<usize> = line.cpu_share.iter().map(|core| core.user.len()).collect();
     assert_eq!((cpus, steps), (vec![0, 1, 2], vec![6, 6, 1]));
     assert_eq!(line.receipt.asked.server_cpus.as_deref(), Some("0"));
+}
+
+#[test]
+fn the_busiest_programs_are_named_where_others_disturb_the_trial() {
+    let (line, _) = run(&Trouble::default());
+    // The client's CPU is 99% busy, and the client uses a tenth of it.
+    assert!(line.verdict.is_disturbed(), "{:?}", line.verdict);
+    let programs: Vec<(&str, u64)> =
+        line.programs.iter().map(|of| (of.name.as_str(), of.cpu_ns / 1_000_000)).collect();
+    assert_eq!(programs, [("rustc", 400), ("cc1", 300), ("ld", 200)]);
+    let warning = line.warnings.iter().find(|warning| warning.seen.contains("rustc, cc1, ld"));
+    assert!(warning.is_some(), "{:?}", line.warnings);
+    // Where what others used is not known, nobody is blamed.
+    let (line, _) = run(&Trouble { has_no_series: true, ..Trouble::default() });
+    assert!(!line.verdict.is_disturbed() && line.programs.is_empty());
+}
+
+fn millis(ms: u64) -> Nanos {
+    Nanos(ms * 1_000_000)
 }
 
 #[test]
@@ -324,4 +369,19 @@ fn an_unreadable_cpu_by_core_is_reported() {
     assert!(line.valid && line.cpu_share.is_empty());
     assert_eq!(line.verdict.evidence.foreign, None);
     assert_eq!(line.warnings[0].kind, WarningKind::CoresUnknown);
+}
+
+#[test]
+fn a_server_that_its_warm_up_left_unsteady_is_marked_while_its_compilers_work() {
+    let seen = |warmed_up: bool, compiler_percent| {
+        let unsteady = NotSteady { after: Nanos(15_000_000_000), spread: Some(0.1) };
+        let not_steady = (!warmed_up).then_some(unsteady);
+        let line = run(&Trouble { not_steady, compiler_percent, ..Trouble::default() }).0;
+        let warning = line.warnings.into_iter().find(|one| one.kind == WarningKind::NotSteady);
+        warning.map(|warning| warning.seen)
+    };
+    assert!(seen(false, Some(4)).unwrap().ends_with("its compilers took 4.0% of its CPU time"));
+    assert_eq!(seen(false, Some(3)), None);
+    assert!(seen(false, None).unwrap().ends_with("varied by 10.0%"));
+    assert_eq!(seen(true, Some(50)), None);
 }

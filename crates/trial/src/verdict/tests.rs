@@ -1,5 +1,6 @@
 use super::*;
 use crate::evidence::NetworkEvidence;
+use crate::nouns::Nouns;
 
 /// A trial that the server limited, with every other candidate far from its threshold.
 fn server_bound() -> Evidence {
@@ -49,7 +50,7 @@ fn a_busy_server_and_an_idle_client_is_the_servers_maximum() {
     let verdict = judged(|_| {});
     assert_eq!(verdict.limit, Limit::ServerCpu);
     assert_eq!(
-        verdict.reason(),
+        verdict.reason(Nouns::USUAL),
         "the server's CPU: the server used 99.0% of its CPUs (idle 0.5%); the \
          client's busiest thread was 20.0% busy"
     );
@@ -80,11 +81,11 @@ fn one_wrong_answer_of_a_sample_is_one_too_many() {
         (e.wrong_bodies, e.checked_bodies) = (12, 31);
     });
     assert_eq!(wrong.limit, Limit::Errors);
-    assert_eq!(wrong.reason(), "12 of 31 bodies that were checked were wrong");
+    assert_eq!(wrong.reason(Nouns::USUAL), "12 of 31 bodies that were checked were wrong");
     let unauthentic = judged(|e| (e.unauthentic_handshakes, e.checked_handshakes) = (1, 16));
     assert_eq!(unauthentic.limit, Limit::Errors);
     assert_eq!(
-        unauthentic.reason(),
+        unauthentic.reason(Nouns::USUAL),
         "1 of 16 handshakes that were checked did not authenticate the server"
     );
 }
@@ -102,7 +103,7 @@ fn where_all_that_was_offered_is_done_no_more_was_asked_for() {
     };
     let verdict = offered(0.98, 0.5);
     assert_eq!(verdict.limit, Limit::OfferedLoad);
-    assert!(verdict.reason().starts_with("the offered load: "), "{verdict:?}");
+    assert!(verdict.reason(Nouns::USUAL).starts_with("the offered load: "), "{verdict:?}");
     assert_eq!(offered(0.97, 0.5).limit, Limit::Noise);
     assert_eq!(offered(0.99, 0.96).limit, Limit::ServerCpu);
 }
@@ -122,7 +123,11 @@ fn a_limit_that_the_next_load_breaks_is_what_limits_a_server_that_is_not_busy() 
     };
     let verdict = at(Some(1.25), 0.5, 0.2);
     assert_eq!(verdict.limit, Limit::LatencyLimit);
-    assert!(verdict.reason().contains("reached 125.0% of it"), "{}", verdict.reason());
+    assert!(
+        verdict.reason(Nouns::USUAL).contains("reached 125.0% of it"),
+        "{}",
+        verdict.reason(Nouns::USUAL)
+    );
     assert!(verdict.remedy().contains("find.while"), "{}", verdict.remedy());
     assert_eq!(at(None, 0.5, 0.2).limit, Limit::OfferedLoad);
     assert_eq!(at(Some(1.25), 0.96, 0.2).limit, Limit::ServerCpu);
@@ -151,7 +156,7 @@ fn one_failure_in_a_hundred_is_the_limit() {
         idle(e);
     });
     assert_eq!(
-        (verdict.limit, verdict.reason().as_str()),
+        (verdict.limit, verdict.reason(Nouns::USUAL).as_str()),
         (Limit::Errors, "no operation ended within the window")
     );
     assert_eq!(limit_of(idle), Limit::Unknown);
@@ -190,7 +195,7 @@ fn what_this_machine_lacks_is_named_before_the_errors_that_it_causes() {
     assert_eq!(limit_of(|e| e.ports_lacking = 0), Limit::ServerCpu);
     let of_server = judged(|e| e.server_descriptors = Some(1.0));
     assert_eq!(of_server.limit, Limit::Descriptors);
-    assert_eq!(of_server.reason(), "the server had all its file descriptors open");
+    assert_eq!(of_server.reason(Nouns::USUAL), "the server had all its file descriptors open");
     assert!(of_server.remedy().contains("prlimit"), "{}", of_server.remedy());
     assert_eq!(limit_of(|e| e.server_descriptors = Some(0.99)), Limit::ServerCpu);
 }
@@ -217,7 +222,7 @@ fn a_client_that_waits_for_its_cpu_names_the_other_programs() {
     });
     assert_eq!(verdict.limit, Limit::ClientCpu);
     let expected = "ran 17.0% and waited 80.0% of the time while other programs ran on its CPU;";
-    assert!(verdict.reason().contains(expected), "{}", verdict.reason());
+    assert!(verdict.reason(Nouns::USUAL).contains(expected), "{}", verdict.reason(Nouns::USUAL));
     assert!(verdict.remedy().contains("stop the other work on the client's CPUs"));
 }
 
@@ -236,7 +241,7 @@ fn others_on_the_cpus_are_noise() {
     assert_eq!(beside(0.0, 0.1).limit, Limit::Noise);
     assert_eq!(beside(0.0, 0.0).limit, Limit::Unknown);
     assert_eq!(
-        beside(0.5, 0.2).reason(),
+        beside(0.5, 0.2).reason(Nouns::USUAL),
         "noise: other programs used 50.0% of the server's or the client's CPUs, and the \
          hypervisor took 20.0% of a CPU; the server used 30.0% of its CPUs (idle 0.0%)"
     );
@@ -248,7 +253,7 @@ fn others_on_the_cpus_are_noise() {
     };
     assert_eq!(beside(0.24).limit, Limit::Unknown);
     assert_eq!(
-        (beside(0.25).limit, beside(0.25).reason().as_str()),
+        (beside(0.25).limit, beside(0.25).reason(Nouns::USUAL).as_str()),
         (
             Limit::Noise,
             "noise: a hyperthread that shares a core with the server was 25.0% busy with \
@@ -267,7 +272,10 @@ fn a_server_with_fewer_threads_than_cpus_is_limited_by_them() {
         (e.server_busiest_thread, e.server_saturated) = (Some(0.99), Some(0.97));
     });
     assert_eq!(verdict.limit, Limit::ServerCpu);
-    assert!(verdict.reason().contains("its busiest thread 99.0% of one"), "{verdict:?}");
+    assert!(
+        verdict.reason(Nouns::USUAL).contains("its busiest thread 99.0% of one"),
+        "{verdict:?}"
+    );
     assert!(verdict.remedy().contains("give it more workers"), "{}", verdict.remedy());
     // One of two equal workers is saturated: the load is uneven.
     let uneven = judged(|e| {
@@ -294,15 +302,19 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
     let verdict = with(full.clone(), None);
     assert_eq!(verdict.limit, Limit::Network);
     assert_eq!(
-        verdict.reason(),
+        verdict.reason(Nouns::USUAL),
         "the network: packets waited 100.0% of the time for veth1, which carried 20.00 Mb/s; the \
          server used 30.0% of its CPUs (idle 70.0%)"
     );
     assert!(verdict.remedy().contains("tc -s qdisc show"), "{}", verdict.remedy());
     let fast = NetworkEvidence { used: Some(0.97), bits_per_s: 970_000_000, ..veth.clone() };
-    let reason = with(fast, None).reason();
+    let reason = with(fast, None).reason(Nouns::USUAL);
     assert!(reason.starts_with("the network: veth1 carried 970.00 Mb/s, 97.0% of"), "{reason}");
-    assert!(with(lossy.clone(), None).reason().contains("2.0% of the segments were retransmitted"));
+    assert!(
+        with(lossy.clone(), None)
+            .reason(Nouns::USUAL)
+            .contains("2.0% of the segments were retransmitted")
+    );
     assert_eq!(with(full.clone(), Some(1.0)).limit, Limit::Network);
     assert_eq!(with(lossy.clone(), Some(0.5)).limit, Limit::Network);
     assert_eq!(with(lossy, Some(1.0)).limit, Limit::OfferedLoad);
@@ -314,7 +326,7 @@ fn a_full_or_lossy_network_is_judged_after_the_ends_and_before_the_offer() {
 fn where_nothing_is_busy_more_load_is_needed() {
     let verdict = judged(idle);
     assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.remedy().contains("more connections (--connections)"));
+    assert!(verdict.remedy().contains("raise --connections"));
 }
 
 #[test]
@@ -322,9 +334,9 @@ fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
     let verdict = judged(|e| e.backend_busy = Some(0.95));
     assert_eq!(verdict.limit, Limit::Backend);
     assert!(
-        verdict.reason().contains("the backend of the server: it was 95.0% busy"),
+        verdict.reason(Nouns::USUAL).contains("the backend of the server: it was 95.0% busy"),
         "{}",
-        verdict.reason()
+        verdict.reason(Nouns::USUAL)
     );
     assert!(verdict.remedy().contains("give the backend more CPUs"));
     assert_eq!(limit_of(|e| e.backend_busy = Some(0.949)), Limit::ServerCpu);
@@ -338,7 +350,7 @@ fn a_busy_backend_is_judged_after_the_client_and_before_the_server() {
 fn a_busy_accelerator_is_judged_after_the_backend_and_before_the_server() {
     let verdict = judged(|e| e.accelerator_busy = Some(0.95));
     assert_eq!(verdict.limit, Limit::Accelerator);
-    let reason = verdict.reason();
+    let reason = verdict.reason(Nouns::USUAL);
     assert!(reason.contains("it completed 95.0% of what its rate allows"), "{reason}");
     assert!(verdict.remedy().contains("accelerator-count"));
     assert_eq!(limit_of(|e| e.accelerator_busy = Some(0.949)), Limit::ServerCpu);
@@ -356,7 +368,7 @@ fn a_server_that_is_not_seen_is_never_the_limit() {
         e.server_cpus_idle = None;
     });
     assert_eq!(verdict.limit, Limit::Unknown);
-    assert!(verdict.reason().contains("the server's CPU use is not known"));
+    assert!(verdict.reason(Nouns::USUAL).contains("the server's CPU use is not known"));
     assert!(verdict.remedy().contains("--server-pid"));
 }
 
@@ -380,6 +392,21 @@ fn the_journals_names_are_those_that_are_printed() {
         let json = serde_json::to_value(limit).unwrap();
         assert_eq!(json, limit.name());
         let verdict = Verdict { limit, evidence: server_bound() };
-        assert!(!verdict.reason().is_empty() && !verdict.remedy().is_empty());
+        assert!(!verdict.reason(Nouns::USUAL).is_empty() && !verdict.remedy().is_empty());
+    }
+}
+
+#[test]
+fn a_disturbed_trial_is_one_from_which_others_took_a_tenth_of_a_cpu() {
+    for (steal, foreign, is_disturbed, sum) in [
+        (None, None, false, 0.0),
+        (Some(0.09), Some(0.09), false, 0.18),
+        (Some(0.1), None, true, 0.1),
+        (Some(0.0), Some(0.1), true, 0.1),
+        (Some(0.2), Some(-0.05), true, 0.2),
+    ] {
+        let verdict = Verdict::of(Evidence { steal, foreign, ..Evidence::default() });
+        assert_eq!(verdict.is_disturbed(), is_disturbed, "{steal:?} {foreign:?}");
+        assert!((verdict.disturbance() - sum).abs() < 1e-9);
     }
 }

@@ -10,7 +10,8 @@ fn kinds(
 ) -> Vec<WarningKind> {
     let operations = Operations { completed: evidence.completed, ..Operations::default() };
     let verdict = Verdict { limit, evidence };
-    let warnings = Warning::of(neighbours, &verdict, &operations, 64, core);
+    let nouns = Nouns::USUAL;
+    let warnings = Warning::of(neighbours, &verdict, &operations, 64, core, &[], nouns);
     warnings.iter().map(|warning| warning.kind).collect()
 }
 
@@ -77,10 +78,13 @@ fn what_was_not_seen_or_not_in_memory_is_reported_in_three_parts() {
     let on_disk = Warning::objects_on_disk("the objects lie in /var/tmp");
     assert!(on_disk.to_string().starts_with("the objects lie in /var/tmp; likely: "));
     let varied = NotSteady { after: units::Nanos(90_000_000_000), spread: Some(0.08) };
-    let varied = Warning::not_steady(varied);
-    assert!(varied.seen.ends_with("of warm-up its rate still varied by 8.0%"), "{varied}");
+    let compiling = Warning::not_steady(varied, Some(0.25)).seen;
+    let expected = "varied by 8.0%; in this trial its compilers took 25.0% of its CPU time";
+    assert!(compiling.ends_with(expected), "{compiling}");
+    let varied = Warning::not_steady(varied, None);
+    assert!(varied.seen.ends_with("of warm-up its speed still varied by 8.0%"), "{varied}");
     let idle = NotSteady { after: units::Nanos(90_000_000_000), spread: None };
-    let idle = Warning::not_steady(idle);
+    let idle = Warning::not_steady(idle, None);
     assert!(idle.seen.contains("it did next to nothing in "), "{idle}");
     for (warning, name) in [(&varied, "not-steady"), (&idle, "not-steady")] {
         assert_eq!(serde_json::to_value(warning.kind).unwrap(), name);
@@ -150,11 +154,11 @@ fn a_broken_law_names_its_cause() {
         judged: true,
         cause,
     };
-    assert_eq!(Warning::littles_law(&law(None)), None);
+    assert_eq!(Warning::littles_law(&law(None), Nouns::USUAL), None);
     for (cause, name) in
         [(Cause::Failures, "failures"), (Cause::Client, "client"), (Cause::Ramp, "ramp")]
     {
-        let warning = Warning::littles_law(&law(Some(cause))).unwrap();
+        let warning = Warning::littles_law(&law(Some(cause)), Nouns::USUAL).unwrap();
         assert_eq!(
             (warning.kind, warning.seen.as_str()),
             (
@@ -164,4 +168,44 @@ fn a_broken_law_names_its_cause() {
         );
         assert!(warning.likely_cause.contains(&format!("({name})")), "{warning}");
     }
+}
+
+#[test]
+fn other_programs_are_named() {
+    let evidence = Evidence { foreign: Some(0.35), ..Evidence::default() };
+    let programs = ["rustc", "cc1"].map(|name| BusyProgram { name: name.to_owned(), cpu_ns: 1 });
+    let warning = Warning::foreign_work(&Verdict::of(evidence), &programs).unwrap();
+    assert_eq!(warning.seen, "other programs used 35.0% of these CPUs; busiest: rustc, cc1");
+}
+
+#[test]
+fn warnings_of_a_session_speak_of_pages_and_users() {
+    let failed = Evidence { completed: 63, failed: 1, failed_share: Some(0.001), ..calm() };
+    let operations = Operations { completed: 63, ..Operations::default() };
+    let words = |nouns| {
+        let verdict = Verdict { limit: Limit::ServerCpu, evidence: failed.clone() };
+        let core = CoreHz::default();
+        let found = Warning::of(Neighbours::Shared, &verdict, &operations, 64, core, &[], nouns);
+        let law = LittlesLaw {
+            users: 64,
+            rate_per_s: 1e4,
+            response_ns: 1,
+            think_ns: None,
+            users_by_law: 60.0,
+            deviation: -0.1,
+            judged: true,
+            cause: Some(Cause::Client),
+        };
+        let all = found.into_iter().chain(Warning::littles_law(&law, nouns));
+        all.map(|warning| warning.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let usual = words(Nouns::USUAL);
+    assert!(usual.contains("63 operations completed with 64 connections"), "{usual}");
+    let session = words(Nouns::OF_SESSION);
+    assert!(session.contains("63 pages completed with 64 users"), "{session}");
+    assert!(
+        session.contains("1 pages failed") && session.contains("began pages late"),
+        "{session}"
+    );
+    assert!(!session.contains("operation") && !session.contains(" connections"), "{session}");
 }

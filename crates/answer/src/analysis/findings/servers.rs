@@ -11,18 +11,18 @@ pub(super) fn tables(all: &[Servers]) -> Vec<Table> {
 }
 
 fn table(of: &Servers) -> Table {
-    let figures = of.rows.iter().flat_map(|(_, figures)| figures).flatten();
+    let figures = of.rows.iter().flat_map(|row| &row.figures).flatten();
     let medians = figures.map(|figure| figure.figure.estimate.median);
     let unit = of.metric.row().quantity.unit_for(medians);
-    let mut columns = vec![Column::words("server", of.rows.iter().map(|(name, _)| name.clone()))];
+    let mut columns = vec![Column::words("server", of.rows.iter().map(|row| row.server.clone()))];
     for (place, value) in of.values.iter().enumerate() {
-        let cells = of.rows.iter().map(|(_, figures)| cell(figures[place].as_ref(), &unit));
+        let cells = of.rows.iter().map(|row| cell(row.figures[place].as_ref(), &unit));
         columns.push(Column::numbers(value, unit.name, cells));
     }
     Table {
         title: format!("Servers compared: {}", of.metric.row().words),
         count: std::iter::once(&of.case).chain(&of.common).cloned().collect::<Vec<_>>().join(", "),
-        about: "Small print is the ratio to the best server of the column; ≈ is no significant \
+        about: "In small print or brackets is the ratio to the best server of the column; ≈ is no significant \
                 difference from it."
             .to_owned(),
         columns,

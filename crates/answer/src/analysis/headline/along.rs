@@ -3,7 +3,9 @@
 
 use study::metric::Kind;
 
-use super::{NO_DIFFERENCE, as_many, counted, is_shown, median, per_core, said, who};
+use super::words::{
+    NO_DIFFERENCE, as_many, counted, is_shown, limited, median, per_core, said, who,
+};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
 use crate::analysis::remedy::advice;
@@ -22,7 +24,8 @@ pub(in crate::analysis) fn along(
         [] => differences(points).or_else(|| alone(points)),
         _ => crossed(crossovers),
     }?;
-    Some(Headline { advice, ..headline })
+    let limited = limited(points.iter().map(|(_, compared)| *compared));
+    Some(Headline { advice, sentence: headline.sentence + limited, ..headline })
 }
 
 fn crossed(crossovers: &[Crossover]) -> Option<Headline> {

@@ -1,6 +1,7 @@
 //! What encryption takes of a core's throughput.
 
-use super::{Glance, NO_DIFFERENCE, Of};
+use super::glance::{Glance, Of};
+use super::words::NO_DIFFERENCE;
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;

@@ -29,7 +29,7 @@ fn one_client_bound_trial_marks_the_figure_and_says_what_to_do() {
              the server's maximum; give the client more CPUs (--cpus).",
             "In 1 of 7 trials with ECDSA P-256 the server's accept queue was full: raise the \
              server's backlog (nginx: listen ... backlog=16384) and the kernel's (sysctl -w \
-             net.core.somaxconn=16384), or use fewer connections (--connections).",
+             net.core.somaxconn=16384), or lower --connections.",
         ]
     );
     limit(&mut scene, 1, 2, Limit::ServerCpu);

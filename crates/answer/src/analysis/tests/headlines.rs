@@ -2,10 +2,10 @@
 
 use study::Metric;
 use study::testing::server;
-use trial::{Warning, WarningKind};
+use trial::{Limit, Warning, WarningKind};
 
 use super::projections::sizes;
-use super::{NONE, SUITE, bulk};
+use super::{NONE, SUITE, bulk, limit};
 use crate::analysis::scene::{CBC, CHACHA, ECDSA, GCM, RSA, SPREAD, Scene};
 use crate::findings::Headline;
 
@@ -166,6 +166,41 @@ fn a_cost_is_lowest_with_the_best() {
         found.sentence,
         "The server CPU per GB is lowest with AES-128-GCM: 0.941 s/GB against 3.64 s/GB with \
          AES-128-CBC-SHA."
+    );
+}
+
+#[test]
+fn a_rate_that_the_client_limited_is_not_the_servers() {
+    let mut scene = Scene::handshakes();
+    scene.study.answers[0].metric = Metric::Rate;
+    assert!(sentence(&scene).ends_with("4,200/s against 1,640/s."), "{}", sentence(&scene));
+    limit(&mut scene, 1, 2, Limit::ClientCpu);
+    let limited = "Something other than the server was the limit in some trials.";
+    assert!(sentence(&scene).ends_with(limited), "{}", sentence(&scene));
+    // What a core does, it does whatever the limit is.
+    scene.study.answers[0].metric = Metric::RatePerServerCpu;
+    assert!(!sentence(&scene).ends_with(limited));
+    let mut scene = sizes();
+    limit(&mut scene, 0, 0, Limit::ClientCpu);
+    assert!(sentence(&scene).ends_with(limited), "{}", sentence(&scene));
+}
+
+#[test]
+fn clients_that_receive_in_other_ways_are_compared_all_the_same() {
+    let mut scene = Scene::clients(&["toll", "wrk"]).answer(
+        Metric::ServerCpuPerGigabyte,
+        "load.client",
+        "toll",
+    );
+    scene.measure(0, 8e9, &SPREAD);
+    scene.measure(1, 4e9, &SPREAD);
+    assert!(
+        sentence(&scene).starts_with(
+            "The server CPU per GB is 2.0x as high with wrk as with toll's client: 2.00 s/GB \
+             against 1.00 s/GB"
+        ),
+        "{}",
+        sentence(&scene)
     );
 }
 

@@ -146,7 +146,9 @@ impl<'a> Agenda<'a> {
     /// Whether there is anything to be done for a cell.
     pub(super) fn wants(&self, cell: usize) -> bool {
         let ahead = self.ahead_of(cell);
-        ahead.held + ahead.searching > 0
+        // Where this run has something to do, it may have more rounds of every cell.
+        let grows = self.study.until.is_some() && !matches!(self.state(cell), State::Over);
+        ahead.held + ahead.searching > 0 || (grows && self.next().is_some())
     }
 
     pub(super) fn next(&self) -> Option<Task> {

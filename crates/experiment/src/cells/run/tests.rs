@@ -162,6 +162,7 @@ impl Bench for Stage {
         } else {
             line.operations.completed = 100;
         }
+        let mut line = line.with_rates();
         line.verdict.evidence.steal = self.disturbed_in.contains(&number).then_some(0.2);
         if self.interrupted_in == Some(number) {
             interrupt.store(true, Relaxed);

@@ -1,0 +1,89 @@
+//! The best of several cells, or what differs most among them.
+
+use super::glance::{Glance, Of};
+use super::pair::pair;
+use super::words::{
+    NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, who,
+};
+use crate::analysis::compared::{Compared, Entry};
+use crate::analysis::selection::Selection;
+use crate::wording::{factor, list};
+
+/// `A core sends the most with AES-128-GCM: 11.0 Gb/s, 2.6x as much as with AES-128-CBC-SHA`; `None`
+/// where no cell is shown to be behind another.
+pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option<Glance<'a>> {
+    let selection = Selection::of(compared.rule.metric, rivals);
+    let is_higher_better = compared.rule.metric.is_higher_better();
+    let leaders = match is_higher_better {
+        true => selection.greatest(rivals),
+        false => selection.least(rivals),
+    };
+    let first = *leaders.first()?;
+    if leaders.len() == rivals.len() {
+        return None;
+    }
+    let last = rivals.iter().copied().filter(|entry| {
+        let is_leader = leaders.iter().any(|leader| leader.value == entry.value);
+        !is_leader
+    });
+    let by_figure = |a: &&Entry<'_>, b: &&Entry<'_>| median(a).total_cmp(&median(b));
+    let last = if is_higher_better { last.min_by(by_figure) } else { last.max_by(by_figure) }?;
+    let others = leaders.iter().skip(1).map(|entry| compared.name(entry));
+    let names: Vec<String> = std::iter::once(compared.with(first)).chain(others).collect();
+    let and_alike = match leaders.len() {
+        1 => String::new(),
+        _ => format!(", with {NO_DIFFERENCE} between them"),
+    };
+    let value = said(compared, first);
+    let sentence = match is_higher_better {
+        true => {
+            let gain = selection.gain(first, last);
+            let times = gain.map_or_else(String::new, |gain| {
+                let times = factor(gain.estimate.median);
+                format!(", {times} {} as {}", as_many(compared), compared.with(last))
+            });
+            let (who, most) = (who(compared), most(compared));
+            format!("{who} {most} {}{and_alike}: {value}{times}", list(&names))
+        }
+        false => format!(
+            "The {} is lowest {}{and_alike}: {value} against {} {}",
+            compared.metric(),
+            list(&names),
+            said(compared, last),
+            compared.with(last)
+        ),
+    };
+    let unit = format!("{}{}", joined_unit(compared), compared.with(first));
+    Some(Glance { value, unit, sentence, of: Of::Best })
+}
+
+/// What is shown to differ most from the baseline, each comparison by itself.
+pub(super) fn furthest<'a>(
+    compared: &Compared<'_>,
+    rivals: &[&Entry<'a>],
+    baseline: &Entry<'a>,
+) -> Option<Glance<'a>> {
+    let shown = rivals.iter().filter(|entry| entry.ratio.as_ref().is_some_and(is_shown));
+    let distance = |entry: &Entry<'_>| {
+        let ratio = entry.ratio.as_ref().map_or(1.0, |ratio| ratio.estimate.median);
+        ratio.max(f64::MIN_POSITIVE).ln().abs()
+    };
+    match shown.max_by(|a, b| distance(a).total_cmp(&distance(b))) {
+        Some(entry) => {
+            let glance = pair(compared, entry, baseline)?;
+            let largest = format!("the largest of {} differences", rivals.len() - 1);
+            Some(Glance { sentence: format!("{}, {largest}", glance.sentence), ..glance })
+        }
+        None => {
+            let names: Vec<String> = rivals.iter().map(|entry| compared.name(entry)).collect();
+            let figures: Vec<String> = rivals.iter().map(|entry| said(compared, entry)).collect();
+            let (names, figures) = (list(&names), list(&figures));
+            let sentence = format!(
+                "No significant difference between {names}: {figures}{}",
+                per_core(compared)
+            );
+            let value = said(compared, baseline);
+            Some(Glance { value, unit: NO_DIFFERENCE.to_owned(), sentence, of: Of::Best })
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Words of headlines, by what is compared.
+
+use load::Operation;
+use study::metric::Kind;
+
+use crate::analysis::compared::{Compared, Entry};
+use crate::analysis::sentence::{operations, verb};
+use crate::figure::Figure;
+use crate::mark::Mark;
+use crate::wording::brief;
+
+pub(super) const NO_DIFFERENCE: &str = "no significant difference";
+
+/// Whether a ratio is shown to differ from 1, by as many trials as an interval takes.
+pub(super) fn is_shown(ratio: &Figure) -> bool {
+    ratio.is_sure() && (ratio.is_above(1.0) || ratio.is_below(1.0))
+}
+
+pub(super) fn median(entry: &Entry<'_>) -> f64 {
+    entry.figure.as_ref().map_or(0.0, |figure| figure.estimate.median)
+}
+
+/// `11.0 Gb/s`, `2,490/s`.
+pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
+    brief(compared.rule.metric.row().quantity, median(entry))
+}
+
+pub(super) fn per_core(compared: &Compared<'_>) -> &'static str {
+    if compared.is_per_cpu() { " per core" } else { "" }
+}
+
+pub(super) fn who(compared: &Compared<'_>) -> String {
+    match compared.kind() {
+        Kind::PerCpu | Kind::Tax => "A core".to_owned(),
+        Kind::Throughput => "The server".to_owned(),
+        Kind::Cost | Kind::State => format!("The {}", compared.metric()),
+    }
+}
+
+/// What is counted: `handshakes`, without what is the same in all.
+pub(super) fn noun(compared: &Compared<'_>) -> String {
+    match operations(compared) {
+        all if compared.operation() == Operation::Handshakes && all.ends_with("handshakes") => {
+            "handshakes".to_owned()
+        }
+        other => other,
+    }
+}
+
+/// What a ratio is of: `handshakes`, `goodput`, `server CPU per page`.
+pub(super) fn counted(compared: &Compared<'_>) -> String {
+    match (compared.kind(), compared.is_of_bodies()) {
+        (Kind::Cost | Kind::State, _) => compared.metric().into_owned(),
+        (_, true) => "goodput".to_owned(),
+        (_, false) => noun(compared),
+    }
+}
+
+pub(super) fn as_many(compared: &Compared<'_>) -> String {
+    match compared.is_of_bodies() {
+        true => "as much".to_owned(),
+        false => format!("as many {}", noun(compared)),
+    }
+}
+
+pub(super) fn most(compared: &Compared<'_>) -> String {
+    match compared.is_of_bodies() {
+        true => "sends the most".to_owned(),
+        false => format!("{} the most {}", verb(compared), noun(compared)),
+    }
+}
+
+/// `per core `, or what a cost is.
+pub(super) fn joined_unit(compared: &Compared<'_>) -> String {
+    match compared.kind() {
+        Kind::PerCpu => "per core ".to_owned(),
+        Kind::Cost | Kind::State => format!("{} ", compared.metric()),
+        Kind::Throughput | Kind::Tax => String::new(),
+    }
+}
+
+/// That a rate is not the server's maximum, where it is not, in a sentence after a space.
+pub(super) fn limited<'b, 'a: 'b>(all: impl IntoIterator<Item = &'b Compared<'a>>) -> &'static str {
+    let is_limited = |compared: &Compared<'_>| {
+        let marks = compared.entries.iter().filter_map(|entry| entry.trials.mark());
+        compared.kind() == Kind::Throughput && { marks }.any(Mark::is_not_a_maximum)
+    };
+    match all.into_iter().any(is_limited) {
+        true => " Something other than the server was the limit in some trials.",
+        false => "",
+    }
+}
