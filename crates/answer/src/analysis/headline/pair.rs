@@ -31,7 +31,12 @@ pub(super) fn pair<'a>(
         let (one, other) = (compared.name(entry), compared.name(baseline));
         let sentence =
             format!("No significant difference between {one} and {other}: {}", figures("and"));
-        return Some(Glance { value: ALIKE.to_owned(), unit: NO_DIFFERENCE.to_owned(), sentence, of });
+        return Some(Glance {
+            value: ALIKE.to_owned(),
+            unit: NO_DIFFERENCE.to_owned(),
+            sentence,
+            of,
+        });
     }
     let what = match (subject(compared), compared.kind()) {
         (_, Kind::Cost | Kind::State) => format!(
