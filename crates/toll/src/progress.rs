@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trial::Line;
 
 /// How often it changes: a person cannot read faster.
 const PER_SECOND: u8 = 5;
@@ -53,6 +54,36 @@ pub(crate) struct RunProgress {
     line: Progress,
     /// When its first part began.
     began: Option<Instant>,
+    noise: Noise,
+}
+
+/// What disturbed the trials until now.
+#[derive(Default)]
+struct Noise {
+    trials: u64,
+    disturbed: u64,
+    /// The busiest program of the last trial that was disturbed, where one is known.
+    program: Option<String>,
+}
+
+impl Noise {
+    fn note(&mut self, line: &Line) {
+        self.trials += 1;
+        if line.verdict.is_disturbed() {
+            self.disturbed += 1;
+            self.program = line.programs.first().map(|program| program.name.clone());
+        }
+    }
+
+    /// `, 3 of 20 trials disturbed (rustc)`; empty while there is none.
+    fn in_words(&self) -> String {
+        if self.disturbed == 0 {
+            return String::new();
+        }
+        let program = self.program.as_ref().map(|name| format!(" ({name})"));
+        let (disturbed, trials) = (self.disturbed, self.trials);
+        format!(", {disturbed} of {trials} trials disturbed{}", program.unwrap_or_default())
+    }
 }
 
 /// The length of the bar of a run: thousandths of all that is to be done.
@@ -60,7 +91,13 @@ const WHOLE: u64 = 1000;
 
 impl RunProgress {
     pub(crate) fn new(is_wanted: bool) -> Self {
-        Self { line: Progress::new(is_wanted, "{bar:24} {wide_msg}"), began: None }
+        let line = Progress::new(is_wanted, "{bar:24} {wide_msg}");
+        Self { line, began: None, noise: Noise::default() }
+    }
+
+    /// Takes note of a trial that ended.
+    pub(crate) fn note(&mut self, line: &Line) {
+        self.noise.note(line);
     }
 
     /// A part goes on; what is to be done takes `left` yet, the part included.
@@ -68,7 +105,8 @@ impl RunProgress {
         let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
         self.line.show(thousandths(elapsed, left), WHOLE, || {
             let (parts, doing) = words();
-            format!("{parts}, {} left  {doing}", in_minutes(left))
+            let noise = self.noise.in_words();
+            format!("{parts}, {} left{noise}  {doing}", in_minutes(left))
         });
     }
 
@@ -93,6 +131,26 @@ pub(crate) fn in_minutes(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trial::BusyProgram;
+
+    #[test]
+    fn noise_is_shown_once_a_trial_is_disturbed_with_the_program_that_took_the_cpu() {
+        let mut noise = Noise::default();
+        let line = |foreign: f64, program: &[&str]| {
+            let mut line = crate::summary::testing::line(|_| {}).line;
+            line.verdict.evidence.foreign = Some(foreign);
+            let busy = |name: &&str| BusyProgram { name: (*name).to_owned(), cpu_ns: 1 };
+            line.programs = program.iter().map(busy).collect();
+            line
+        };
+        noise.note(&line(0.01, &[]));
+        assert_eq!(noise.in_words(), "");
+        noise.note(&line(0.35, &["rustc", "cc1"]));
+        noise.note(&line(0.02, &[]));
+        assert_eq!(noise.in_words(), ", 1 of 3 trials disturbed (rustc)");
+        noise.note(&line(0.35, &[]));
+        assert_eq!(noise.in_words(), ", 2 of 4 trials disturbed");
+    }
 
     #[test]
     fn what_is_left_is_shown_as_a_share_and_as_time() {

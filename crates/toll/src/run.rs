@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use cpus::{CpuList, Topology};
 use experiment::{Ended, Event, Experiment, Plan, RunError};
 use file::{LeftOut, StudyFile};
-use journal::Results;
+use journal::{Entry, Results};
 use keys::Suggested;
 use observe::Machine;
 use peers::Peer;
@@ -243,6 +243,11 @@ impl Arguments {
                 Event::Progress { left, words } => progress.show(left, words),
                 Event::Finished { entries, wrong } => {
                     *ran += 1;
+                    for entry in entries {
+                        if let Entry::Trial(trial) = entry {
+                            progress.note(&trial.line);
+                        }
+                    }
                     progress.beside(|| match self.json {
                         // It cannot fail: the same lines have just been written to the journal.
                         true => entries.iter().for_each(|entry| drop(crate::print_json(entry))),

@@ -9,7 +9,7 @@ mod page;
 mod receipt;
 mod session;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use trial::{Measured, WarningKind};
 use units::Nanos;

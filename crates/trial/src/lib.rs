@@ -41,7 +41,9 @@ pub use application::Application;
 pub use asked::Asked;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
+pub use line::{
+    BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;

@@ -8,7 +8,7 @@ use super::{Detail, of_trial};
 use crate::screen::Screen;
 
 /// A trial with what a test gives, all else as short as it may be.
-pub(super) fn line(change: impl FnOnce(&mut serde_json::Value)) -> Measured {
+pub(crate) fn line(change: impl FnOnce(&mut serde_json::Value)) -> Measured {
     let mut value = serde_json::json!({
         "schema": 1, "valid": true, "interrupted": false, "started_unix_ms": 0,
         "window_ns": 600_000_000,

@@ -4,7 +4,7 @@
 use study::metric::Kind;
 
 use super::words::{
-    NO_DIFFERENCE, as_many, counted, is_shown, limited, median, per_core, said, who,
+    ALIKE, NO_DIFFERENCE, as_many, counted, is_shown, limited, median, per_core, said, who,
 };
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
@@ -32,7 +32,7 @@ fn crossed(crossovers: &[Crossover]) -> Option<Headline> {
     let first = crossovers.iter().find(|of| of.from.is_some()).or(crossovers.first())?;
     let (value, unit) = match &first.from {
         Some(from) => (from.clone(), format!("from here on {} is ahead", first.label)),
-        None => ("nowhere".to_owned(), format!("is {} ahead for good", first.label)),
+        None => ("no crossover".to_owned(), format!("for {}", first.label)),
     };
     let sentence = format!("{}.", first.sentence);
     Some(Headline { value, unit, sentence, advice: None })
@@ -49,7 +49,7 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let (with, as_with) = (with(first, range.value), first.with(baseline));
     if !range.is_shown {
         return Some(Headline {
-            value: factor(range.most.1),
+            value: ALIKE.to_owned(),
             unit: NO_DIFFERENCE.to_owned(),
             sentence: format!("No significant difference {with} from {}.", first.name(baseline)),
             advice: None,

@@ -3,7 +3,7 @@
 use study::metric::Kind;
 
 use super::glance::{Glance, Of};
-use super::words::{NO_DIFFERENCE, as_many, counted, is_shown, noun, per_core, said, who};
+use super::words::{ALIKE, NO_DIFFERENCE, as_many, counted, is_shown, noun, per_core, said, who};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::comparison::{Subject, subject, with_article};
 use crate::analysis::sentence::verb;
@@ -31,7 +31,12 @@ pub(super) fn pair<'a>(
         let (one, other) = (compared.name(entry), compared.name(baseline));
         let sentence =
             format!("No significant difference between {one} and {other}: {}", figures("and"));
-        return Some(Glance { value: times, unit: NO_DIFFERENCE.to_owned(), sentence, of });
+        return Some(Glance {
+            value: ALIKE.to_owned(),
+            unit: NO_DIFFERENCE.to_owned(),
+            sentence,
+            of,
+        });
     }
     let what = match (subject(compared), compared.kind()) {
         (_, Kind::Cost | Kind::State) => format!(

@@ -3,7 +3,7 @@
 use super::glance::{Glance, Of};
 use super::pair::pair;
 use super::words::{
-    NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, who,
+    ALIKE, NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, who,
 };
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
@@ -82,7 +82,7 @@ pub(super) fn furthest<'a>(
                 "No significant difference between {names}: {figures}{}",
                 per_core(compared)
             );
-            let value = said(compared, baseline);
+            let value = ALIKE.to_owned();
             Some(Glance { value, unit: NO_DIFFERENCE.to_owned(), sentence, of: Of::Best })
         }
     }

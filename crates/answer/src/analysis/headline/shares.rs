@@ -1,7 +1,7 @@
 //! What encryption takes of a core's throughput.
 
 use super::glance::{Glance, Of};
-use super::words::NO_DIFFERENCE;
+use super::words::{ALIKE, NO_DIFFERENCE};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
@@ -37,7 +37,7 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
             format!("Encrypting makes no significant difference to a core's throughput: {figures}"),
         ),
     };
-    let value = if unit == NO_DIFFERENCE { percent(tax) } else { share };
+    let value = if unit == NO_DIFFERENCE { ALIKE.to_owned() } else { share };
     Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) })
 }
 

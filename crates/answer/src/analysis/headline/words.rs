@@ -11,6 +11,9 @@ use crate::wording::brief;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
 
+/// The value of a headline without a difference: a number would look like one.
+pub(super) const ALIKE: &str = "≈";
+
 /// Whether a ratio is shown to differ from 1, by as many trials as an interval takes.
 pub(super) fn is_shown(ratio: &Figure) -> bool {
     ratio.is_sure() && (ratio.is_above(1.0) || ratio.is_below(1.0))

@@ -51,7 +51,7 @@ fn a_ratio_across_1_is_no_significant_difference() {
     let headline = headline(&scene);
     assert_eq!(
         (headline.value.as_str(), headline.unit.as_str()),
-        ("1.01x", "no significant difference")
+        ("≈", "no significant difference")
     );
     assert_eq!(
         headline.sentence,
