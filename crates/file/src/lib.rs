@@ -49,9 +49,9 @@ use fields::{Field, Fields, Source};
 use keys::Table;
 use merged::Level;
 use scale::Scale;
-use study::{Profiling, Study};
 use study::primitive::Primitives;
 use study::reference::Reference;
+use study::{Profiling, Study};
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;

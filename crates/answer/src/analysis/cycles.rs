@@ -31,10 +31,14 @@ pub struct Cycles {
 impl Cycles {
     /// `None` where nothing was sampled.
     pub(super) fn of(trials: &CellTrials<'_>) -> Option<Self> {
-        let profile = trials.profiles.iter().map(|&profile| profile.clone()).reduce(Profile::and)?;
+        let profile =
+            trials.profiles.iter().map(|&profile| profile.clone()).reduce(Profile::and)?;
         let samples = profile.samples();
-        let shares: BTreeMap<Class, f64> =
-            profile.server.keys().filter_map(|class| Some((*class, profile.share(*class)?))).collect();
+        let shares: BTreeMap<Class, f64> = profile
+            .server
+            .keys()
+            .filter_map(|class| Some((*class, profile.share(*class)?)))
+            .collect();
         let spread = |metric: Metric| match trials.figure(metric) {
             Some(figure) => {
                 let whole = figure.estimate.median;

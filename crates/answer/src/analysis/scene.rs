@@ -58,7 +58,7 @@ impl Scene {
             trials: 7,
             until: None,
             restart: None,
-        profile: None,
+            profile: None,
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),

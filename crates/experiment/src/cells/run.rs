@@ -242,7 +242,11 @@ impl Run<'_, '_> {
         }
         let sampled = task.role == Role::Profile;
         // Sampling slows the server, so its trial says nothing to a search.
-        let sought = cell.find.zip(task.load).filter(|_| !sampled).map(|(find, load)| find.sought(load, &measured));
+        let sought = cell
+            .find
+            .zip(task.load)
+            .filter(|_| !sampled)
+            .map(|(find, load)| find.sought(load, &measured));
         let Measured { line, latencies, .. } = measured;
         let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
             .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;

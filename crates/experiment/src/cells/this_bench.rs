@@ -16,8 +16,8 @@ use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
-use super::sampling::Sampling;
 use super::run::{Ask, Bench, StartError};
+use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};

@@ -57,7 +57,9 @@ pub(super) fn list(study: &Study) -> Vec<String> {
 pub(super) fn forecast_of(study: &Study) -> String {
     let sampled = match (&study.profile, study.cells.len()) {
         (None, _) => String::new(),
-        (Some(_), cells) => format!(", and {} more to sample {cells} cells", rounded(SAMPLING * cells as u32)),
+        (Some(_), cells) => {
+            format!(", and {} more to sample {cells} cells", rounded(SAMPLING * cells as u32))
+        }
     };
     unsampled(study) + &sampled
 }

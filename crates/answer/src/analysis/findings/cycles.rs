@@ -58,7 +58,9 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     let with = |of: &dyn Fn(&Cycles) -> Option<String>| {
         let each = sampled.iter().filter_map(|(cell, cycles)| Some((of(cycles)?, title(cell))));
         let grouped = crate::wording::grouped(each);
-        grouped.into_iter().map(|(doubt, cells)| format!("{}: {doubt}.", capitalized(&list(&cells))))
+        grouped
+            .into_iter()
+            .map(|(doubt, cells)| format!("{}: {doubt}.", capitalized(&list(&cells))))
     };
     let share = |cycles: &Cycles, class| cycles.shares.get(&class).copied().unwrap_or_default();
     let loopback = |cycles: &Cycles| {
@@ -69,13 +71,13 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         })
     };
     let unreliable = |cycles: &Cycles| {
-        (!cycles.doubts.is_empty()).then(|| format!("the shares are unreliable, {}", list(&cycles.doubts)))
+        (!cycles.doubts.is_empty())
+            .then(|| format!("the shares are unreliable, {}", list(&cycles.doubts)))
     };
     let other = |cycles: &Cycles| {
         let other = share(cycles, Class::Other);
-        (other > MOST_OTHER).then(|| {
-            format!("{} fit no rule: add your own with --profile-rules", percent(other))
-        })
+        (other > MOST_OTHER)
+            .then(|| format!("{} fit no rule: add your own with --profile-rules", percent(other)))
     };
     let stripped = |cycles: &Cycles| {
         (share(cycles, Class::CryptoWithoutSymbols) > 0.0).then(|| {
@@ -88,11 +90,19 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         let many = cycles.kernel_threads.iter().filter(|(_, beside)| **beside >= WORTH_SAYING);
         let each: Vec<String> =
             many.map(|(name, beside)| format!("{name} {}", percent(*beside))).collect();
-        (!each.is_empty())
-            .then(|| format!("kernel threads worked beside the server, {} of its time", list(&each)))
+        (!each.is_empty()).then(|| {
+            format!("kernel threads worked beside the server, {} of its time", list(&each))
+        })
     };
-    with(&unreliable).chain(with(&other)).map(Remark::caveat)
-        .chain(with(&stripped).chain(with(&loopback)).chain(with(&threads)).map(|text| Remark::new("Know", text)))
+    with(&unreliable)
+        .chain(with(&other))
+        .map(Remark::caveat)
+        .chain(
+            with(&stripped)
+                .chain(with(&loopback))
+                .chain(with(&threads))
+                .map(|text| Remark::new("Know", text)),
+        )
         .collect()
 }
 
@@ -109,9 +119,8 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
     let shares = classes.iter().map(|class| {
         column(class, &|cycles| cycles.shares.get(class).map(|share| (percent(*share), *share)))
     });
-    let samples = sampled.iter().map(|(_, cycles)| {
-        (units::thousands(cycles.samples), cycles.samples as f64)
-    });
+    let samples =
+        sampled.iter().map(|(_, cycles)| (units::thousands(cycles.samples), cycles.samples as f64));
     let times = classes.iter().map(|class| {
         column(class, &|cycles| {
             let ns = *cycles.ns_per_operation.get(class)?;
