@@ -6,6 +6,7 @@ mod elsewhere;
 mod length;
 mod order;
 mod run;
+mod sampling;
 mod this_bench;
 mod warm_up;
 mod words;

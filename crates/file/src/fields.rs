@@ -185,7 +185,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn flag(self) -> Result<bool, Flaw> {
+    pub(super) fn flag(self) -> Result<bool, Flaw> {
         match self.value {
             DeValue::Boolean(flag) => Ok(*flag),
             DeValue::Array(_) | DeValue::Table(_) => {

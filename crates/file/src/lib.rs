@@ -49,9 +49,9 @@ use fields::{Field, Fields, Source};
 use keys::Table;
 use merged::Level;
 use scale::Scale;
-use study::Study;
 use study::primitive::Primitives;
 use study::reference::Reference;
+use study::{Profiling, Study};
 
 /// The only form of study files so far.
 const SCHEMA: u64 = 1;
@@ -61,7 +61,7 @@ const MOST_TRIALS: u32 = 10_000;
 /// TOML's integers are signed.
 const LARGEST_SEED: u64 = i64::MAX.unsigned_abs();
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "schema",
     "name",
     "question",
@@ -70,6 +70,7 @@ const KEYS: [&str; 15] = [
     "trials",
     "restart",
     "until",
+    "profile",
     "target",
     "load",
     "find",
@@ -122,6 +123,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
     let trials = fields.get("trials").map_or(Ok(TRIALS), trials)?;
     let until = fields.get("until").map(|field| until::read(source, field)).transpose()?;
     let restart = fields.get("restart").map(Restart::deserialize).transpose()?;
+    let profile = fields.get("profile").map_or(Ok(false), Field::flag)?;
     let mut cut = Vec::new();
     let scale = Scale::find(source, &fields, scale)?;
 
@@ -188,6 +190,7 @@ fn read(file: &str, text: &str, machine: &Topology, scale: Option<&str>) -> Resu
         trials,
         until,
         restart,
+        profile: profile.then(Profiling::default),
         cells,
         answers,
         primitives,

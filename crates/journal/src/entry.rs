@@ -67,6 +67,9 @@ pub enum Role {
     Search,
     /// To be part of the answer.
     Measure,
+    /// To know where the server's CPU time goes. Sampling it takes CPU time, so its rate is in no
+    /// answer.
+    Profile,
 }
 
 impl Entry {

@@ -20,6 +20,7 @@ const CELLS: &str = "cells.json";
 const MACHINE: &str = "machine.json";
 const TARGETS: &str = "targets.json";
 const JOURNAL: &str = "journal.jsonl";
+const PROFILE: &str = "profile";
 const LATENCY: &str = "latency";
 
 #[derive(Debug)]
@@ -182,6 +183,11 @@ impl Results {
     /// The file for the latencies of the trial at place `order`, by its path in the folder.
     pub fn latency_file(order: u32) -> String {
         format!("{LATENCY}/{order}.hlog")
+    }
+
+    /// Where the samples of a cell's server are kept, without an extension.
+    pub fn profile(&self, cell: &str) -> PathBuf {
+        self.folder.join(PROFILE).join(cell)
     }
 
     /// Writes the latencies of the trial at place `order`.

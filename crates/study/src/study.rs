@@ -1,6 +1,7 @@
 //! What a study is once its file is read: cells to measure, and the answers that they are to give.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use load::{Files, Mix, Operation, Plan};
 use peers::Offer;
@@ -34,6 +35,9 @@ pub struct Study {
     /// When servers are started again, where the study says so.
     #[serde(default)]
     pub restart: Option<Restart>,
+    /// Whether and how to sample where the servers' CPU time goes.
+    #[serde(default)]
+    pub profile: Option<Profiling>,
     /// In the order of the file: case by case, the last swept key changing fastest.
     pub cells: Vec<Cell>,
     /// In the order of the file.
@@ -45,6 +49,13 @@ pub struct Study {
     /// What was cut from the study as its author wrote it, a clause each: by a scale, by `--only`, or
     /// because this machine has fewer CPUs.
     pub cut: Vec<String>,
+}
+
+/// How samples of CPU time are sorted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profiling {
+    /// A file of rules that come before toll's own.
+    pub rules: Option<PathBuf>,
 }
 
 /// One combination of a case's sweep: a server, and what it is asked to do.

@@ -10,7 +10,7 @@ use journal::{Entry, Results};
 use keys::Suggested;
 use observe::Machine;
 use peers::Peer;
-use study::Study;
+use study::{Profiling, Study};
 
 use crate::findings::{self, Found};
 use crate::progress::RunProgress;
@@ -74,6 +74,17 @@ pub(crate) struct Arguments {
     /// s_time), in turn with toll and in windows of the same length; what limited each is said.
     #[arg(help_heading = LOAD, hide_possible_values = true, long, value_name = "PROGRAM", conflicts_with = "continue_")]
     cross_check: Option<Peer>,
+
+    /// Also sample where the servers' CPU time goes, with perf
+    ///
+    /// In a trial of its own for each cell, after all others; needs perf, and root or
+    /// kernel.perf_event_paranoid=-1. A study asks for the same with profile = true.
+    #[arg(help_heading = LOAD, long, conflicts_with = "continue_")]
+    profile: bool,
+
+    /// Rules of your own that say what a function does, tried before toll's
+    #[arg(help_heading = LOAD, long, value_name = "FILE", requires = "profile")]
+    profile_rules: Option<PathBuf>,
 
     /// Print the cells, the commands and the time that it would take, and do nothing
     #[arg(help_heading = OUTPUT, long, conflicts_with = "continue_")]
@@ -190,6 +201,9 @@ impl Arguments {
     fn study(&self, file: &StudyFile, machine: &Topology) -> Result<Study, Failure> {
         let mut study = file.read(machine, self.scale.as_deref()).map_err(Failure::request)?;
         file::only(&mut study, &self.only).map_err(Failure::request)?;
+        if self.profile {
+            study.profile = Some(Profiling { rules: self.profile_rules.clone() });
+        }
         if let Some(trials) = self.trials {
             study.measure_so_often(trials);
         }

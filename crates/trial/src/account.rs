@@ -171,6 +171,7 @@ impl Trial {
             pages: outcome.pages.iter().map(Page::from).collect(),
             walks: (self.job.plan.operation == Operation::Session)
                 .then(|| Walks::from(outcome.walks)),
+            profile: None,
             cpu_share,
             programs,
             warnings,

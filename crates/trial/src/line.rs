@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use profile::Profile;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -59,6 +60,9 @@ pub struct Line {
     /// The walks of a session that ended within the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walks: Option<Walks>,
+    /// Where the server's CPU time went; only of trials that were made to know that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// What each CPU of the machine did over the window.
     pub cpu_share: Vec<CoreSeries>,
     /// The programs that used most CPU time, on any CPU, from the warm-up to the window's end; only

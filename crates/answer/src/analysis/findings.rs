@@ -8,6 +8,7 @@ mod cpu_split;
 mod cpu_use;
 mod crossovers;
 mod curves;
+mod cycles;
 mod overview;
 mod predictions;
 mod published;
@@ -44,7 +45,7 @@ impl Analysis {
         let noun = if measured == 1 { "cell" } else { "cells" };
         Findings {
             title: "Answers",
-            answers: answers.chain(projected).collect(),
+            answers: answers.chain(projected).chain(cycles::answer(&self.cells)).collect(),
             quality: self.quality.clone(),
             grids: servers::tables(&self.servers),
             gates: self.gates.clone(),
@@ -146,8 +147,13 @@ impl Analysis {
                     The rate follows as far as the server's CPU is the limit.",
             tables: predictions::tables(&self.answers),
         };
-        let tables =
-            [Some(cells), Some(predictions), Some(searches), cpu_use::section(&self.cells)];
+        let tables = [
+            Some(cells),
+            Some(predictions),
+            Some(searches),
+            cycles::section(&self.cells),
+            cpu_use::section(&self.cells),
+        ];
         tables.into_iter().flatten().filter(|section| !section.tables.is_empty()).collect()
     }
 

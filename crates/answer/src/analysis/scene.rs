@@ -58,6 +58,7 @@ impl Scene {
             trials: 7,
             until: None,
             restart: None,
+            profile: None,
             cells,
             answers: Vec::new(),
             primitives: study::primitive::Primitives::default(),

@@ -9,6 +9,7 @@ use study::Cell;
 use trial::Limit;
 
 use super::cpu_use::CpuUse;
+use super::cycles::Cycles;
 use super::figures::Figures;
 use super::search::Search;
 use super::trials::CellTrials;
@@ -42,6 +43,9 @@ pub struct CellSummary {
     pub search: Option<Search>,
     /// What used each CPU of the machine, where the server's are known.
     pub cpus: Vec<CpuUse>,
+    /// Where the server's CPU time goes, where that was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Cycles>,
 }
 
 impl CellSummary {
@@ -65,6 +69,7 @@ impl CellSummary {
             mark: trials.mark(),
             search: trials.search.clone(),
             cpus: CpuUse::of(trials.valid()),
+            cycles: Cycles::of(trials),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use journal::{Role, TargetRecord, TrialLine};
+use profile::Profile;
 use serde::Serialize;
 use study::{Cell, Metric, Study};
 use trial::Limit;
@@ -38,6 +39,8 @@ pub(super) struct CellTrials<'a> {
     /// In the order in which they ran; where the load is searched for, those at the load that was
     /// found.
     pub(super) lines: Vec<&'a TrialLine>,
+    /// Of the trials that were made to know where the server's CPU time goes.
+    pub(super) profiles: Vec<&'a Profile>,
     /// Of those that were measured again, the lines have the quieter one.
     pub(super) again: Again,
     /// How the load was found.
@@ -69,6 +72,9 @@ pub(super) fn by_cell<'a>(
         let has_lines = !lines.is_empty();
         lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
         let search = Search::of(cell, &lines);
+        let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
+        let profiled = lines.iter().filter(is_of_profile).filter(|trial| trial.line.valid);
+        let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
         lines.retain(|trial| {
             trial.place.role == Role::Measure
                 && search.as_ref().is_none_or(|search| search.has(trial))
@@ -81,7 +87,7 @@ pub(super) fn by_cell<'a>(
             .find_map(|target| target.skipped.as_deref());
         let is_infeasible = search.as_ref().is_some_and(|search| search.end.infeasible().is_some());
         let planned = if skipped.is_some() || is_infeasible { 0 } else { rounds as usize };
-        trials.push(CellTrials { cell, planned, skipped, lines, again, search });
+        trials.push(CellTrials { cell, planned, skipped, lines, again, profiles, search });
     }
     trials
 }

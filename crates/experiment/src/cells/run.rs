@@ -7,6 +7,7 @@
 mod agenda;
 mod servers;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::order::trial_seed;
@@ -20,6 +21,10 @@ use study::{Cell, Only, Study};
 use targets::Target;
 use trial::latency_log;
 use trial::{Measured, Moment};
+use units::Nanos;
+
+/// The shortest window in which CPU time is sampled: some thousand samples of a busy server.
+const SAMPLED: Nanos = Nanos(2_000_000_000);
 
 /// What a run needs of the world: servers, and something that loads them.
 pub trait Bench {
@@ -85,6 +90,9 @@ pub struct Ask<'a> {
     pub beyond_limit: Option<f64>,
     /// Where its latencies are kept.
     pub latency_file: String,
+    /// Where samples of the server's CPU time are kept, if they are to be taken: a file name without
+    /// its extension.
+    pub profile: Option<PathBuf>,
 }
 
 /// Why a server or a client does not run.
@@ -137,11 +145,16 @@ pub fn run<B: Bench>(
     let mut run = Run { study, results, journal, interrupt, report };
     let mut measured = trials;
     loop {
-        let Some(task) = agenda.next() else {
+        let task = if let Some(task) = agenda.next() {
+            task
+        } else {
             if is_too_wide(&measured) && agenda.grow() {
                 continue;
             }
-            return Ok(Ended::Complete);
+            match agenda.next_profile() {
+                Some(task) => task,
+                None => return Ok(Ended::Complete),
+            }
         };
         let Some(server) = servers.serving(&task, bench)? else {
             agenda.leave_out(task.cell);
@@ -162,6 +175,7 @@ pub fn run<B: Bench>(
                 }
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
+            Became::NotSampled => agenda.profile_no_more(),
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -173,6 +187,8 @@ enum Became {
     Trial(Box<TrialLine>),
     /// This load cannot be made here.
     Impossible(u64),
+    /// This machine lets no CPU be sampled.
+    NotSampled,
     Interrupted,
 }
 
@@ -214,6 +230,7 @@ impl Run<'_, '_> {
             seed,
             beyond_limit: agenda.beyond(task),
             latency_file: Results::latency_file(order),
+            profile: (task.role == Role::Profile).then(|| self.results.profile(&cell.name)),
         };
         let measured = match bench.trial(target, ask, self.interrupt, &mut progress) {
             Ok(measured) => measured,
@@ -223,7 +240,13 @@ impl Run<'_, '_> {
             // It is shorter than the others and cannot be compared with them.
             return Ok(Became::Interrupted);
         }
-        let sought = cell.find.zip(task.load).map(|(find, load)| find.sought(load, &measured));
+        let sampled = task.role == Role::Profile;
+        // Sampling slows the server, so its trial says nothing to a search.
+        let sought = cell
+            .find
+            .zip(task.load)
+            .filter(|_| !sampled)
+            .map(|(find, load)| find.sought(load, &measured));
         let Measured { line, latencies, .. } = measured;
         let log = latency_log(&latencies, line.started_unix_ms, line.window_ns)
             .map_err(|source| ResultsError::latencies(self.results.folder(), source))?;
@@ -257,6 +280,10 @@ impl Run<'_, '_> {
                 (self.report)(Event::Says(format!("Note: {name} cannot go to {at}: {why}.")));
                 Ok(Became::Impossible(load))
             }
+            (_, _, Role::Profile) => {
+                (self.report)(Event::Says(format!("No profile: {why}.")));
+                Ok(Became::NotSampled)
+            }
             _ => Err(RunError::Part { part: cell.name.clone(), why }),
         }
     }
@@ -270,6 +297,7 @@ fn seed(study: u64, cell: &Cell, task: &Task) -> u64 {
         }
         Role::Measure => trial_seed(study, &cell.name, task.round),
         Role::Search => trial_seed(study, &format!("{}, searched", cell.name), task.round),
+        Role::Profile => trial_seed(study, &format!("{}, sampled", cell.name), task.round),
     }
 }
 
@@ -278,6 +306,12 @@ fn at(cell: &Cell, task: &Task) -> Cell {
     match (&cell.find, task.load, task.role) {
         (Some(find), Some(load), Role::Search) => find.at(cell, load, find.step),
         (Some(find), Some(load), Role::Measure) => find.at(cell, load, find.hold),
+        (find, load, Role::Profile) => {
+            let found = find.zip(load).map(|(find, load)| find.at(cell, load, find.hold));
+            let mut at = found.unwrap_or_else(|| cell.clone());
+            at.load.duration = at.load.duration.max(SAMPLED);
+            at
+        }
         _ => cell.clone(),
     }
 }

@@ -10,12 +10,14 @@ use cpus::CpuList;
 use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use observe::{ObserveError, ProcessTree};
 use peers::{Client, Offer, Peer, PeerError};
+use profile::Rules;
 use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
 use super::elsewhere::Elsewhere;
 use super::run::{Ask, Bench, StartError};
+use super::sampling::Sampling;
 use super::warm_up::{self, warm_up};
 use study::{Cell, Only, Study, files, mixed_objects, offer, path};
 use trial::{Application, Hooks, Measured, Moment, Neighbours, NotSteady, Orders, RunsOn};
@@ -34,6 +36,8 @@ pub struct ThisBench {
     objects: Option<Arc<Objects>>,
     /// Where a server runs that stands behind another.
     backend_cpus: CpuList,
+    /// What classes samples of CPU time belong to.
+    rules: Rules,
     /// How many servers were found that toll did not start.
     elsewhere: usize,
     /// What was found of pairs of server and client CPUs.
@@ -74,11 +78,15 @@ impl ThisBench {
             true => None,
             false => Some(Arc::new(Objects::make(&sizes, &folder)?.with_files(&sets, &folder)?)),
         };
+        let own = study.profile.as_ref().and_then(|profile| profile.rules.as_deref());
+        let rules = own.map_or_else(|| Ok(Rules::built_in()), Rules::with);
+        let rules = rules.map_err(|error| TargetError::Settings(error.to_string()))?;
         let allowed =
             CpuList::allowed().map_err(|error| TargetError::Settings(error.to_string()))?;
         let backend_cpus = backend_cpus(study, &allowed);
         let cells = study.cells.clone();
-        Ok(Self { cells, folder, objects, backend_cpus, elsewhere: 0, neighbours: Vec::new() })
+        let neighbours = Vec::new();
+        Ok(Self { cells, folder, objects, backend_cpus, rules, elsewhere: 0, neighbours })
     }
 
     /// The cell with the most connections among those for which the same process is warmed up as for
@@ -232,7 +240,7 @@ impl Bench for ThisBench {
     fn trial(
         &mut self,
         target: &mut ThisTarget,
-        Ask { cell, seed, beyond_limit, latency_file }: Ask<'_>,
+        Ask { cell, seed, beyond_limit, latency_file, profile }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
@@ -262,6 +270,8 @@ impl Bench for ThisBench {
         let sent = target.sent(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
+        let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
+        let sampling = sampling.transpose()?;
         let mut hooks = Hooks { interrupt, progress, check_target: &mut || target.check_alive() };
         let measured = match Peer::of(cell.load.client) {
             None => trial
@@ -283,6 +293,9 @@ impl Bench for ThisBench {
                 measured.line =
                     measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
             }
+        }
+        if let Some(sampling) = sampling {
+            measured.line.profile = Some(sampling.end(&measured.line, &self.rules)?);
         }
         Ok(measured)
     }
@@ -429,6 +442,11 @@ impl ThisTarget {
     /// The kind of key in its certificate, where toll chose it and the server has no choice.
     fn certificate_key(&self, cell: &Cell) -> Option<tls::CertificateKey> {
         cell.target.server.is_configured().then_some(cell.target.certificate_key)
+    }
+
+    /// Its first process and its CPUs, where both are known.
+    fn pid_and_cpus(&self) -> Option<(u32, CpuList)> {
+        self.pid().zip(self.cpus())
     }
 
     /// Its first process, where that is known.

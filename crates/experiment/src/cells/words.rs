@@ -16,6 +16,9 @@ use units::{Nanos, thousands};
 /// load, closing its connections, writing the journal.
 const OVERHEAD: Duration = Duration::from_millis(80);
 
+/// What sampling a cell takes, with the reading of the samples.
+const SAMPLING: Duration = Duration::from_secs(6);
+
 /// The range of fewer trials covers the median with less than 95%.
 const LEAST_TRIALS: u32 = 6;
 
@@ -52,6 +55,16 @@ pub(super) fn list(study: &Study) -> Vec<String> {
 
 /// The trials of a study and their time in words; of one with an `until`, the fewest and the most.
 pub(super) fn forecast_of(study: &Study) -> String {
+    let sampled = match (&study.profile, study.cells.len()) {
+        (None, _) => String::new(),
+        (Some(_), cells) => {
+            format!(", and {} more to sample {cells} cells", rounded(SAMPLING * cells as u32))
+        }
+    };
+    unsampled(study) + &sampled
+}
+
+fn unsampled(study: &Study) -> String {
     let least = forecast(study.forecast());
     let Some(until) = &study.until else { return least };
     let most = Length::of(study).most_rounds(Duration::ZERO);
@@ -162,7 +175,9 @@ pub(super) fn doing(cell: &Cell, role: Role) -> String {
             .filter(|(key, _)| *key != "target.server")
             .map(|(key, value)| label(spoken(cell.load.operation, key), value)),
     );
-    if let Some(find) = &cell.find {
+    if role == Role::Profile {
+        words.push("sampled".to_owned());
+    } else if let Some(find) = &cell.find {
         let load = match find.over {
             Over::Connections => label(
                 spoken(cell.load.operation, "load.connections"),

@@ -154,6 +154,7 @@ fn state(role: Role, line: &Line) -> &'static str {
         (false, false) => "invalid",
         (true, true) => "interrupted",
         (true, false) if role == Role::Search => "search",
+        (true, false) if role == Role::Profile => "sampled",
         (true, false) => "valid",
     }
 }

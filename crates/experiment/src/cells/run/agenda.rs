@@ -60,6 +60,8 @@ struct Progress {
     done: BTreeSet<(u32, Option<u64>)>,
     /// Rounds whose trial was disturbed and was not repeated yet.
     disturbed: BTreeSet<(u32, Option<u64>)>,
+    /// Whether its server's CPU time was sampled, or cannot be.
+    is_sampled: bool,
     /// Whether this run has made a trial of it.
     has_begun: bool,
     /// Rounds of which this run has made a trial, valid or not.
@@ -113,6 +115,7 @@ impl<'a> Agenda<'a> {
         let load = find.and_then(|find| find.over.load(&place.find.as_ref()?.load));
         match place.role {
             Role::Search => progress.steps += 1,
+            Role::Profile => progress.is_sampled = true,
             Role::Measure if place.again => {
                 progress.disturbed.remove(&(place.round, load));
                 self.repeated += of_trial(&self.study.cells[index]);
@@ -163,6 +166,22 @@ impl<'a> Agenda<'a> {
                 open.or_else(|| round.iter().find_map(|&(round, cell)| self.again(round, cell)))
             })
         })
+    }
+
+    /// Where all is measured: the next cell whose server's CPU time is to be sampled.
+    pub(super) fn next_profile(&self) -> Option<Task> {
+        self.study.profile.as_ref()?;
+        self.searches.iter().find_map(|&cell| match self.state(cell) {
+            State::Hold(load) if !self.cells[cell].is_sampled => {
+                Some(Task { cell, role: Role::Profile, round: 0, load, again: false })
+            }
+            _ => None,
+        })
+    }
+
+    /// Takes note that no CPU can be sampled here.
+    pub(super) fn profile_no_more(&mut self) {
+        self.cells.iter_mut().for_each(|cell| cell.is_sampled = true);
     }
 
     /// Adds rounds until the next look; `false` where there is no time for another one.

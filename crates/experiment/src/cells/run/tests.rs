@@ -30,6 +30,7 @@ fn study() -> Study {
         trials: 3,
         until: None,
         restart: None,
+        profile: None,
         cells: (1..).zip(servers).map(|(number, server)| cell("bulk", number, server)).collect(),
         answers: Vec::<AnswerRule>::new(),
         cut: Vec::new(),

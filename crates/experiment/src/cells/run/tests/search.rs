@@ -130,6 +130,7 @@ fn study() -> Study {
         trials: 2,
         until: None,
         restart: None,
+        profile: None,
         cells: cells.collect(),
         answers: Vec::new(),
         primitives: study::primitive::Primitives::default(),

@@ -1,0 +1,76 @@
+//! Samples a server's CPU time while it is loaded.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cpus::CpuList;
+use observe::{CycleCounter, ProcessTree};
+use profile::{Event, Maps, Profile, Recording, Rules, flame_graph, folded, read};
+use rustix::time::{ClockId, clock_gettime};
+use trial::Line;
+
+/// A recording that is under way.
+pub(super) struct Sampling {
+    recording: Recording,
+    event: Event,
+    server: u32,
+    /// Where its files go, without an extension.
+    files: PathBuf,
+}
+
+impl Sampling {
+    /// Begins to sample the CPUs of the server with this first process.
+    ///
+    /// # Errors
+    /// The server's process or its CPUs are not known, or `perf` does not sample here: with what to do.
+    pub(super) fn start(server: Option<(u32, CpuList)>, files: PathBuf) -> Result<Self, String> {
+        let Some((server, cpus)) = server else {
+            return Err("only a server with a known process and CPUs can be sampled".to_owned());
+        };
+        let event = match CycleCounter::open() {
+            Ok(_) => Event::Cycles,
+            Err(_) => Event::CpuClock,
+        };
+        let folder = files.parent().unwrap_or(&files);
+        let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+        std::fs::create_dir_all(folder).map_err(fail)?;
+        let recording = Recording::start(event, &cpus, &files.with_extension("data"))
+            .map_err(|error| error.to_string())?;
+        Ok(Self { recording, event, server, files })
+    }
+
+    /// Ends it, and sorts what was sampled within the window of the trial. The stacks are kept, folded
+    /// and as a flame graph.
+    ///
+    /// # Errors
+    /// `perf` failed, or a file cannot be written.
+    pub(super) fn end(self, line: &Line, rules: &Rules) -> Result<Profile, String> {
+        let tree = ProcessTree::find(self.server).map_err(|error| error.to_string())?;
+        let processes: Vec<u32> = tree.pids().collect();
+        let maps = Maps::of(&processes);
+        let data = self.recording.stop().map_err(|error| error.to_string())?;
+        let samples = read(&data, &maps).map_err(|error| error.to_string())?;
+        let begin = to_monotonic(line.started_unix_ms);
+        let window = (begin, begin.saturating_add(line.window_ns));
+        let (profile, stacks) = Profile::of(samples, self.event, window, &processes, rules);
+        let write = |extension: &str, text: &str| {
+            let path = self.files.with_extension(extension);
+            std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let folded = folded(&stacks);
+        write("folded", &folded)?;
+        let name = self.files.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        flame_graph(&folded, &name).map_or(Ok(()), |svg| write("svg", &svg))?;
+        std::fs::remove_file(&data).map_err(|error| format!("{}: {error}", data.display()))?;
+        Ok(profile)
+    }
+}
+
+/// A time in milliseconds since 1970 on the monotonic clock, in ns, by what both show now.
+fn to_monotonic(unix_ms: u64) -> u64 {
+    let monotonic = clock_gettime(ClockId::Monotonic);
+    let now = monotonic.tv_sec.cast_unsigned() * 1_000_000_000 + monotonic.tv_nsec.cast_unsigned();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let ago = since.saturating_sub(u128::from(unix_ms) * 1_000_000);
+    now.saturating_sub(u64::try_from(ago).unwrap_or(u64::MAX))
+}

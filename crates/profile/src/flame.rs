@@ -1,0 +1,63 @@
+//! Stacks as one line each, and as a picture.
+
+use std::collections::BTreeMap;
+
+use inferno::flamegraph::{self, Options};
+
+use crate::stack::Stack;
+
+/// The stacks in the folded format of flame graphs, `nginx;main;write 12`, outermost function first.
+#[must_use]
+pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> String {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for stack in stacks {
+        let names =
+            stack.frames.iter().rev().map(|frame| match (&frame.function, &frame.library) {
+                (Some(function), _) => function.replace(';', ":"),
+                (None, Some(library)) => format!("[{library}]"),
+                (None, None) => "[unknown]".to_owned(),
+            });
+        let line: Vec<String> = std::iter::once(stack.thread.clone()).chain(names).collect();
+        *counts.entry(line.join(";")).or_default() += 1;
+    }
+    counts.iter().map(|(stack, count)| format!("{stack} {count}\n")).collect()
+}
+
+/// A flame graph as SVG with its own script, from folded stacks; `None` where there are none.
+#[must_use]
+pub fn flame_graph(folded: &str, title: &str) -> Option<String> {
+    let mut options = Options::default();
+    options.title = title.to_owned();
+    options.count_name = "samples".to_owned();
+    options.image_width = Some(1_160);
+    let mut svg = Vec::new();
+    flamegraph::from_lines(&mut options, folded.lines(), &mut svg).ok()?;
+    String::from_utf8(svg).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::Frame;
+
+    fn stack(functions: &[&str]) -> Stack {
+        let frame = |name: &&str| Frame { library: None, function: Some((*name).to_owned()) };
+        Stack {
+            process: 7,
+            thread: "nginx".to_owned(),
+            frames: functions.iter().map(frame).collect(),
+        }
+    }
+
+    #[test]
+    fn equal_stacks_are_one_line_outermost_first() {
+        let mut stacks =
+            vec![stack(&["write", "main"]), stack(&["main"]), stack(&["write", "main"])];
+        stacks[1].frames[0] = Frame { library: Some("libcrypto.so.3".to_owned()), function: None };
+        let folded = folded(&stacks);
+        assert_eq!(folded, "nginx;[libcrypto.so.3] 1\nnginx;main;write 2\n");
+        let svg = flame_graph(&folded, "nginx").unwrap();
+        assert!(svg.contains("main (2 samples, 66.67%)"), "{svg}");
+        assert_eq!(flame_graph("", "nothing"), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! Where a server's CPU time goes: `perf` samples its CPUs, and rules sort the samples into classes of
+//! work.
+
+mod class;
+mod flame;
+mod perf;
+mod profile;
+mod rules;
+mod stack;
+
+pub use class::Class;
+pub use flame::{flame_graph, folded};
+pub use perf::{Event, FREQUENCY, Maps, PerfError, Recording, Samples, read};
+pub use profile::Profile;
+pub use rules::{Rules, RulesError};
+pub use stack::{Frame, Stack};

@@ -1,0 +1,115 @@
+//! The samples of a recording.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::{Maps, PerfError};
+use crate::stack::{Frame, Stack};
+
+/// What `perf` recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// Each with its time on the monotonic clock, in ns.
+    pub stacks: Vec<(u64, Stack)>,
+    /// Samples that the kernel had no room for, or could not hand over.
+    pub lost: u64,
+}
+
+#[derive(Deserialize)]
+struct Converted {
+    samples: Vec<Sample>,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    timestamp: u64,
+    pid: i64,
+    comm: String,
+    callchain: Vec<Caller>,
+}
+
+#[derive(Deserialize)]
+struct Caller {
+    ip: String,
+    symbol: Option<String>,
+    dso: Option<String>,
+}
+
+/// Reads what was recorded into `data`.
+///
+/// # Errors
+/// `perf` cannot read it.
+pub fn read(data: &Path, maps: &Maps) -> Result<Samples, PerfError> {
+    let json = data.with_extension("json");
+    let (what, arguments) = ("data convert", ["data", "convert", "--force", "--to-json"]);
+    perf(what, Command::new("perf").args(arguments).arg(&json).arg("-i").arg(data))?;
+    let fail = |why: String| PerfError::File { path: json.clone(), why };
+    let file = File::open(&json).map_err(|why| fail(why.to_string()))?;
+    let converted: Converted =
+        serde_json::from_reader(BufReader::new(file)).map_err(|why| fail(why.to_string()))?;
+    // It is ten times as large as the recording, which has all of it.
+    std::fs::remove_file(&json).map_err(|why| fail(why.to_string()))?;
+    let what = "report --stats";
+    let stats =
+        perf(what, Command::new("perf").args(["report", "--stats", "--force", "-i"]).arg(data))?;
+    let stacks = converted.samples.into_iter().map(|sample| (sample.timestamp, sample.stack(maps)));
+    Ok(Samples { stacks: stacks.collect(), lost: lost(&stats) })
+}
+
+impl Sample {
+    fn stack(self, maps: &Maps) -> Stack {
+        // The idle task has the number -1 in JSON.
+        let process = u32::try_from(self.pid).unwrap_or_default();
+        let frame = |caller: Caller| {
+            let address = || u64::from_str_radix(caller.ip.trim_start_matches("0x"), 16).ok();
+            let mapped = || maps.library(process, address()?).map(str::to_owned);
+            Frame { library: caller.dso.or_else(mapped), function: caller.symbol }
+        };
+        let frames = self.callchain.into_iter().map(frame).collect();
+        Stack { process, thread: self.comm, frames }
+    }
+}
+
+/// The events that were lost, by `perf report --stats`: `LOST_SAMPLES events:   12  ( 0.1%)`.
+fn lost(stats: &str) -> u64 {
+    let count = |line: &str| {
+        let (name, rest) = line.trim().split_once(" events:")?;
+        name.starts_with("LOST").then(|| rest.split_whitespace().next()?.parse::<u64>().ok())?
+    };
+    // The totals come first; after them the same for each event.
+    stats
+        .lines()
+        .take_while(|line| !line.ends_with(" stats:") || line.starts_with("Agg"))
+        .filter_map(count)
+        .sum()
+}
+
+fn perf(what: &'static str, command: &mut Command) -> Result<String, PerfError> {
+    let output = command.output().map_err(|why| match why.kind() {
+        std::io::ErrorKind::NotFound => PerfError::Missing,
+        _ => PerfError::Failed { what, why: why.to_string() },
+    })?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(PerfError::Failed { what, why });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_events_are_counted_once() {
+        let stats = "\nAggregated stats:\n           TOTAL events:       1995\n           LOST events:  \
+                     3  ( 0.1%)\n   LOST_SAMPLES events:  4 ( 0.2%)\ncycles stats:\n    \
+                     LOST_SAMPLES events:  4\n";
+        assert_eq!(lost(stats), 7);
+        assert_eq!(lost("Aggregated stats:\n  TOTAL events:  2\ncpu-clock stats:\n"), 0);
+    }
+}

@@ -1,0 +1,142 @@
+//! Which class a sample belongs to, by rules in a TOML table.
+//!
+//! A sample is a stack of frames, innermost first. Each frame in turn is held against the rules in
+//! their order, until one decides. A frame that no rule knows is decided by its caller.
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde::Deserialize;
+
+use crate::class::Class;
+use crate::stack::{Frame, Stack};
+
+/// The rules that toll comes with.
+const BUILT_IN: &str = include_str!("rules.toml");
+
+/// Rules in the order in which they are tried.
+#[derive(Debug, Clone)]
+pub struct Rules(Vec<Rule>);
+
+/// A file of rules that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    #[error("{}: {why}", path.display())]
+    Read { path: PathBuf, why: std::io::Error },
+    #[error("{}: {why}", path.display())]
+    Invalid { path: PathBuf, why: String },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rule: Vec<Rule>,
+}
+
+/// All patterns of a rule must match. They are regular expressions that match anywhere in a name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Rule {
+    class: Decision,
+    /// The program, library or kernel module of the frame.
+    #[serde(default, deserialize_with = "pattern")]
+    library: Option<Regex>,
+    /// The frame's function; a frame without a symbol has none.
+    #[serde(default, deserialize_with = "pattern")]
+    function: Option<Regex>,
+    /// Whether the frame must have no symbol.
+    #[serde(default)]
+    no_symbol: bool,
+    /// Whether the frame must be the innermost.
+    #[serde(default)]
+    innermost: bool,
+    /// A function among its callers.
+    #[serde(default, deserialize_with = "pattern")]
+    under: Option<Regex>,
+    /// A function that is not in the stack at all.
+    #[serde(default, deserialize_with = "pattern")]
+    without: Option<Regex>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Decision {
+    /// Its caller decides.
+    Caller,
+    #[serde(untagged)]
+    Class(Class),
+}
+
+impl Rules {
+    /// The rules that toll comes with.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::parse(BUILT_IN).expect("toll's own rules")
+    }
+
+    /// The rules of a file of the user's, and after them those that toll comes with.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a table of rules: with its line.
+    pub fn with(path: &Path) -> Result<Self, RulesError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|why| RulesError::Read { path: path.to_owned(), why })?;
+        let mut own = Self::parse(&text).map_err(|why| RulesError::Invalid {
+            path: path.to_owned(),
+            why: why.to_string().trim_end().to_owned(),
+        })?;
+        own.0.extend(Self::built_in().0);
+        Ok(own)
+    }
+
+    fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str::<File>(text).map(|file| Self(file.rule))
+    }
+
+    /// What the CPU was doing.
+    #[must_use]
+    pub fn class(&self, stack: &Stack) -> Class {
+        let decision = |place| {
+            self.0.iter().find(|rule| rule.matches(&stack.frames, place)).map(|rule| rule.class)
+        };
+        // What the kernel does for a program is not the program's own work.
+        let is_of_kernel = stack.frames.first().is_some_and(Frame::is_of_kernel);
+        let same = stack.frames.iter().take_while(|frame| frame.is_of_kernel() == is_of_kernel);
+        (0..same.count())
+            .find_map(|place| match decision(place) {
+                Some(Decision::Class(class)) => Some(class),
+                Some(Decision::Caller) | None => None,
+            })
+            .unwrap_or(Class::Other)
+    }
+}
+
+impl Rule {
+    fn matches(&self, frames: &[Frame], place: usize) -> bool {
+        let frame = &frames[place];
+        let function = |frame: &Frame, pattern: &Regex| {
+            frame.function.as_deref().is_some_and(|name| pattern.is_match(name))
+        };
+        let is_of = |pattern: &Option<Regex>, name: Option<&str>| match pattern {
+            Some(pattern) => name.is_some_and(|name| pattern.is_match(name)),
+            None => true,
+        };
+        is_of(&self.library, frame.library.as_deref())
+            && is_of(&self.function, frame.function.as_deref())
+            && !(self.no_symbol && frame.function.is_some())
+            && !(self.innermost && place > 0)
+            && self.under.as_ref().is_none_or(|under| {
+                frames[place + 1..].iter().any(|caller| function(caller, under))
+            })
+            && self
+                .without
+                .as_ref()
+                .is_none_or(|without| !frames.iter().any(|frame| function(frame, without)))
+    }
+}
+
+fn pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
+    let text = String::deserialize(from)?;
+    // Long lists of names are written over several lines.
+    Regex::new(&format!("(?x){text}")).map(Some).map_err(serde::de::Error::custom)
+}

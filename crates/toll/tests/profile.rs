@@ -1,0 +1,116 @@
+//! Where a real server's CPU time goes.
+
+use std::os::unix::fs::symlink;
+
+use journal::{Role, TrialLine};
+use profile::{Class, Recording};
+use support::{Desk, machine, text, toll, toll_path};
+
+const STUDY: &str = r#"
+schema = 1
+question = "Where do the cycles go?"
+trials = 1
+[target]
+object = "1MiB"
+[load]
+connections = 4
+warmup = "100ms"
+duration = "300ms"
+[[case]]
+name = "bulk"
+sweep."target.server" = ["embedded", "nginx"]
+sweep."load.suite" = ["none", "TLS_AES_128_GCM_SHA256"]
+"#;
+
+/// Whether CPUs can be sampled here; a line where they cannot.
+fn can_sample() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let event = profile::Event::CpuClock;
+    match Recording::start(event, &support::first_cpu(), &data) {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+    }
+}
+
+fn profiles(lines: &str) -> Vec<TrialLine> {
+    let lines = lines.lines().map(|line| serde_json::from_str::<TrialLine>(line).unwrap());
+    lines.filter(|trial| trial.place.role == Role::Profile).collect()
+}
+
+#[test]
+fn plain_http_needs_no_crypto_and_tls_does() {
+    let _alone = machine();
+    if !can_sample() {
+        return;
+    }
+    let desk = Desk::new(STUDY);
+    let output = desk.run(&["--profile", "--json"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let profiles = profiles(&said);
+    assert_eq!(profiles.len(), 4);
+    for trial in &profiles {
+        let profile = trial.line.profile.as_ref().unwrap();
+        let share = |class| profile.share(class).unwrap_or_default();
+        let crypto = share(Class::SymmetricCrypto) + share(Class::CryptoWithoutSymbols);
+        let is_plain = trial.place.params["load.suite"] == "none";
+        assert_eq!(crypto < 0.01, is_plain, "{profile:?}");
+        assert!(share(Class::Copies) > 0.02 && share(Class::TcpIp) > 0.02, "{profile:?}");
+        assert!(share(Class::Loopback) > 0.0 && share(Class::Other) < 0.1, "{profile:?}");
+        assert_eq!(trial.line.window_ns / 1_000_000_000, 2);
+        let name = format!("profile/{}", trial.place.cell);
+        assert!(desk.file(&format!("{name}.folded")).lines().count() > 10);
+        assert!(desk.file(&format!("{name}.svg")).contains("<svg"));
+    }
+    let words = desk.go_on();
+    let words = text(&words.stdout);
+    assert!(words.contains("Where does the servers' CPU time go?"), "{words}");
+    // They are no measured trials: each cell still has one.
+    let report = toll().arg("report").arg(desk.results()).arg("--json").output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    for cell in report["cells"].as_array().unwrap() {
+        assert_eq!(cell["trials"]["done"], 1, "{cell}");
+        assert!(cell["cycles"]["samples"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn without_perf_all_else_is_measured() {
+    let desk = Desk::new(STUDY);
+    let programs = tempfile::tempdir().unwrap();
+    symlink(toll_path(), programs.path().join("toll")).unwrap();
+    let output = desk
+        .run(&["--profile", "--only", "server=embedded"])
+        .env("PATH", programs.path())
+        .output()
+        .unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    assert!(
+        said.contains("No profile: perf is not installed: apt-get install linux-perf"),
+        "{said}"
+    );
+    assert!(!said.contains("Where does the servers' CPU time go?"), "{said}");
+}
+
+#[test]
+fn rules_that_cannot_be_read_end_the_run_before_it_begins() {
+    let desk = Desk::new(STUDY);
+    let rules = desk.path().join("rules.toml");
+    for (text_of_rules, expected) in [
+        ("[[rule]]\nclass = \"copys\"\n", "copys"),
+        ("[[rule]]\nclass = \"copies\"\nfunction = \"(\"\n", "regex"),
+        ("[[rule]]\nclas = \"copies\"\n", "clas"),
+    ] {
+        std::fs::write(&rules, text_of_rules).unwrap();
+        let output =
+            desk.run(&["--profile", "--profile-rules", rules.to_str().unwrap()]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected) && said.contains("rules.toml"), "{said}");
+    }
+}
