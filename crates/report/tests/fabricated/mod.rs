@@ -296,6 +296,7 @@ fn empty(cell: &mut CellSummary) {
         limits: BTreeMap::new(),
         mark: Some(Mark::NotMeasured),
         search: None,
+        cycles: None,
         cpus: Vec::new(),
     };
 }
@@ -340,6 +341,7 @@ fn cell(spec: &Spec, lines: &[TrialLine]) -> CellSummary {
         limits,
         mark,
         search: None,
+        cycles: None,
         cpus: CpuUse::of(valid.iter().copied()),
     }
 }
