@@ -57,11 +57,9 @@ impl Place {
             }
             let logs = result_folder.join("logs").join(&name);
             fs::create_dir_all(&logs).map_err(TargetError::file(&logs))?;
-            let Identity { certificate_pem, key_pem } =
-                Identity::generate(settings.target.certificate_key)?;
-            let certificate = folder.join(CERTIFICATE);
-            fs::write(&certificate, certificate_pem).map_err(TargetError::file(&certificate))?;
-            return Ok(Self { name, logs, folder, key_pem });
+            let identity = Identity::generate(settings.target.certificate_key)?;
+            identity.write_certificate(&folder.join(CERTIFICATE))?;
+            return Ok(Self { name, logs, folder, key_pem: identity.key_pem });
         }
         Err(TargetError::Settings(format!(
             "{} holds {MOST} targets already; take another result folder",

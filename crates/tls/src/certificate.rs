@@ -177,8 +177,13 @@ impl Identity {
 
     /// Writes both to files; the key's file is created with mode 0600.
     pub fn write(&self, certificate: &Path, key: &Path) -> Result<(), IdentityError> {
-        write_new(certificate, &self.certificate_pem, 0o644)?;
+        self.write_certificate(certificate)?;
         write_new(key, &self.key_pem, 0o600)
+    }
+
+    /// Writes the certificate to a new file, which is gone again where the disk is full.
+    pub fn write_certificate(&self, path: &Path) -> Result<(), IdentityError> {
+        write_new(path, &self.certificate_pem, 0o644)
     }
 }
 

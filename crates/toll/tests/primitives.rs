@@ -106,8 +106,9 @@ fn a_table_is_measured_kept_and_reported() {
     }
     // Everything behind the journal can be had again from it.
     std::fs::remove_file(desk.results().join("report.html")).unwrap();
-    let report = desk.report();
+    assert!(toll().arg("report").arg(desk.results()).output().unwrap().status.success());
     assert_eq!(desk.page(), page);
+    let report = desk.report();
     let found = &report["primitives"];
     assert_eq!((found["done"].as_u64(), found["planned"].as_u64()), (Some(16), Some(16)));
     assert_eq!(found["rows"].as_array().unwrap().len(), 8);

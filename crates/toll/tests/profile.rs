@@ -59,7 +59,9 @@ fn plain_http_needs_no_crypto_and_tls_does() {
         let crypto = share(Class::SymmetricCrypto) + share(Class::CryptoWithoutSymbols);
         let is_plain = trial.place.params["load.suite"] == "none";
         assert_eq!(crypto < 0.01, is_plain, "{profile:?}");
-        assert!(share(Class::Copies) > 0.02 && share(Class::TcpIp) > 0.02, "{profile:?}");
+        // Plain objects go from a file to the socket; encrypted ones are copied into the kernel.
+        assert!(is_plain || share(Class::Copies) > 0.02, "{profile:?}");
+        assert!(share(Class::TcpIp) > 0.02, "{profile:?}");
         assert!(share(Class::Loopback) > 0.0 && share(Class::Other) < 0.1, "{profile:?}");
         assert_eq!(trial.line.window_ns / 1_000_000_000, 2);
         let name = format!("profile/{}", trial.place.cell);
