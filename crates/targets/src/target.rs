@@ -96,21 +96,21 @@ pub struct Target {
     pub offload: Way,
 
     /// Operations per second of each of its engines, by key
-    #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS)]
+    #[arg(long, value_name = "RATES", default_value_t, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_rate: Rates,
 
     /// From the beginning of an operation to its answer
-    #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS)]
+    #[arg(long, value_name = "TIME", default_value = "100us", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_latency: Nanos,
 
     /// Operations that it holds at once
     ///
     /// Those that it has no room for are done on the CPU.
-    #[arg(long, value_name = "N", default_value_t = QUEUE, requires = "accelerator", help_heading = TLS)]
+    #[arg(long, value_name = "N", default_value_t = QUEUE, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_queue: NonZeroUsize,
 
     /// Its engines, which work side by side
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS)]
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_count: NonZeroUsize,
 
     /// How to encrypt and send: user, ktls-write or ktls-sendfile
