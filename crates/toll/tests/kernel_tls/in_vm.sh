@@ -16,6 +16,10 @@ get() { curl -sk "$@"; }
 # The connections that the kernel has encrypted, and those of them that are open.
 taken() { awk '/^TlsTxSw/ { print $2 }' /proc/net/tls_stat; }
 open() { awk '/^TlsCurrTxSw/ { print $2 }' /proc/net/tls_stat; }
+# Whether the server has sent more than 64 KiB that its peer has not acknowledged; 20FB is its port.
+sending() {
+    awk '$2 ~ /:20FB$/ && substr($5, 1, 8) > "00010000" { found = 1 } END { exit !found }' /proc/net/tcp
+}
 # A file of more than the buffers of both sockets hold.
 large() { for i in 1 2 3 4 5 6 7 8 9 10; do cat files/long; done >files/$1; }
 
@@ -104,7 +108,7 @@ for send in ktls-write ktls-sendfile; do
     "$toll" load https://127.0.0.1:8443/large --insecure -c 1 --warmup 0s -d 5s --json >load &
     reader=$!
     # The first connection only asks whether there is a server.
-    until [ $(taken) -gt $((before + 1)) ]; do sleep 0.1; done
+    until [ $(taken) -gt $((before + 1)) ] && sending; do sleep 0.1; done
     kill -STOP $reader
     until [ $(open) = 0 ]; do sleep 0.1; done
     echo "stopped reader $(get https://127.0.0.1:8443/short)"
