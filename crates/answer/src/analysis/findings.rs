@@ -16,7 +16,7 @@ mod searches;
 mod servers;
 mod words;
 
-use journal::TrialLine;
+use journal::{Role, TrialLine};
 use study::Metric;
 
 use self::words::{is_searched, title, windows};
@@ -61,7 +61,7 @@ impl Analysis {
             evidence: shown.iter().map(|cell| (cell.cell.clone(), title(cell))).collect(),
             measured: joined(
                 &format!("{} of {measured} {noun}", trials(counts.done)),
-                &windows(lines),
+                &windows(lines.iter().filter(|trial| trial.place.role == Role::Measure)),
             ),
             lacking: (counts.done < counts.planned)
                 .then(|| format!("{} of {} were run", counts.done, trials(counts.planned))),

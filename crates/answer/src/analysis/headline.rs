@@ -16,7 +16,7 @@ use study::metric::Kind;
 use self::glance::{Glance, Of};
 use self::pair::pair;
 use self::several::{best, furthest};
-use self::words::{NO_DIFFERENCE, is_shown, joined_unit, limited, said, who};
+use self::words::{NO_DIFFERENCE, TOO_FEW, is_shown, joined_unit, limited, said, undecided, who};
 use super::compared::{Compared, Entry};
 use super::remedy::advice;
 use super::sentence::verb;
@@ -122,12 +122,14 @@ impl Of<'_> {
                 });
                 match ratio {
                     Some(ratio) if is_shown(&ratio) => factor(ratio.estimate.median),
-                    Some(_) => NO_DIFFERENCE.to_owned(),
+                    Some(ratio) => undecided(ratio.is_sure()).1,
                     None => "not compared".to_owned(),
                 }
             }
             Self::Best => match self::glance(compared) {
-                Some(glance) if glance.unit == NO_DIFFERENCE => glance.unit,
+                Some(glance) if [NO_DIFFERENCE, TOO_FEW].contains(&glance.unit.as_str()) => {
+                    glance.unit
+                }
                 Some(glance) => format!("{} {}", glance.value, glance.unit),
                 None => "not measured".to_owned(),
             },

@@ -3,9 +3,7 @@
 
 use study::metric::Kind;
 
-use super::words::{
-    ALIKE, NO_DIFFERENCE, as_many, counted, is_shown, limited, median, per_core, said, who,
-};
+use super::words::{as_many, counted, is_shown, limited, median, per_core, said, undecided, who};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::crossover::Crossover;
 use crate::analysis::remedy::advice;
@@ -48,12 +46,13 @@ fn differences(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
     let range = ranges.max_by(|a, b| a.distance().total_cmp(&b.distance()))?;
     let (with, as_with) = (with(first, range.value), first.with(baseline));
     if !range.is_shown {
-        return Some(Headline {
-            value: ALIKE.to_owned(),
-            unit: NO_DIFFERENCE.to_owned(),
-            sentence: format!("No significant difference {with} from {}.", first.name(baseline)),
-            advice: None,
-        });
+        let (value, unit) = undecided(range.is_sure);
+        let baseline = first.name(baseline);
+        let sentence = match range.is_sure {
+            true => format!("No significant difference {with} from {baseline}."),
+            false => format!("Too few trials {with} to compare it with {baseline}."),
+        };
+        return Some(Headline { value, unit, sentence, advice: None });
     }
     let Range { least, most, .. } = &range;
     let (value, told) = match factor(least.1) == factor(most.1) {
@@ -84,6 +83,8 @@ struct Range<'a> {
     most: (String, f64),
     /// Whether the difference is shown anywhere.
     is_shown: bool,
+    /// Whether there are enough trials anywhere to show one.
+    is_sure: bool,
 }
 
 impl<'a> Range<'a> {
@@ -102,6 +103,7 @@ impl<'a> Range<'a> {
             least: medians().min_by(by_median)?,
             most: medians().max_by(by_median)?,
             is_shown: ratios.iter().any(|(_, ratio)| is_shown(ratio)),
+            is_sure: ratios.iter().any(|(_, ratio)| ratio.is_sure()),
         })
     }
 

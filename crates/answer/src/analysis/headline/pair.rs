@@ -3,7 +3,9 @@
 use study::metric::Kind;
 
 use super::glance::{Glance, Of};
-use super::words::{ALIKE, NO_DIFFERENCE, as_many, counted, is_shown, noun, per_core, said, who};
+use super::words::{
+    as_many, counted, is_shown, noun, per_core, said, undecided, undecided_between, who,
+};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::comparison::{Subject, subject, with_article};
 use crate::analysis::sentence::verb;
@@ -29,14 +31,10 @@ pub(super) fn pair<'a>(
     };
     if !is_shown(&ratio) {
         let (one, other) = (compared.name(entry), compared.name(baseline));
-        let sentence =
-            format!("No significant difference between {one} and {other}: {}", figures("and"));
-        return Some(Glance {
-            value: ALIKE.to_owned(),
-            unit: NO_DIFFERENCE.to_owned(),
-            sentence,
-            of,
-        });
+        let (value, unit) = undecided(ratio.is_sure());
+        let between = undecided_between(ratio.is_sure());
+        let sentence = format!("{between} {one} and {other}: {}", figures("and"));
+        return Some(Glance { value, unit, sentence, of });
     }
     let what = match (subject(compared), compared.kind()) {
         (_, Kind::Cost | Kind::State) => format!(

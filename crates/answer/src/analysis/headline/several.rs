@@ -3,10 +3,12 @@
 use super::glance::{Glance, Of};
 use super::pair::pair;
 use super::words::{
-    ALIKE, NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, who,
+    NO_DIFFERENCE, as_many, is_shown, joined_unit, median, most, per_core, said, undecided,
+    undecided_between, who,
 };
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
+use crate::figure::Figure;
 use crate::wording::{factor, list};
 
 /// `A core sends the most with AES-128-GCM: 11.0 Gb/s, 2.6x as much as with AES-128-CBC-SHA`; `None`
@@ -78,12 +80,12 @@ pub(super) fn furthest<'a>(
             let names: Vec<String> = rivals.iter().map(|entry| compared.name(entry)).collect();
             let figures: Vec<String> = rivals.iter().map(|entry| said(compared, entry)).collect();
             let (names, figures) = (list(&names), list(&figures));
-            let sentence = format!(
-                "No significant difference between {names}: {figures}{}",
-                per_core(compared)
-            );
-            let value = ALIKE.to_owned();
-            Some(Glance { value, unit: NO_DIFFERENCE.to_owned(), sentence, of: Of::Best })
+            let is_sure = |entry: &&Entry<'_>| entry.ratio.as_ref().is_some_and(Figure::is_sure);
+            let is_sure = rivals.iter().any(is_sure);
+            let between = undecided_between(is_sure);
+            let sentence = format!("{between} {names}: {figures}{}", per_core(compared));
+            let (value, unit) = undecided(is_sure);
+            Some(Glance { value, unit, sentence, of: Of::Best })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What encryption takes of a core's throughput.
 
 use super::glance::{Glance, Of};
-use super::words::{ALIKE, NO_DIFFERENCE};
+use super::words::undecided;
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
@@ -32,20 +32,24 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
             "more than plain HTTP per core".to_owned(),
             format!("Encrypting costs nothing of a core's throughput: {figures}"),
         ),
-        None => (
-            NO_DIFFERENCE.to_owned(),
-            format!("Encrypting makes no significant difference to a core's throughput: {figures}"),
-        ),
+        None => {
+            let (value, unit) = undecided(tax.is_sure());
+            let sentence = match tax.is_sure() {
+                true => "Encrypting makes no significant difference to a core's throughput",
+                false => "Too few trials to say what encrypting costs",
+            };
+            let sentence = format!("{sentence}: {figures}");
+            return Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) });
+        }
     };
-    let value = if unit == NO_DIFFERENCE { ALIKE.to_owned() } else { share };
-    Some(Glance { value, unit, sentence, of: Of::Tax(entry.value) })
+    Some(Glance { value: share, unit, sentence, of: Of::Tax(entry.value) })
 }
 
 /// `61%`, or that it makes no difference.
 pub(super) fn in_short(tax: &Figure) -> String {
     match is_taken(tax) || is_won(tax) {
         true => percent(tax),
-        false => NO_DIFFERENCE.to_owned(),
+        false => undecided(tax.is_sure()).1,
     }
 }
 

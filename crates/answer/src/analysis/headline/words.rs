@@ -11,8 +11,19 @@ use crate::wording::brief;
 
 pub(super) const NO_DIFFERENCE: &str = "no significant difference";
 
-/// The value of a headline without a difference: a number would look like one.
-pub(super) const ALIKE: &str = "≈";
+pub(super) const TOO_FEW: &str = "too few trials";
+
+/// Value and unit of a headline that shows no difference, for which a number would look like one;
+/// `is_sure` is whether there are as many trials as an interval takes.
+pub(super) fn undecided(is_sure: bool) -> (String, String) {
+    let (value, unit) = if is_sure { ("≈", NO_DIFFERENCE) } else { ("?", TOO_FEW) };
+    (value.to_owned(), unit.to_owned())
+}
+
+/// How its sentence begins, before the names of what is compared.
+pub(super) fn undecided_between(is_sure: bool) -> &'static str {
+    if is_sure { "No significant difference between" } else { "Too few trials to compare" }
+}
 
 /// Whether a ratio is shown to differ from 1, by as many trials as an interval takes.
 pub(super) fn is_shown(ratio: &Figure) -> bool {
