@@ -42,7 +42,7 @@ impl Experiment for Cells<'_> {
     }
 
     fn time(&self) -> Duration {
-        words::time(&self.0.forecast())
+        length::time(&self.0.forecast())
     }
 
     fn notes(&self) -> Vec<String> {

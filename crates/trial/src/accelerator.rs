@@ -4,28 +4,15 @@
 
 use load::Operation;
 use offload::Way;
-use serde::{Deserialize, Serialize};
 use targets::{AcceleratorCounts, Target};
 use units::thousands;
 
+use crate::accelerator_use::AcceleratorUse;
 use crate::mismatch::Mismatch;
 use crate::{Line, Verdict};
 
 /// The part of the full handshakes that an accelerator must have completed.
 const COMPLETED: f64 = 0.99;
-
-/// What an accelerator did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AcceleratorUse {
-    /// What it is: `model`.
-    pub kind: String,
-    #[serde(flatten)]
-    pub counts: AcceleratorCounts,
-    /// Its operations in the window over what its engines can do in that time; absent where operations of
-    /// the load are not handshakes, and where it answers at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busy: Option<f64>,
-}
 
 impl Line {
     /// The line with what an accelerator did for this server, where it was to have one. It is valid only

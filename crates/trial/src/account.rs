@@ -10,10 +10,11 @@ use observe::{
 };
 use units::Nanos;
 
+use crate::busy_program::BusyProgram;
 use crate::compilers;
 use crate::evidence::{Evidence, Facts, Interface};
 use crate::line::{
-    BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
+    ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
 };
 use crate::littles_law::LittlesLaw;
 use crate::nouns::Nouns;

@@ -1,6 +1,7 @@
-//! Why a trial is not valid, in words.
+//! Why a trial is not valid and what limited it, in its own words.
 
 use crate::line::Line;
+use crate::nouns::Nouns;
 use crate::verdict::Limit;
 
 impl Line {
@@ -32,6 +33,18 @@ impl Line {
     #[must_use]
     pub fn ended_in_warm_up(&self) -> bool {
         self.interrupted && self.window_ns == 0
+    }
+
+    /// Those of this trial's load.
+    #[must_use]
+    pub fn nouns(&self) -> Nouns {
+        if self.walks.is_some() { Nouns::OF_SESSION } else { Nouns::USUAL }
+    }
+
+    /// What limited the trial and by which figures, in a sentence without its full stop.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        self.verdict.reason(self.nouns())
     }
 }
 

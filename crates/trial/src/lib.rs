@@ -7,9 +7,11 @@
 //! - [`Receipt`], [`Verdict`] and [`Warning`] are pure functions of what was seen.
 
 mod accelerator;
+mod accelerator_use;
 mod account;
 mod application;
 mod asked;
+mod busy_program;
 mod compilers;
 mod contradiction;
 mod evidence;
@@ -36,14 +38,13 @@ mod verdict;
 mod warning;
 mod workers;
 
-pub use accelerator::AcceleratorUse;
+pub use accelerator_use::AcceleratorUse;
 pub use application::Application;
 pub use asked::Asked;
+pub use busy_program::BusyProgram;
 pub use evidence::{Evidence, Interface, NetworkEvidence, SERVER_BUSY};
 pub use latency_log::latency_log;
-pub use line::{
-    BusyProgram, ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks,
-};
+pub use line::{ByteCounts, CoreSeries, CpuTimes, LatencyNs, Line, Page, SCHEMA, Traffic, Walks};
 pub use littles_law::{Cause, LEAST_OPERATIONS, LittlesLaw, MOST_DEVIATION};
 pub use machine::{Machine, ThisMachine, neighbours};
 pub use mismatch::Mismatch;

@@ -10,6 +10,7 @@ use profile::Profile;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+use crate::busy_program::BusyProgram;
 use crate::littles_law::LittlesLaw;
 use crate::operations::Operations;
 use crate::reading::CoreHz;
@@ -81,14 +82,6 @@ pub struct Line {
     /// Why load threads ended early, where any did: what they measured is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_error: Option<String>,
-}
-
-/// A program that is neither server nor client.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BusyProgram {
-    pub name: String,
-    /// CPU time of all its processes that were there at the end, to the tick of 10 ms.
-    pub cpu_ns: u64,
 }
 
 /// Bytes that arrived.

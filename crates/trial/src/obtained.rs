@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use targets::Calls;
 use tls::SendMode;
 
-use crate::accelerator::AcceleratorUse;
+use crate::accelerator_use::AcceleratorUse;
 use crate::asked::pace;
 
 /// What was got. Counts by name are of handshakes, those of the warm-up included.

@@ -11,7 +11,7 @@ use units::{Hertz, Nanos, percent, thousands};
 use load::PeerClient;
 use observe::ObserveError;
 
-use crate::line::BusyProgram;
+use crate::busy_program::BusyProgram;
 use crate::littles_law::{Cause, LittlesLaw};
 use crate::nouns::Nouns;
 use crate::obtained::Obtained;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use study::{Cell, Forecast, Study};
 
-use super::words;
+/// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
+/// load, closing its connections, writing the journal.
+const OVERHEAD: Duration = Duration::from_millis(80);
 
 /// How long rounds take.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +26,7 @@ pub(super) struct Length {
 
 impl Length {
     pub(super) fn of(study: &Study) -> Self {
-        let takes = |rounds| words::time(&study.forecast_of(rounds));
+        let takes = |rounds| time(&study.forecast_of(rounds));
         let (least, first) = (study.trials, takes(study.trials));
         let more = takes(least.saturating_add(1)).saturating_sub(first);
         Self { least, first, more, at_most: study.until.map(|until| until.at_most.into()) }
@@ -48,5 +50,12 @@ impl Length {
 
 /// What a trial takes.
 pub(super) fn of_trial(cell: &Cell) -> Duration {
-    words::time(&Forecast::of(cell, 1, 0))
+    time(&Forecast::of(cell, 1, 0))
+}
+
+/// What all of it takes.
+pub(super) fn time(forecast: &Forecast) -> Duration {
+    let trials = forecast.held.saturating_add(forecast.searching);
+    let overhead = OVERHEAD.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX));
+    Duration::from_nanos(forecast.time.0).saturating_add(overhead)
 }

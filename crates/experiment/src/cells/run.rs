@@ -10,6 +10,7 @@ mod servers;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::length::time;
 use super::order::trial_seed;
 use super::words;
 use crate::{Ended, Event, RunError};
@@ -217,7 +218,7 @@ impl Run<'_, '_> {
         let ahead = agenda.ahead();
         let mut progress = |moment: Moment| {
             report(Event::Progress {
-                left: words::time(&ahead)
+                left: time(&ahead)
                     .saturating_sub(moment.prepared + moment.elapsed.min(moment.window)),
                 words: &|| {
                     let doing = words::doing(&at, task.role);

@@ -5,16 +5,12 @@ use std::time::Duration;
 use answer::{label, spoken};
 use cpus::CpuList;
 
-use super::length::Length;
+use super::length::{Length, time};
 use journal::Role;
 use load::{Arrival, Client, Operation};
 use study::find::Over;
 use study::{Cell, Forecast, Study};
 use units::{Nanos, thousands};
-
-/// What a trial takes beside its warm-up and window: measuring the core's frequency, starting the
-/// load, closing its connections, writing the journal.
-const OVERHEAD: Duration = Duration::from_millis(80);
 
 /// What sampling a cell takes, with the reading of the samples.
 const SAMPLING: Duration = Duration::from_secs(6);
@@ -89,13 +85,6 @@ pub(super) fn forecast(forecast: Forecast) -> String {
             thousands(steps)
         ),
     }
-}
-
-/// What all of it takes.
-pub(super) fn time(forecast: &Forecast) -> Duration {
-    let trials = forecast.held.saturating_add(forecast.searching);
-    let overhead = OVERHEAD.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX));
-    Duration::from_nanos(forecast.time.0).saturating_add(overhead)
 }
 
 fn rounded(time: Duration) -> Nanos {

@@ -18,7 +18,7 @@ use openssl::ssl::{Ssl, SslContext, SslOptions, SslRef};
 use openssl_sys as ffi;
 use tls::SendMode;
 
-use super::openssl::{leave_jobs, paused};
+use super::jobs::{leave_jobs, paused};
 use super::{Handshake, Library, Session};
 use crate::wire::Wire;
 

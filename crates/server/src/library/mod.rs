@@ -3,6 +3,7 @@
 //! HTTP, sockets and epoll are the same for all of them, so that servers differ in nothing else.
 //! Everything here is generic, so the trait costs nothing at run time.
 
+mod jobs;
 mod kernel;
 mod openssl;
 mod rustls;

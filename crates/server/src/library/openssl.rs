@@ -2,17 +2,17 @@
 
 use std::io;
 
-use foreign_types::ForeignTypeRef;
 use offload::Way;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
     self, AlpnError, ErrorCode, ShutdownState, Ssl, SslContext, SslContextBuilder, SslMethod,
-    SslMode, SslOptions, SslRef, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
+    SslMode, SslOptions, SslSessionCacheMode, SslStream, SslVersion, select_next_proto,
 };
 use openssl::x509::X509;
 use tls::{CertificateKey, Identity, RecordSize, Suite, Version};
 
+use super::jobs::{MODE_ASYNC, leave_jobs, paused};
 use super::kernel::ENABLE_KTLS;
 use super::{Handshake, Library, Session};
 use crate::wire::Wire;
@@ -20,9 +20,6 @@ use crate::{ServerError, Settings};
 
 /// `SSL_CTRL_SET_MAX_SEND_FRAGMENT`, which openssl-sys does not name.
 const SET_MAX_SEND_FRAGMENT: libc::c_int = 52;
-
-/// `SSL_MODE_ASYNC`, which openssl-sys does not name.
-const MODE_ASYNC: u32 = 0x100;
 
 /// The only protocol of ALPN (RFC 7301) that this server speaks, in wire form.
 const ALPN: &[u8] = b"\x08http/1.1";
@@ -82,26 +79,6 @@ impl Session for SslStream<Wire> {
     /// Otherwise OpenSSL takes the session for a broken one and forgets it.
     fn abandon(&mut self) {
         self.set_shutdown(ShutdownState::SENT | ShutdownState::RECEIVED);
-    }
-}
-
-unsafe extern "C" {
-    fn SSL_waiting_for_async(ssl: *mut openssl_sys::SSL) -> libc::c_int;
-}
-
-/// The operation for which the session's job is paused, where it is. To be asked right after its call.
-pub(super) fn paused(ssl: &SslRef) -> Option<offload::Ticket> {
-    // SAFETY: the session is valid while borrowed.
-    let is_paused = unsafe { SSL_waiting_for_async(ssl.as_ptr()) } == 1;
-    is_paused.then(offload::paused).flatten()
-}
-
-/// Reads and writes without jobs of OpenSSL: the private key is not used any more.
-pub(super) fn leave_jobs(ssl: &SslRef) {
-    const CLEAR_MODE: libc::c_int = 78;
-    // SAFETY: the session is valid while borrowed; this command takes a number and no pointer.
-    unsafe {
-        openssl_sys::SSL_ctrl(ssl.as_ptr(), CLEAR_MODE, MODE_ASYNC.into(), std::ptr::null_mut());
     }
 }
 

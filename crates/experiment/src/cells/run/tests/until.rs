@@ -7,7 +7,7 @@ use study::Until;
 /// Seven rounds of four cells, and more where there is time for this many.
 fn study_for(rounds: u32) -> Study {
     let mut study = Study { trials: 7, ..study() };
-    let time = words::time(&study.forecast_of(rounds));
+    let time = crate::cells::length::time(&study.forecast_of(rounds));
     let at_most = Nanos(time.as_nanos() as u64);
     study.until = Some(Until { interval: "5%".parse().unwrap(), at_most });
     study
