@@ -271,7 +271,6 @@ mod tests {
         assert_eq!(with("load.suite", "none"), "over plain HTTP");
         assert_eq!(with("load.connections", "16"), "with 16 connections");
         assert_eq!(with("target.server", "embedded"), "with toll's own server");
-        assert_eq!(label_in_sentence("target.server", "nginx"), "nginx");
     }
 
     fn own(labels: &[&str]) -> Vec<String> {
