@@ -271,6 +271,7 @@ mod tests {
         assert_eq!(with("load.suite", "none"), "over plain HTTP");
         assert_eq!(with("load.connections", "16"), "with 16 connections");
         assert_eq!(with("target.server", "embedded"), "with toll's own server");
+        assert_eq!(label("target.server", "nginx"), "nginx");
     }
 
     fn own(labels: &[&str]) -> Vec<String> {

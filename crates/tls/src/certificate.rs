@@ -271,6 +271,14 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_named_in_words() {
+        let words = KEYS.map(|text| text.parse::<CertificateKey>().unwrap().words());
+        let expected =
+            ["RSA-1024", "RSA-2048", "RSA-3072", "ECDSA P-256", "ECDSA P-384", "Ed25519"];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
     fn keys_are_private_and_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));

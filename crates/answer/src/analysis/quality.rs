@@ -25,7 +25,9 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
         rules.iter().flat_map(|rule| Compared::all(rule, cells)).collect();
     let figures: Vec<Figure> = compared.iter().flat_map(held).collect();
     let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
-    let widest = figures.iter().map(Figure::reach).fold(0.0, f64::max);
+    // Of a median of 0 there is no share.
+    let shares = figures.iter().filter(|figure| figure.estimate.median != 0.0);
+    let widest = shares.map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let within = plain_percent(round(widest));
@@ -36,12 +38,8 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
         let of = trials(fewest);
         (false, format!("Too few trials: {of} for some figures; rerun with at least {ENOUGH}."))
     } else if widest > MOST_WIDTH {
-        (
-            false,
-            format!(
-                "Wide: intervals reach up to {within} from their medians; rerun with more or longer trials."
-            ),
-        )
+        let reach = format!("intervals reach up to {within} from their medians");
+        (false, format!("Wide: {reach}; rerun with more or longer trials."))
     } else {
         (true, format!("Good: intervals within {within}."))
     };
