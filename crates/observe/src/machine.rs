@@ -27,7 +27,7 @@ pub use settings::Settings;
 pub use system::{Descriptors, System};
 
 use crate::root::Root;
-use crate::Availability;
+use crate::{Availability, memory_traffic};
 
 pub(crate) use hardware_counters::probe as hardware_counters;
 pub(crate) use idle_state::{NO_IDLE_STATES, idle_states};
@@ -57,6 +57,14 @@ pub struct Machine {
     pub kernel_tls: Availability,
     /// Whether cycles can be counted with the processor's counters, tried.
     pub hardware_counters: Availability,
+    /// Whether what moves between processors and memory is counted, tried.
+    #[serde(default = "not_recorded")]
+    pub memory_traffic: Availability,
+}
+
+/// Of a machine that an earlier toll described.
+fn not_recorded() -> Availability {
+    Availability::NotAvailable("it was not recorded".to_owned())
 }
 
 impl Machine {
@@ -75,6 +83,7 @@ impl Machine {
             openssl: tls::openssl_version().to_owned(),
             kernel_tls: kernel_tls::probe(),
             hardware_counters: hardware_counters::probe(),
+            memory_traffic: memory_traffic::probe(),
         }
     }
 

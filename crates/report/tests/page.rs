@@ -219,7 +219,20 @@ fn settings_of_the_processor_are_folded_below_the_machine() {
         "<dt>Mitigations</dt><dd>retbleed: Mitigation: IBRS</dd>",
         "POLL 7 times, 0.0 s in all; C6 12,345 times, 2.5 s in all",
         "<dt>QuickAssist</dt><dd>4xxx (8086:4940) at 0000:6b:00.0, driver none</dd>",
+        "<dt>Counters of memory traffic</dt><dd class=\"missing\">not available here: it was not",
     ] {
         assert!(page.contains(words), "{words}");
     }
+}
+
+#[test]
+fn memory_traffic_is_shown_with_the_trials_that_have_it() {
+    let mut run = fabricated::whole();
+    assert!(!page(&run).contains(">memory<"));
+    let line = &mut run.lines.iter_mut().find(|trial| trial.line.valid).unwrap().line;
+    line.memory =
+        serde_json::from_value(json!({"source": "amd_df", "bytes": line.window_ns * 12})).unwrap();
+    let page = page(&run);
+    assert!(page.contains(">memory<span class=\"unit\">GB&#x2f;s</span>"));
+    assert!(page.contains(">12.0</td>"));
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 use cpus::CpuList;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, KernelTlsCounters, Link, NamedThread, NetCounters, ObserveError, OpenDescriptors,
-    ProcessTree, Sampler, ThreadCpu,
+    CpuSeries, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters, ObserveError,
+    OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
 };
 
 use units::Nanos;
@@ -65,13 +65,14 @@ pub trait Machine {
 }
 
 /// The machine that toll runs on, with the process tree of the server if it runs here too.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ThisMachine {
     server: Option<Server>,
     backend: Option<Server>,
     links: Vec<(Interface, Link)>,
     sampler: Option<Result<Sampler, ObserveError>>,
     programs: Option<Snapshot>,
+    memory: Option<MemoryTraffic>,
 }
 
 #[derive(Debug)]
@@ -84,7 +85,14 @@ impl ThisMachine {
     /// With a server whose process is not known, or on another machine.
     #[must_use]
     pub fn without_server() -> Self {
-        Self::default()
+        Self {
+            server: None,
+            backend: None,
+            links: Vec::new(),
+            sampler: None,
+            programs: None,
+            memory: MemoryTraffic::open().ok(),
+        }
     }
 
     /// With a server that is the process `pid` and its descendants.
@@ -93,7 +101,7 @@ impl ThisMachine {
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
         let server = Server { pid, tree: ProcessTree::find(pid)? };
-        Ok(Self { server: Some(server), ..Self::default() })
+        Ok(Self { server: Some(server), ..Self::without_server() })
     }
 
     /// The same with a backend of the server, whose time is not the server's.
@@ -176,6 +184,8 @@ impl Machine for ThisMachine {
         // One that is gone is left out, and with it what was known of it.
         let links = self.links.iter().map_while(|(_, link)| link.read().ok()).collect();
         let softirq_threads = observe::softirq_threads();
+        let memory =
+            self.memory.as_ref().and_then(|counted| Some((counted.source(), counted.read().ok()?)));
         Reading {
             at,
             server,
@@ -186,6 +196,7 @@ impl Machine for ThisMachine {
             softirq_threads,
             net,
             links,
+            memory,
         }
     }
 

@@ -68,6 +68,7 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         }),
         availability("Kernel TLS", &machine.kernel_tls),
         availability("Hardware counters", &machine.hardware_counters),
+        availability("Counters of memory traffic", &machine.memory_traffic),
     ]
 }
 
