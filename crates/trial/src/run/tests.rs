@@ -84,7 +84,7 @@ impl Machine for FakeMachine {
         }
     }
 
-    fn find_links(&mut self, _: std::net::IpAddr) {}
+    fn find_links(&mut self, _: std::net::IpAddr, _: &[load::Source]) {}
 
     fn interfaces(&self) -> Vec<crate::evidence::Interface> {
         Vec::new()
