@@ -70,18 +70,9 @@ fn a_load_leaves_by_the_interface_that_it_is_given() {
         run(namespace.command("ip").args(["address", "add", address, "dev", interface]));
         run(namespace.command("ip").args(["link", "set", interface, "up"]));
     }
-    // By its routes the client would always take client0 to this address.
-    run(client.command("ip").args([
-        "route",
-        "add",
-        SERVER,
-        "via",
-        "10.83.1.2",
-        "dev",
-        "client1",
-        "metric",
-        "10",
-    ]));
+    // Of the two ways to the server's address, the routes prefer client0.
+    let other = "10.83.0.0/30 via 10.83.1.2 dev client1 metric 10";
+    run(client.command("ip").args(["route", "add"]).args(other.split(' ')));
     let served = Serve::alone_by(server.toll(), SERVER, &[]);
     // proc(5): the sent bytes are the ninth number of an interface's line.
     let sent = |interface: &str| -> u64 {
