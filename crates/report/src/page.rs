@@ -67,6 +67,7 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         groups => trials::groups(run),
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),
+        settings => run.machine.map(machine::settings),
         targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
         absent => left_out(run.targets),
         warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),

@@ -42,6 +42,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("load.page", &["\"4KiB\"", "\"16KiB\""]),
     ("load.walks", &["1", "20"]),
     ("load.header", &["\"X-Tenant: 7\"", "[\"X-A: 1\", \"X-B: a b\"]"]),
+    ("load.source", &["\"127.0.0.2\"", "[\"127.0.0.2\", \"lo\"]"]),
     ("load.count", &["1", "1_000"]),
     ("load.connections", &["1", "64", "1_000"]),
     ("load.tls", &["\"1.3\"", "\"none\"", "\"1.2\""]),

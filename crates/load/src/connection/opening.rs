@@ -73,7 +73,7 @@ struct Dialled {
 fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
-    let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
+    let (socket, is_connected) = Socket::connect(address, source.as_deref(), usage, close)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context
         .watch(&socket, slot, interest)
