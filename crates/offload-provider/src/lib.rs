@@ -1,7 +1,7 @@
 //! The OpenSSL provider `toll` as a shared library, which any program loads that reads openssl.cnf:
 //!
 //! ```text
-//! [toll]
+//! [toll_provider]
 //! module = /usr/lib/toll/libtoll_offload.so
 //! activate = 1
 //! offload = asynchronous
@@ -19,7 +19,6 @@ use std::ffi::{c_int, c_void};
 /// # Safety
 /// OpenSSL gives the arguments.
 #[unsafe(no_mangle)]
-#[expect(non_snake_case, reason = "OpenSSL names it")]
 pub unsafe extern "C" fn OSSL_provider_init(
     handle: *const c_void,
     core: *const c_void,

@@ -165,7 +165,10 @@ mod tests {
         let device = "rsa:2048 40000/s, rsa:4096 4130/s, 100us, queue 256, 1 engine";
         let (poll, event) = (CompletedBy::Poll, CompletedBy::Event);
         assert_eq!(of(Way::Asynchronous, poll), format!("model, asynchronous, {device}"));
-        assert_eq!(of(Way::Asynchronous, event), format!("model, asynchronous by events, {device}"));
+        assert_eq!(
+            of(Way::Asynchronous, event),
+            format!("model, asynchronous by events, {device}")
+        );
         assert_eq!(of(Way::Synchronous, event), format!("model, synchronous, {device}"));
         assert_eq!(of(Way::Inline, event), "model, inline");
     }

@@ -82,7 +82,9 @@ impl Server {
         let identity = settings.certificate.load()?;
         let refused = |source| ServerError::OpenSsl { what: "the accelerator", source };
         let accelerator = match &settings.accelerator {
-            Some(AcceleratorSource::Model(model)) => Some(offload::install(model).map_err(refused)?),
+            Some(AcceleratorSource::Model(model)) => {
+                Some(offload::install(model).map_err(refused)?)
+            }
             Some(AcceleratorSource::Provider(provider, _)) => {
                 provider.check().map_err(ServerError::Provider)?;
                 offload::load(provider).map_err(refused)?;

@@ -140,7 +140,8 @@ impl<'a, L: Library> Worker<'a, L> {
                 self.sweep();
             }
             let is_drained = |end| self.connections.is_empty() || now >= end;
-            let is_paused = || self.connections.iter().any(|(_, connection)| connection.is_paused());
+            let is_paused =
+                || self.connections.iter().any(|(_, connection)| connection.is_paused());
             if drained_by.is_some_and(is_drained) && !is_paused() {
                 if let Some(line) = &mut self.line {
                     line.write(&self.shared.counters, self.connections.len());

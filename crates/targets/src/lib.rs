@@ -56,9 +56,9 @@ pub use directives::Directives;
 pub use environment::{Environment, LibraryPath};
 pub use error::TargetError;
 pub use library::{Library, TlsLibrary};
+pub use objects_on_disk::Objects;
 /// What the private-key operations of a server came to that has an accelerator.
 pub use offload::Counts as AcceleratorCounts;
-pub use objects_on_disk::Objects;
 pub use process::{Launch, Process, Stopped};
 pub use program::Binary;
 pub use ready::Unready;

@@ -147,11 +147,7 @@ mod tests {
 
     #[test]
     fn an_accelerators_counts_are_added_and_its_most_is_the_largest() {
-        let of = |completed, most| Counts {
-            completed,
-            in_flight_max: most,
-            ..Counts::default()
-        };
+        let of = |completed, most| Counts { completed, in_flight_max: most, ..Counts::default() };
         let line = |completed, most| {
             let accelerator = serde_json::to_string(&of(completed, most)).unwrap();
             let start = LINE.strip_suffix('}').unwrap();

@@ -436,7 +436,8 @@ impl Target {
             return Err(WrongValue { key: "offload", why });
         }
         let completion = self.accelerator_completion;
-        if let Some(completion) = completion.filter(|completion| !completions.contains(completion)) {
+        if let Some(completion) = completion.filter(|completion| !completions.contains(completion))
+        {
             let why = format!(
                 "target.accelerator-completion = {completion}, but {server} waits for descriptors; \
                  write event"

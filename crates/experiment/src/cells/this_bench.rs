@@ -292,7 +292,8 @@ impl Bench for ThisBench {
             if cell.target.server.is_configured() {
                 let sending = target.sending(cell, sent.as_ref());
                 let after = target.accelerated(cell)?;
-                let accelerated = after.zip(accelerated).map(|(after, before)| after.since(&before));
+                let accelerated =
+                    after.zip(accelerated).map(|(after, before)| after.since(&before));
                 measured.line =
                     measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
             }

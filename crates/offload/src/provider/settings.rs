@@ -24,7 +24,10 @@ pub(super) struct Settings {
 ///
 /// # Errors
 /// Which setting is wrong, and why.
-pub(super) unsafe fn read(handle: *const c_void, core: *const Dispatch) -> Result<Settings, String> {
+pub(super) unsafe fn read(
+    handle: *const c_void,
+    core: *const Dispatch,
+) -> Result<Settings, String> {
     // SAFETY: the caller's. A function of this number has this type.
     let lines = unsafe {
         let get = Dispatch::find(core, sys::CORE_GET_PARAMS);

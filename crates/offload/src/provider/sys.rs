@@ -132,8 +132,7 @@ pub(super) type Initialize = unsafe extern "C" fn(
 pub(super) type CoreGetParams = unsafe extern "C" fn(*const c_void, *mut OSSL_PARAM) -> c_int;
 
 /// What is called when a descriptor of a job's connection is no longer waited for.
-pub(super) type Cleanup =
-    unsafe extern "C" fn(*mut WaitContext, *const c_void, c_int, *mut c_void);
+pub(super) type Cleanup = unsafe extern "C" fn(*mut WaitContext, *const c_void, c_int, *mut c_void);
 
 /// `OSSL_CALLBACK`.
 pub(super) type Callback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) -> c_int;
@@ -160,10 +159,7 @@ unsafe extern "C" {
         name: *const c_char,
     ) -> *mut OSSL_PARAM;
     pub(super) fn OSSL_PARAM_set_int(param: *mut OSSL_PARAM, value: c_int) -> c_int;
-    pub(super) fn OSSL_PARAM_set_utf8_ptr(
-        param: *mut OSSL_PARAM,
-        text: *const c_char,
-    ) -> c_int;
+    pub(super) fn OSSL_PARAM_set_utf8_ptr(param: *mut OSSL_PARAM, text: *const c_char) -> c_int;
     pub(super) fn OSSL_PARAM_get_int(param: *const OSSL_PARAM, value: *mut c_int) -> c_int;
     pub(super) fn OSSL_PARAM_get_uint(param: *const OSSL_PARAM, value: *mut u32) -> c_int;
 
@@ -187,9 +183,7 @@ unsafe extern "C" {
         name: *const c_char,
         properties: *const c_char,
     ) -> *mut KeyManagement;
-    pub(super) fn EVP_KEYMGMT_gen_settable_params(
-        keys: *const KeyManagement,
-    ) -> *const OSSL_PARAM;
+    pub(super) fn EVP_KEYMGMT_gen_settable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
     pub(super) fn EVP_KEYMGMT_gettable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
     pub(super) fn EVP_ASYM_CIPHER_fetch(
         context: *mut OSSL_LIB_CTX,

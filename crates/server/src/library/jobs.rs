@@ -38,13 +38,7 @@ fn added(ssl: &SslRef) -> Vec<RawFd> {
         let ssl = ssl.as_ptr();
         SSL_get_changed_async_fds(ssl, nowhere, &mut count, nowhere, &mut removed);
         let mut descriptors = vec![0; count];
-        SSL_get_changed_async_fds(
-            ssl,
-            descriptors.as_mut_ptr(),
-            &mut count,
-            nowhere,
-            &mut removed,
-        );
+        SSL_get_changed_async_fds(ssl, descriptors.as_mut_ptr(), &mut count, nowhere, &mut removed);
         descriptors
     }
 }

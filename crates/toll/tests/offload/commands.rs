@@ -21,9 +21,9 @@ impl Configured {
         let text = format!(
             "openssl_conf = all\n\
              [all]\nproviders = providers\nalg_section = algorithms\n\
-             [providers]\ndefault = default\ntoll = toll\n\
-             [default]\nactivate = 1\n\
-             [toll]\nmodule = {}\nactivate = 1\ncounters = {}\n{settings}\n\
+             [providers]\ndefault = default_provider\ntoll = toll_provider\n\
+             [default_provider]\nactivate = 1\n\
+             [toll_provider]\nmodule = {}\nactivate = 1\ncounters = {}\n{settings}\n\
              [algorithms]\ndefault_properties = ?provider=toll\n\
              [req]\ndistinguished_name = name\n[name]\n",
             library().display(),
@@ -86,10 +86,9 @@ fn pkeyutl_signs_verifies_and_decrypts() {
     configured.run("genrsa -out key.pem 2048");
     configured.run("rsa -in key.pem -pubout -out public.pem");
     std::fs::write(configured.path("text"), "a text of toll's own").unwrap();
-    for (name, options) in [
-        ("pkcs1", ""),
-        ("pss", " -pkeyopt rsa_padding_mode:pss -pkeyopt rsa_pss_saltlen:digest"),
-    ] {
+    for (name, options) in
+        [("pkcs1", ""), ("pss", " -pkeyopt rsa_padding_mode:pss -pkeyopt rsa_pss_saltlen:digest")]
+    {
         let options = format!("-rawin -digest sha256 -in text{options}");
         configured.run(&format!("pkeyutl -sign -inkey key.pem {options} -out {name}"));
         let verify = format!("pkeyutl -verify -pubin -inkey public.pem {options} -sigfile {name}");

@@ -77,7 +77,8 @@ fn a_handshake_under_haproxy_that_the_device_did_not_complete_is_a_mismatch() {
 
 #[test]
 fn haproxy_cannot_poll() {
-    let said = refusal(&study("haproxy", &format!("{MODEL}\naccelerator-completion = \"poll\""), RSA));
+    let said =
+        refusal(&study("haproxy", &format!("{MODEL}\naccelerator-completion = \"poll\""), RSA));
     assert!(said.contains("haproxy waits for descriptors; write event"), "{said}");
     let waits = format!("{MODEL}\noffload = \"synchronous\"\naccelerator-completion = \"event\"");
     let said = refusal(&study("haproxy", &waits, RSA));
