@@ -115,14 +115,14 @@ fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
             accelerator.ask(key_bits, premaster, true, |ticket, _| job::pause(ticket))
         }
         Some(CompletedBy::Event) => {
-            let Some(alarm) = Alarm::of_job() else {
-                // The process has all the descriptors that it may have.
-                counts::change(|counts| counts.refused += 1);
-                return None;
-            };
-            let wait = |ticket, left| alarm.pause(ticket, left);
-            let answer = accelerator.ask(key_bits, premaster, false, wait);
-            alarm.is_over();
+            let answer = accelerator.ask(key_bits, premaster, false, |ticket, left| {
+                match Alarm::of_job() {
+                    Some(alarm) => alarm.pause(ticket, left),
+                    // The process has all the descriptors that it may have.
+                    None => thread::sleep(left),
+                }
+            });
+            Alarm::end_of_operation();
             answer
         }
     }
