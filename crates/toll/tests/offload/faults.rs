@@ -1,6 +1,7 @@
 //! Clients and servers that go while the device works.
 
-use std::path::Path;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -30,8 +31,41 @@ fn haproxy(folder: &Path, latency: Nanos) -> Running {
     targets::start(target.server, &settings, &objects, folder).unwrap()
 }
 
+/// The configuration of HAProxy, for another process of it.
+struct Kept {
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Kept {
+    /// That of a server, which ends, with these texts replaced.
+    fn of(server: Running, results: &Path, changes: &[(&str, &str)]) -> Self {
+        let (own, folder) = (results.join("targets/haproxy"), results.join("kept"));
+        let address = server.https();
+        std::fs::create_dir(&folder).unwrap();
+        for file in ["haproxy.cfg", "server.pem", "openssl.cnf"] {
+            let text = std::fs::read_to_string(own.join(file)).unwrap();
+            let text = text.replace(own.to_str().unwrap(), folder.to_str().unwrap());
+            let text = changes.iter().fold(text, |text, (from, to)| text.replace(from, to));
+            std::fs::write(folder.join(file), text).unwrap();
+        }
+        assert_eq!(server.stop(), Stopped::InTime);
+        Self { folder, address }
+    }
+
+    /// Returns when it listens.
+    fn start(&self, arguments: &[&str]) -> Killed {
+        let mut command = Command::new("haproxy");
+        command.args(arguments).arg("-f").arg(self.folder.join("haproxy.cfg"));
+        command.env("OPENSSL_CONF", self.folder.join("openssl.cnf"));
+        let process = Killed::piped(&mut command);
+        until("it listens", || TcpStream::connect(self.address).is_ok());
+        process
+    }
+}
+
 /// A load of handshakes that goes on until it is ended.
-fn load(address: std::net::SocketAddr, connections: usize) -> Killed {
+fn load(address: SocketAddr, connections: usize) -> Killed {
     let mut load = toll();
     load.arg("load").arg(format!("https://{address}/"));
     load.args(["--insecure", "--suite", "AES128-SHA", "--operation", "handshakes"]);
@@ -45,20 +79,19 @@ fn counts(folder: &Path) -> Counts {
 }
 
 #[test]
-fn clients_of_haproxy_that_leave_during_a_pause_leave_no_operation() {
+fn clients_of_haproxy_that_leave_during_a_pause_leave_nothing() {
     let _machine = machine();
     let folder = tempfile::tempdir().unwrap();
-    let mut server = haproxy(folder.path(), Nanos(2_000_000_000));
-    // A connection and the descriptor of its job, of all that HAProxy may have.
-    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
-    let clients = most.map_or(10_000, |most| (most as usize / 2 - 500).min(10_000));
-    let before = counts(folder.path());
-    let clients_load = load(server.https(), clients);
-    until("all clients wait", || counts(folder.path()).in_flight() as usize >= clients * 9 / 10);
-    drop(clients_load);
+    let mut server = haproxy(folder.path(), Nanos(8_000_000_000));
+    let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    let idle = open_files();
+    let clients = load(server.https(), 4_000);
+    until("they wait", || counts(folder.path()).in_flight() >= 2_000);
+    // A connection has the descriptor of its job too.
+    assert!(open_files() >= idle + 4_000);
+    drop(clients);
     until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
-    let gone = counts(folder.path()).since(&before);
-    assert!(gone.abandoned as usize >= clients / 2, "{gone:?}");
+    until("no connection", || open_files() < idle + 10);
     // It serves as before.
     let again = load(server.https(), 10);
     let completed = counts(folder.path()).completed;
@@ -68,29 +101,31 @@ fn clients_of_haproxy_that_leave_during_a_pause_leave_no_operation() {
     assert_eq!(server.stop(), Stopped::InTime);
 }
 
+/// HAProxy frees a connection whose job is paused when it has waited for its client for too long.
+#[test]
+fn an_operation_whose_connection_is_freed_is_abandoned() {
+    let _machine = machine();
+    let folder = tempfile::tempdir().unwrap();
+    let server = haproxy(folder.path(), Nanos(1_000_000_000));
+    let impatient =
+        Kept::of(server, folder.path(), &[("timeout client 1h", "timeout client 100ms")]);
+    let process = impatient.start(&["-db"]);
+    let clients = load(impatient.address, 50);
+    until("some are given up", || counts(folder.path()).abandoned >= 50);
+    drop(clients);
+    until("nothing is in flight", || counts(folder.path()).in_flight() == 0);
+    process.send("-TERM");
+}
+
 #[test]
 fn haproxy_is_reloaded_under_load() {
     let _machine = machine();
     let folder = tempfile::tempdir().unwrap();
-    let mut server = haproxy(folder.path(), Nanos(50_000_000));
-    server.check_alive().unwrap();
-    let address = server.https();
-    // The same configuration with a master, in place of the one without.
-    let (own, kept) = (folder.path().join("targets/haproxy"), folder.path().join("kept"));
-    std::fs::create_dir(&kept).unwrap();
-    for file in ["haproxy.cfg", "server.pem", "openssl.cnf"] {
-        let text = std::fs::read_to_string(own.join(file)).unwrap();
-        let text = text.replace(own.to_str().unwrap(), kept.to_str().unwrap());
-        std::fs::write(kept.join(file), text).unwrap();
-    }
-    assert_eq!(server.stop(), Stopped::InTime);
-    let mut master = Command::new("haproxy");
-    master.arg("-W").arg("-f").arg(kept.join("haproxy.cfg"));
-    let mut master = Killed::piped(master.env("OPENSSL_CONF", kept.join("openssl.cnf")));
+    let kept = Kept::of(haproxy(folder.path(), Nanos(50_000_000)), folder.path(), &[]);
+    let mut master = kept.start(&["-W"]);
     until("a worker", || !children(master.pid()).is_empty());
     let first = children(master.pid());
-    until("it listens", || std::net::TcpStream::connect(address).is_ok());
-    let load = load(address, 64);
+    let load = load(kept.address, 64);
     let completed = counts(folder.path()).completed;
     until("handshakes", || counts(folder.path()).completed > completed + 100);
     master.send("-USR2");
