@@ -135,12 +135,12 @@ fn s_server_has_its_handshakes_answered() {
         let mut load = toll();
         load.arg("load").arg(format!("https://{address}/"));
         load.args(["--insecure", "--suite", "AES128-SHA", "--operation", "handshakes"]);
-        load.args(["--connections", "1", "--count", "20", "--warmup", "0s", "--json"]);
+        load.args(["--connections", "1", "--count", "4", "--warmup", "0s", "--json"]);
         load.args(["--cpus", &last_cpu().to_string()]);
         run(&mut load);
         let counts = configured.counts();
-        // The load looks at the server once before it begins.
-        assert!(counts.completed >= 19 && counts.computed >= 1, "{way}: {counts:?}");
+        // One is computed, and one more where the load looks at the server before it begins.
+        assert!(counts.completed >= 3 && counts.computed >= 1, "{way}: {counts:?}");
         assert_eq!((counts.in_flight(), counts.refused, counts.in_flight_max), (0, 0, 1));
     }
 }
