@@ -6,10 +6,15 @@ use std::process::Command;
 use std::sync::Arc;
 
 use offload::{Counts, CountsFile, Kind};
-use support::{Killed, children, first_cpu, is_running, last_cpu, machine, toll, toll_path, until};
-use targets::{Objects, Running, Settings, Stopped, Target};
+use support::{
+    Killed, Serve, children, first_cpu, is_running, last_cpu, machine, processes_with, toll,
+    toll_path, until,
+};
+use targets::{Objects, Running, SendCounters, Settings, Stopped, Target};
 use tls::{Suite, Version};
 use units::{Bytes, Nanos};
+
+use crate::study::{RSA, study};
 
 /// HAProxy whose device takes this long, for static RSA.
 fn haproxy(folder: &Path, latency: Nanos) -> Running {
@@ -138,4 +143,45 @@ fn haproxy_is_reloaded_under_load() {
     master.send("-TERM");
     master.exit_code();
     until("no worker", || !workers.iter().any(|&worker| is_running(worker)));
+}
+
+#[test]
+fn ctrl_c_finishes_500_handshakes_that_wait_for_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let counters = folder.path().join("counters");
+    let model = ["--suites", "AES128-SHA", "--accelerator", "model"];
+    let device = ["--accelerator-latency", "2s", "--accelerator-queue", "1000"];
+    let events = ["--accelerator-completion", "event", "--counters", counters.to_str().unwrap()];
+    let mut server = Serve::alone(&[&model[..], &device, &events].concat());
+    let open_files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    let idle = open_files();
+    let clients = load(server.tls, 500);
+    // Each has a socket and the descriptor of its job.
+    until("500 are paused", || open_files() >= idle + 990);
+    server.process.send("-INT");
+    assert_eq!(server.process.exit_code(), Some(0));
+    drop(clients);
+    let counts = SendCounters::settled(&counters).unwrap().accelerator.unwrap();
+    assert!(counts.completed >= 490 && counts.in_flight() == 0, "{counts:?}");
+    assert_eq!((counts.timed_out, counts.abandoned), (0, 0), "{counts:?}");
+}
+
+#[test]
+fn ctrl_c_of_a_run_ends_haproxy_with_500_paused_handshakes() {
+    let _machine = machine();
+    let device = "accelerator = \"model\"\naccelerator-latency = \"2s\"\naccelerator-queue = 1000";
+    let desk = study("haproxy", device, &format!("{RSA}\ntimeout = \"20s\""));
+    let text = std::fs::read_to_string(desk.study()).unwrap();
+    let text = text.replace("connections = 64", "connections = 500");
+    std::fs::write(desk.study(), text.replace("duration = \"1s\"", "duration = \"60s\"")).unwrap();
+    let mut run = Killed::piped(&mut desk.run(&[]));
+    let in_flight = || {
+        let file = desk.results_if_any()?.join("logs/haproxy/accelerator.counts");
+        Some(CountsFile::read(&file).ok()?.in_flight())
+    };
+    until("500 are paused", || in_flight() >= Some(450));
+    run.send("-INT");
+    assert_eq!(run.exit_code(), Some(130));
+    let folder = desk.path().to_str().unwrap().to_owned();
+    until("no process", || processes_with(&folder).is_empty());
 }
