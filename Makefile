@@ -5,7 +5,10 @@
 # What is built and installed: release, or PROFILE=dev for a build without optimization.
 PROFILE = release
 PREFIX = /usr/local
-PROGRAM = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/toll
+BUILT = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+PROGRAM = $(BUILT)/toll
+# The OpenSSL provider for servers that are not toll's.
+PROVIDER = $(BUILT)/libtoll_offload.so
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -21,20 +24,20 @@ test:
 
 build:
 	./scripts/needs build
-	cargo build --profile $(PROFILE) --locked --package toll
+	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
 
-# Installs the program, its completions (bash, zsh, fish) and its man pages under PREFIX, within DESTDIR
-# where that is given. What is built is taken as it is: make build && sudo make install
+# Installs the program, its OpenSSL provider, its completions (bash, zsh, fish) and its man pages under
+# PREFIX, within DESTDIR where that is given. What is built is taken as it is: make build && sudo make install
 install:
-	test -x $(PROGRAM) || $(MAKE) build
-	./scripts/install $(PROGRAM) "$(DESTDIR)$(PREFIX)"
+	test -x $(PROGRAM) -a -f $(PROVIDER) || $(MAKE) build
+	./scripts/install $(PROGRAM) $(PROVIDER) "$(DESTDIR)$(PREFIX)"
 
 # Makes a Debian package, target/debian/toll_*.deb, and tries it: it is installed into a folder that is
 # thrown away, and run from there.
 deb: build
 	./scripts/needs deb
 	rm -rf target/package target/debian
-	./scripts/install $(PROGRAM) target/package
+	./scripts/install $(PROGRAM) $(PROVIDER) target/package
 	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --quiet --package toll --no-build \
 		--profile $(PROFILE) --output target/debian/
 	./scripts/try-deb target/debian/toll_*.deb

@@ -102,6 +102,11 @@ impl Queue {
         }
     }
 
+    /// Forgets an operation that nobody will take; whether it was there.
+    pub(crate) fn abandon(&mut self, ticket: Ticket) -> bool {
+        self.operations.remove(&ticket).is_some()
+    }
+
     /// The operations of a thread that can be taken now, each named once.
     pub(crate) fn ready(&mut self, owner: ThreadId, now: Nanos) -> Vec<Ticket> {
         self.advance(now);
@@ -207,6 +212,15 @@ mod tests {
         assert_eq!(queue.ready(me(), Nanos(PATIENCE.0 + 5)), [tickets[1]]);
         assert_eq!(queue.take(tickets[1], Nanos(PATIENCE.0 + 5)), Progress::Silent);
         assert_eq!(queue.in_flight(), 0);
+    }
+
+    #[test]
+    fn an_operation_that_is_abandoned_is_not_in_flight_and_its_answer_is_dropped() {
+        let mut queue = queue(&[(1, 0, 1)]);
+        let ticket = queue.submit(None, 2048, [7; 48], Nanos(0)).unwrap();
+        assert_eq!((queue.abandon(ticket), queue.in_flight()), (true, 0));
+        assert!(!queue.abandon(ticket));
+        assert_eq!(queue.take(ticket, Nanos(1)), Progress::Silent);
     }
 
     #[test]

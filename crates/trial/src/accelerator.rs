@@ -119,7 +119,7 @@ mod tests {
         let json = serde_json::to_value(&line.receipt.obtained).unwrap();
         let expected = serde_json::json!({
             "kind": "model", "submitted": 1000, "completed": 1000, "computed": 1, "refused": 0,
-            "timed_out": 0, "in_flight_max": 9, "busy": 0.96
+            "timed_out": 0, "abandoned": 0, "in_flight_max": 9, "busy": 0.96
         });
         assert_eq!(json["accelerator"], expected);
         let asked = "model, asynchronous, rsa:2048 500/s, 100us, queue 256, 1 engine";
@@ -134,6 +134,7 @@ mod tests {
             computed,
             refused,
             timed_out,
+            abandoned: 0,
             in_flight_max: 1,
         };
         for wrong in [

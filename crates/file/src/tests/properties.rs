@@ -29,6 +29,8 @@ const VALUES: &[(&str, &[&str])] = &[
     ("target.accelerator-latency", &["\"100us\"", "\"1ms\""]),
     ("target.accelerator-queue", &["1", "256"]),
     ("target.accelerator-count", &["1", "4"]),
+    ("target.accelerator-completion", &["\"poll\"", "\"event\""]),
+    ("target.provider", &["\"qat=/usr/lib/qat.so\""]),
     ("target.record-size", &["\"16KiB\"", "\"512B\""]),
     ("target.records-per-write", &["\"1\"", "\"64\""]),
     ("target.directives", &["\"none\"", "\"tcp_nodelay off; aio threads\""]),

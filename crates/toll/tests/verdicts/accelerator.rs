@@ -130,7 +130,7 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
         ),
         (
             "accelerator = \"model\"\nlibrary = \"openssl-built\"",
-            "the accelerator is one of the OpenSSL of toll serve",
+            "the accelerator is one of the system's OpenSSL",
         ),
     ] {
         let desk = study(target, RSA, "sweep.\"load.connections\" = [1, 2]");
