@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 use crate::counts;
-use crate::device::Premaster;
+use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::queue::{Progress, Queue};
 use crate::{Description, Ticket, Way};
@@ -21,11 +21,17 @@ pub struct Accelerator {
 
 impl Accelerator {
     pub(crate) fn new(description: &Description) -> Self {
-        Self {
-            way: description.way,
-            start: Instant::now(),
-            queue: Mutex::new(Queue::new(Box::new(Model::new(description)))),
-        }
+        Self::with(description.way, Box::new(Model::new(description)))
+    }
+
+    pub(crate) fn with(way: Way, device: Box<dyn Device>) -> Self {
+        Self { way, start: Instant::now(), queue: Mutex::new(Queue::new(device)) }
+    }
+
+    /// How many operations were submitted and are not over, answered ones that nobody has taken too.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.queue().in_flight()
     }
 
     /// The paused operations of the calling thread that can continue, each named once: they are answered,

@@ -19,6 +19,8 @@ mod model;
 mod provider;
 mod queue;
 mod rates;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use accelerator::Accelerator;
 pub use counts::{Counts, counts, forget_most};

@@ -27,7 +27,7 @@ const PROPERTIES: &CStr = c"?provider=toll";
 
 const NAME: &CStr = c"toll";
 
-static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
+pub(crate) static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
 
 /// Makes the accelerator of this process, and adds the provider to OpenSSL's default library context.
 ///
