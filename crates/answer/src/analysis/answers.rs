@@ -50,7 +50,9 @@ pub(super) fn answers(
                 }
             }
             None => {
-                at_a_glance = headline(&compared);
+                at_a_glance = headline::accelerator(&compared, trials)
+                    .or_else(|| headline::cores_of_device(&compared))
+                    .or_else(|| headline(&compared));
                 for compared in compared {
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =
