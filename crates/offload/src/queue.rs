@@ -250,7 +250,8 @@ mod tests {
             prop_assert_eq!(&ready, &submitted);
             for ticket in ready {
                 let progress = queue.take(ticket, Nanos(now));
-                prop_assert!(!matches!(progress, Progress::UnderWay { .. }));
+                let is_over = !matches!(progress, Progress::UnderWay { .. });
+                prop_assert!(is_over, "{progress:?}");
             }
             prop_assert_eq!(queue.in_flight(), 0);
         }

@@ -38,7 +38,7 @@ fn ways(metric: Metric, case: &str, compare: &str, baseline: &str) -> Scene {
         cell.load.operation = load::Operation::Handshakes;
         cell.load.tls = Some(OrPlain::Tls(Version::Tls12));
         let accelerator = if way.is_some() { Kind::Model } else { Kind::None };
-        cell.params.remove(ACCELERATOR);
+        cell.params.clear();
         match (*case, way) {
             ("software", _) => cell.params.insert(ACCELERATOR.to_owned(), accelerator.to_string()),
             (_, way) => cell.params.insert(OFFLOAD.to_owned(), way.unwrap_or_default().to_string()),
