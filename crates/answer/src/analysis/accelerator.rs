@@ -65,8 +65,7 @@ impl<'a> Cost<'a> {
     pub(super) fn all(compared: &Compared<'a>) -> Vec<Self> {
         let of = |wanted| find(compared, wanted);
         let inline = of(Some(Way::Inline));
-        let Some(inline) =
-            inline.filter(|_| compared.rule.metric == Metric::ServerCpuPerOperation)
+        let Some(inline) = inline.filter(|_| compared.rule.metric == Metric::ServerCpuPerOperation)
         else {
             return Vec::new();
         };

@@ -37,8 +37,9 @@ pub(super) fn answers(
                     let points = along.points();
                     let labelled: Vec<_> =
                         points.iter().map(|point| (along.label(point), point)).collect();
-                    at_a_glance =
-                        at_a_glance.or_else(|| headline::along(&labelled, &along.crossovers()));
+                    at_a_glance = at_a_glance
+                        .or_else(|| headline::waiting(&labelled))
+                        .or_else(|| headline::along(&labelled, &along.crossovers()));
                     let libraries = points
                         .iter()
                         .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));

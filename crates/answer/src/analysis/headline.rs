@@ -26,7 +26,7 @@ use crate::findings::Headline;
 use crate::label::without_what_is_common;
 use crate::wording::factor;
 
-pub(super) use accelerator::accelerator;
+pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
 pub(super) use cores_of_device::cores_of_device;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use load::{Operation, Percent};
 
 use crate::label::cpus;
-use study::{AnswerRule, Published};
 use study::metric::Kind;
+use study::{AnswerRule, Published};
 use trial::Limit;
 use units::Quantity;
 

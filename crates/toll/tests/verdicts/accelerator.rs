@@ -77,8 +77,9 @@ fn only_an_asynchronous_server_has_several_operations_under_way() {
 
 #[test]
 fn engines_multiply_what_a_device_that_is_the_limit_completes() {
-    let target = "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 50/s\"";
-    let case = "sweep.\"target.accelerator-count\" = [1, 2, 4]";
+    let target = "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 20/s\"";
+    // One engine completes 40 in the window, so that each connection has its turn.
+    let case = "load.connections = 32\nsweep.\"target.accelerator-count\" = [1, 2, 4]";
     for TrialLine { place, line } in &trials(&study(target, RSA, case)) {
         let busy = used(line).busy.unwrap();
         assert_eq!(line.verdict.evidence.accelerator_busy, Some(busy));
@@ -86,7 +87,7 @@ fn engines_multiply_what_a_device_that_is_the_limit_completes() {
         assert_eq!(line.verdict.limit, Limit::Accelerator, "{line:?}");
         assert!(line.reason().contains("of what its rate allows"));
         let engines: f64 = place.params["target.accelerator-count"].parse().unwrap();
-        assert!((line.rate_per_s / (50.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
+        assert!((line.rate_per_s / (20.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
     }
 }
 
@@ -121,10 +122,7 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
             "accelerator = \"model\"\ncertificate-key = \"rsa:3072\"",
             "has no rate for rsa:3072; add one, such as rsa:3072 40000/s",
         ),
-        (
-            "accelerator = \"model\"\ncertificate-key = \"ecdsa:p256\"",
-            "only signs; take rsa:2048",
-        ),
+        ("accelerator = \"model\"\ncertificate-key = \"ecdsa:p256\"", "only signs; take rsa:2048"),
         (
             "accelerator = \"model\"\naccelerator-rate = \"rsa:4096 1/s\"",
             "has no rate for rsa:2048",
@@ -161,14 +159,15 @@ fn slow_server(latency: &str) -> (Serve, PathBuf) {
     (server, counters)
 }
 
-/// A load of it that goes on until it is ended, once all its connections are there.
+/// A load of it that goes on until it is ended, once most of its connections are there.
 fn begin_load(server: &Serve, connections: usize) -> support::Killed {
     let mut load = server.load("bytes/1B");
     load.args(["--operation", "handshakes", "--suite", "AES128-SHA"]);
     load.args(["--connections", &connections.to_string(), "--duration", "60s", "--json"]);
     let before = open_files(server.process.pid());
     let load = support::Killed::piped(&mut load);
-    until("all connections", || open_files(server.process.pid()) >= before + connections);
+    let most = connections / 10 * 9;
+    until("most connections", || open_files(server.process.pid()) >= before + most);
     load
 }
 
@@ -183,17 +182,17 @@ fn finished(file: &std::path::Path, at_once: u64) {
 fn clients_that_leave_during_a_pause_leave_no_job() {
     let (mut server, counters) = slow_server("5s");
     let idle = open_files(server.process.pid());
-    drop(begin_load(&server, 10_000));
+    drop(begin_load(&server, 2_000));
     // It may not have had all of its own when it said where it listens.
     until("no connection", || open_files(server.process.pid()) < idle + 10);
-    finished(&counters, 9_000);
+    finished(&counters, 1_500);
     server.process.send("-INT");
     assert_eq!(server.process.exit_code(), Some(0));
 }
 
 #[test]
 fn ctrl_c_finishes_the_handshakes_that_are_paused() {
-    let (mut server, counters) = slow_server("1s");
+    let (mut server, counters) = slow_server("3s");
     let load = begin_load(&server, 600);
     server.process.send("-INT");
     assert_eq!(server.process.exit_code(), Some(0));

@@ -1,12 +1,13 @@
 //! Offload at a glance: what an accelerator gives, and what offload or the key costs.
 
+use std::cmp::Ordering::Equal;
+
 use offload::{Rates, Way};
 use study::{Cell, Metric};
 use targets::Target;
-use trial::Limit;
 use units::Quantity;
 
-use super::words::{NO_DIFFERENCE, is_shown};
+use super::words::{NO_DIFFERENCE, is_shown, undecided};
 use crate::analysis::accelerator::{Cost, Of, find, nominal, way};
 use crate::analysis::compared::Compared;
 use crate::analysis::sentence::published;
@@ -63,10 +64,56 @@ fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline>
             false => "offload costs no significant part of a handshake".to_owned(),
         });
     }
+    // What was published is a sentence of its own.
+    let published = published(compared.rule, &compared.common).replacen("; ", ". ", 1);
     Some(Headline {
         value,
         unit: "the handshakes, with asynchronous offload to a model".to_owned(),
-        sentence: format!("{}{}.", clauses.join("; "), published(compared.rule, &compared.common)),
+        sentence: format!("{}{published}.", clauses.join("; ")),
+        advice: None,
+    })
+}
+
+/// `With a latency of 100us asynchronous offload to a model makes 0.45x (1 connection) to 0.93x (512
+/// connections) the handshakes of inline, synchronous offload 0.44x to 0.51x.` Of comparisons with an
+/// inline server along a key, each with the words of its value.
+pub(in crate::analysis) fn waiting(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
+    let (_, first) = points.first().filter(|(_, of)| of.rule.metric == Metric::Rate)?;
+    let asynchronous = find(first, Some(Way::Asynchronous))?;
+    find(first, Some(Way::Inline))?;
+    let ratios = |wanted| {
+        let of = move |(label, compared): &(String, &Compared<'_>)| {
+            let entries = &compared.entries;
+            let entry = entries.iter().find(|of| way(of.trials.cell) == Some(wanted))?;
+            Some((label.clone(), entry.ratio.clone()?))
+        };
+        points.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let ends = |ratios: &[(String, Figure)]| {
+        let at = |(label, ratio): &(String, Figure)| format!("{} ({label})", in_short(ratio));
+        match ratios {
+            [] => None,
+            [only] => Some(at(only)),
+            [first, .., last] => Some(format!("{} to {}", at(first), at(last))),
+        }
+    };
+    let found = ratios(Way::Asynchronous);
+    let (last, ratio) = found.last()?;
+    let (value, unit) = match is_shown(ratio) {
+        true => (factor(ratio.estimate.median), "the handshakes of inline offload".to_owned()),
+        false => undecided(ratio.is_sure()),
+    };
+    let synchronous = ends(&ratios(Way::Synchronous));
+    let synchronous = synchronous.map(|ends| format!(", synchronous offload {ends}"));
+    Some(Headline {
+        value,
+        unit: format!("{unit}, asynchronous, {last}"),
+        sentence: format!(
+            "With a latency of {} asynchronous offload to a model makes {} the handshakes of inline{}.",
+            asynchronous.cell.target.accelerator_latency.exact(),
+            ends(&found)?,
+            synchronous.unwrap_or_default()
+        ),
         advice: None,
     })
 }
@@ -105,32 +152,38 @@ fn in_short(ratio: &Figure) -> String {
 }
 
 /// `Offload to a model costs 12.1 µs of the server's CPU per handshake, 8% of the inline one (64
-/// connections).` Where the server's CPU was the limit: a server that waits also wakes up.
+/// connections).` Where the server was busiest: one that waits also wakes up.
 fn cost(all: &[Compared<'_>]) -> Option<Headline> {
     let costs = all.iter().flat_map(|of| Cost::all(of).into_iter().map(move |cost| (of, cost)));
-    let costs: Vec<_> = costs.filter(|(_, cost)| is_positive(cost)).collect();
-    let is_busy =
-        |cost: &Cost<'_>| cost.trials.limits().into_keys().all(|of| of == Limit::ServerCpu);
-    let (compared, cost) = costs.iter().find(|(_, cost)| is_busy(cost)).or(costs.first())?;
+    let busy =
+        |cost: &Cost<'_>| cost.trials.figure(Metric::ServerBusy).map(|of| of.estimate.median);
+    let busiest = costs.max_by(|(_, a), (_, b)| busy(a).partial_cmp(&busy(b)).unwrap_or(Equal));
+    let (compared, cost) = busiest?;
     let what = match cost.of {
-        Of::Offload => "Offload to a model",
-        Of::Key => "The private key",
+        Of::Offload => {
+            let latency = cost.trials.cell.target.accelerator_latency.exact();
+            format!("Offload to a model with a latency of {latency}")
+        }
+        Of::Key => "The private key".to_owned(),
     };
     let common = compared.common.iter().map(|(key, value)| compared.label(key, value));
     let common = common.collect::<Vec<_>>().join(", ");
     let common = if common.is_empty() { common } else { format!(" ({common})") };
-    let ns = brief(Quantity::Nanos, cost.ns.estimate.median);
-    let per = compared.one().trim_start_matches("a ");
-    Some(Headline {
-        sentence: format!(
-            "{what} costs {ns} of the server's CPU per {per}, {} of {}{common}.",
-            share(cost),
-            cost.of.whole()
-        ),
-        value: ns,
-        unit: format!("of the server's CPU per {per}"),
-        advice: None,
-    })
+    let per = format!("the server's CPU per {}", compared.one().trim_start_matches("a "));
+    let (value, unit, costs) = match is_positive(&cost) {
+        true => {
+            let ns = brief(Quantity::Nanos, cost.ns.estimate.median);
+            let costs = format!("{ns} of {per}, {} of {}", share(&cost), cost.of.whole());
+            (ns, format!("of {per}"), costs)
+        }
+        false => {
+            let (value, unit) = undecided(cost.share.is_sure());
+            let part = if cost.share.is_sure() { "no significant" } else { "an unknown" };
+            (value, unit, format!("{part} part of {per}"))
+        }
+    };
+    let sentence = format!("{what} costs {costs}{common}.");
+    Some(Headline { value, unit, sentence, advice: None })
 }
 
 fn is_positive(cost: &Cost<'_>) -> bool {

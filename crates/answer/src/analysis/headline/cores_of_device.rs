@@ -14,9 +14,8 @@ pub(in crate::analysis) fn cores_of_device(all: &[Compared<'_>]) -> Option<Headl
     let (first, count) = cores.first()?;
     let value = brief(count);
     let others = cores.iter().skip(1);
-    let others: Vec<String> = others
-        .map(|(entry, cores)| format!("{} {}", brief(cores), compared.with(entry)))
-        .collect();
+    let others: Vec<String> =
+        others.map(|(entry, cores)| format!("{} {}", brief(cores), compared.with(entry))).collect();
     let others = if others.is_empty() { String::new() } else { format!("; {}", list(&others)) };
     let with = compared.with(first);
     Some(Headline {

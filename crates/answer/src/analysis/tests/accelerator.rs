@@ -6,10 +6,9 @@ use offload::{Kind, Way};
 use study::testing::server;
 use study::{Metric, Published, Reference};
 use tls::{OrPlain, Version};
-use trial::Limit;
 use units::Nanos;
 
-use super::{SUITE, limit};
+use super::SUITE;
 use crate::analysis::scene::{CBC, GCM, SPREAD, Scene};
 use crate::findings::Headline;
 
@@ -86,7 +85,7 @@ fn all_ways_are_beside_software_at_a_glance() {
     assert_eq!(
         headline(&scene).sentence,
         format!(
-            "{GAINS}; Intel (2015) had 21,376 per second with RSA-2048 and its card (80% of 8 CPUs) and \
+            "{GAINS}. Intel (2015) had 21,376 per second with RSA-2048 and its card (80% of 8 CPUs) and \
              4,866 per second with RSA-2048 on 20 CPUs."
         )
     );
@@ -153,7 +152,8 @@ fn the_cost_of_offload_is_asynchronous_minus_inline() {
     );
     assert_eq!(
         found.sentence,
-        "Offload to a model costs 19.3 µs of the server's CPU per handshake, 8% of the inline one."
+        "Offload to a model with a latency of 100us costs 19.3 µs of the server's CPU per handshake, 8% of \
+         the inline one."
     );
 }
 
@@ -169,9 +169,23 @@ fn the_cost_of_the_key_is_software_minus_inline() {
 }
 
 #[test]
-fn where_a_server_waited_its_wake_ups_are_not_the_cost_at_a_glance() {
+fn a_cost_that_is_not_shown_has_no_figure_at_a_glance() {
     let mut scene = ways(Metric::ServerCpuPerOperation, "ways", OFFLOAD, "inline");
-    // The same again with one connection, which pays for waking up.
+    scene.keep(|cell, _| cell != 3);
+    scene.measure(3, 4_100.0, &SPREAD);
+    let found = headline(&scene);
+    assert_eq!((&*found.value, &*found.unit), ("≈", "no significant difference"));
+    let said = "Offload to a model with a latency of 100us costs no significant part of the server's CPU \
+                per handshake.";
+    assert_eq!(found.sentence, said);
+    scene.keep(|_, round| round < 5);
+    let found = headline(&scene);
+    assert_eq!((&*found.value, &*found.unit), ("?", "too few trials"));
+}
+
+/// The ways of waiting with one connection, which pays for waking up, and with 64.
+fn lone_and_busy(metric: Metric) -> Scene {
+    let mut scene = ways(metric, "ways", OFFLOAD, "inline");
     let mut lone = scene.study.cells[2..5].to_vec();
     for cell in &mut lone {
         (cell.name, cell.load.connections) = (format!("{}-lone", cell.name), 1);
@@ -185,11 +199,32 @@ fn where_a_server_waited_its_wake_ups_are_not_the_cost_at_a_glance() {
     for (cell, rate) in [(0, 4_100.0), (1, 3_000.0), (2, 900.0)] {
         scene.measure(cell, rate, &SPREAD);
         for round in 0..7 {
-            limit(&mut scene, cell, round, Limit::Unknown);
+            scene.trial(cell, round).verdict.evidence.server_busy = Some(0.5);
             let later = if cell == 0 { 0 } else { 150_000 };
             scene.trial(cell, round).latency_ns.p50 = Some(400_000 + later);
         }
     }
+    scene
+}
+
+#[test]
+fn along_connections_the_ways_are_beside_inline() {
+    let mut scene = lone_and_busy(Metric::Rate);
+    scene.study.answers[0].along = Some("load.connections".to_owned());
+    let found = headline(&scene);
+    assert_eq!(
+        found.sentence,
+        "With a latency of 100us asynchronous offload to a model makes 0.73x (1 connection) to 0.93x (64 \
+         connections) the handshakes of inline, synchronous offload 0.22x (1 connection) to 0.51x (64 \
+         connections)."
+    );
+    let unit = "the handshakes of inline offload, asynchronous, 64 connections";
+    assert_eq!((&*found.value, &*found.unit), ("0.93x", unit));
+}
+
+#[test]
+fn where_a_server_waited_its_wake_ups_are_not_the_cost_at_a_glance() {
+    let scene = lone_and_busy(Metric::ServerCpuPerOperation);
     let lone = scene.first().sentence;
     assert!(lone.contains("minus inline, is 89.4 ["), "{lone}");
     let ends = "A lone handshake ends 150 [150, 150] µs after an inline one with asynchronous offload to a \
