@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod accelerator;
 mod again;
 mod along;
 mod answer;
@@ -11,6 +12,7 @@ mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
+mod cores_of_device;
 mod cpu_use;
 mod cross_check;
 mod crossover;

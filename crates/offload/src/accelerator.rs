@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 use crate::counts;
-use crate::device::Premaster;
+use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::queue::{Progress, Queue};
 use crate::{CompletedBy, Description, Ticket, Way};
@@ -26,7 +26,15 @@ pub struct Accelerator {
 impl Accelerator {
     /// Makes that of this process, where it has none yet.
     pub(crate) fn make(description: &Description) -> &'static Self {
-        ACCELERATOR.get_or_init(|| Self::new(description))
+        let Description { way, completed_by, .. } = *description;
+        ACCELERATOR
+            .get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
+    }
+
+    /// Makes that of this process with another device, where it has none yet.
+    #[cfg(feature = "testing")]
+    pub(crate) fn make_with(device: Box<dyn Device>) -> &'static Self {
+        ACCELERATOR.get_or_init(|| Self::new(Way::Asynchronous, CompletedBy::Poll, device))
     }
 
     /// That of this process.
@@ -34,13 +42,14 @@ impl Accelerator {
         ACCELERATOR.get()
     }
 
-    fn new(description: &Description) -> Self {
-        Self {
-            way: description.way,
-            completed_by: description.completed_by,
-            start: Instant::now(),
-            queue: Mutex::new(Queue::new(Box::new(Model::new(description)))),
-        }
+    fn new(way: Way, completed_by: CompletedBy, device: Box<dyn Device>) -> Self {
+        Self { way, completed_by, start: Instant::now(), queue: Mutex::new(Queue::new(device)) }
+    }
+
+    /// How many operations were submitted and are not over, answered ones that nobody has taken too.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.queue().in_flight()
     }
 
     /// How jobs are paused for it, if they are.

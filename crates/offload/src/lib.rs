@@ -21,6 +21,8 @@ mod provider;
 mod provider_path;
 mod queue;
 mod rates;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use accelerator::Accelerator;
 pub use counts::{Counts, counts, forget_most};

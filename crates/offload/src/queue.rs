@@ -148,6 +148,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::device::Completion;
 
@@ -234,5 +236,38 @@ mod tests {
         assert_eq!(queue.take(first, Nanos(late)), Progress::Silent);
         // It was named as ready when it was given up, and is over since.
         assert_eq!(queue.ready(me(), Nanos(late)), [first]);
+    }
+
+    proptest! {
+        /// Whatever a device answers and when: each operation is ready once, within the patience with it,
+        /// and nothing is left.
+        #[test]
+        fn no_operation_is_lost_or_ready_twice(
+            waits in proptest::collection::vec(0u64..50_000_000, 1..50),
+            answers in proptest::collection::vec((0u64..5_000_000_000, 0u64..60), 0..100),
+        ) {
+            let mut answers: Vec<_> =
+                answers.into_iter().map(|(at, ticket)| (at, ticket, 1)).collect();
+            answers.sort_unstable();
+            let mut queue = queue(&answers);
+            let (mut now, mut submitted, mut ready) = (0, Vec::new(), Vec::new());
+            let end = [PATIENCE.0];
+            for wait in waits.into_iter().chain(end) {
+                now += wait;
+                ready.extend(queue.ready(me(), Nanos(now)));
+                if wait < PATIENCE.0 {
+                    submitted.push(submit(&mut queue, now));
+                }
+            }
+            prop_assert_eq!(queue.next(me()), None);
+            ready.sort_unstable_by_key(|ticket| ticket.0);
+            prop_assert_eq!(&ready, &submitted);
+            for ticket in ready {
+                let progress = queue.take(ticket, Nanos(now));
+                let is_over = !matches!(progress, Progress::UnderWay { .. });
+                prop_assert!(is_over, "{progress:?}");
+            }
+            prop_assert_eq!(queue.in_flight(), 0);
+        }
     }
 }

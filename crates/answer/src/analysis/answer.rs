@@ -6,10 +6,12 @@ use load::Operation;
 use serde::Serialize;
 use study::{Metric, Published};
 
+use super::accelerator;
 use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
+use super::cores_of_device;
 use super::hit_rate::{latencies, saved};
 use super::pace::beside_published;
 use super::prediction::{self, Prediction};
@@ -65,10 +67,18 @@ impl Answer {
         let predictions = Prediction::all(compared, None);
         Self {
             headline: None,
-            sentence: [saved(compared), latencies(compared), beside_published(compared)]
-                .into_iter()
-                .flatten()
-                .fold(sentence(compared), |all, more| joined(&all, &more)),
+            sentence: [
+                saved(compared),
+                latencies(compared),
+                beside_published(compared),
+                accelerator::costs(compared),
+                accelerator::lone(compared),
+                accelerator::used(compared, None),
+                cores_of_device::in_words(compared),
+            ]
+            .into_iter()
+            .flatten()
+            .fold(sentence(compared), |all, more| joined(&all, &more)),
             purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),

@@ -1,5 +1,6 @@
 //! What a run found, from studies and journals made by hand.
 
+mod accelerator;
 mod bills;
 mod cross_checks;
 mod doubts;
