@@ -41,7 +41,7 @@ pub enum PerfError {
     )]
     Paranoid(i32),
     #[error(
-        "the kernel hides the addresses of its symbols: sysctl kernel.kptr_restrict=0, or run toll as root"
+        "the kernel hides the addresses of its symbols: sysctl kernel.kptr_restrict=0"
     )]
     HiddenSymbols,
     #[error("perf {what} failed: {why}")]

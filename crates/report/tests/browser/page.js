@@ -17,7 +17,7 @@ const page = {
   }),
   // Every text of the charts that are shown, with the box around its letters.
   texts: () => [...document.querySelectorAll(
-    "figure .label, figure .value, figure .ticks span, figure .plot text, figure .axis-title, figure .reference")]
+    "figure .label, figure .value, figure .ticks span, figure .plot text, figure .share, figure .axis-title, figure .reference")]
     .filter((text) => text.checkVisibility())
     .map((element) => {
       const range = document.createRange();
