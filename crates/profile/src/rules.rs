@@ -53,7 +53,7 @@ struct Rule {
     /// A function among its callers.
     #[serde(default, deserialize_with = "pattern")]
     under: Option<Regex>,
-    /// A function that is not in the stack at all.
+    /// A function that is not between the innermost and that caller; without one, not in the stack.
     #[serde(default, deserialize_with = "pattern")]
     without: Option<Regex>,
 }
@@ -125,13 +125,18 @@ impl Rule {
             && is_of(&self.function, frame.function.as_deref())
             && !(self.no_symbol && frame.function.is_some())
             && !(self.innermost && place > 0)
-            && self.under.as_ref().is_none_or(|under| {
-                frames[place + 1..].iter().any(|caller| function(caller, under))
+            && self.caller(frames, place).is_some_and(|caller| {
+                let without = self.without.as_ref();
+                let has = |without| frames[..caller].iter().any(|frame| function(frame, without));
+                !without.is_some_and(has)
             })
-            && self
-                .without
-                .as_ref()
-                .is_none_or(|without| !frames.iter().any(|frame| function(frame, without)))
+    }
+
+    /// The place of the caller that the rule asks for; the length where it asks for none.
+    fn caller(&self, frames: &[Frame], place: usize) -> Option<usize> {
+        let Some(under) = &self.under else { return Some(frames.len()) };
+        let is_it = |frame: &Frame| frame.function.as_deref().is_some_and(|f| under.is_match(f));
+        Some(place + 1 + frames[place + 1..].iter().position(is_it)?)
     }
 }
 
@@ -201,10 +206,16 @@ mod tests {
 
     #[test]
     fn the_clients_half_of_loopback_is_under_the_backlog_and_not_an_acknowledgement() {
-        let send = ["process_backlog", "__napi_poll", "net_rx_action", "ip_output", "tcp_sendmsg"];
+        let send = ["process_backlog", "__napi_poll", "ip_output", "tcp_write_xmit", "tcp_sendmsg"];
         let stack = |first: &[&'static str]| [first, &send[..]].concat();
         assert_eq!(built_in(&stack(&["tcp_data_queue", "tcp_rcv_established"])), Class::Loopback);
-        assert_eq!(built_in(&stack(&["tcp_clean_rtx_queue", "tcp_ack"])), Class::TcpIp);
+        for acknowledged in [
+            &["tcp_clean_rtx_queue", "tcp_ack", "tcp_rcv_established"][..],
+            // There is room now for what the server has queued.
+            &["__tcp_transmit_skb", "tcp_write_xmit", "tcp_rcv_established"],
+        ] {
+            assert_eq!(built_in(&stack(acknowledged)), Class::TcpIp, "{acknowledged:?}");
+        }
         assert_eq!(built_in(&["__tcp_transmit_skb", "tcp_sendmsg"]), Class::TcpIp);
     }
 
