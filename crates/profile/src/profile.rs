@@ -175,17 +175,22 @@ mod tests {
 
     #[test]
     fn a_server_that_shows_no_callers_was_built_without_frame_pointers() {
-        let shallow = |at| sample(at, SERVER, "nginx", &["tcp_sendmsg", "libc.so.6:writev", "nginx:x"]);
+        let shallow =
+            |at| sample(at, SERVER, "nginx", &["tcp_sendmsg", "libc.so.6:writev", "nginx:x"]);
         assert!(profile((100..200).map(shallow).collect()).0.lacks_frame_pointers);
         assert!(!profile(Vec::new()).0.lacks_frame_pointers);
     }
 
     #[test]
     fn few_and_lost_samples_are_doubts() {
-        let (of, _) = profile((100..200).map(|at| sample(at, SERVER, "nginx", &["tcp_ack"])).collect());
+        let (of, _) =
+            profile((100..200).map(|at| sample(at, SERVER, "nginx", &["tcp_ack"])).collect());
         assert_eq!(of.doubts(), ["there are only 100 samples, and 1000 are needed"]);
         let mut many = (0..9).fold(of.clone(), |sum, _| sum.and(of.clone()));
-        assert_eq!((many.samples(), many.share(Class::TcpIp), many.doubts()), (1_000, Some(1.0), vec![]));
+        assert_eq!(
+            (many.samples(), many.share(Class::TcpIp), many.doubts()),
+            (1_000, Some(1.0), vec![])
+        );
         many.lost = 2;
         assert_eq!(many.doubts(), ["2 samples were lost"]);
     }

@@ -207,7 +207,7 @@ fn texts_of_charts_can_be_read_at_both_widths_and_axes_of_shares_end_at_100() {
 
 #[test]
 fn profiles_can_be_read_at_both_widths_and_their_pictures_are_shown() {
-    let mut run = fabricated::sampled(fabricated::whole());
+    let mut run = fabricated::samples::sampled(fabricated::whole());
     for (_, stacks) in &mut run.stacks {
         // A picture of control characters is none.
         *stacks = stacks.replace(fabricated::HOSTILE, "main");
@@ -230,7 +230,9 @@ fn profiles_can_be_read_at_both_widths_and_their_pictures_are_shown() {
         "document.querySelectorAll('#flames, #flames details').forEach((d) => d.open = true); \
          document.images[0].scrollIntoView()",
     );
-    shown.browser.wait_for("a picture to be shown", "return document.images[0].naturalWidth > 1000");
+    shown
+        .browser
+        .wait_for("a picture to be shown", "return document.images[0].naturalWidth > 1000");
     assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
     shown.picture("flames");
     let console = shown.browser.log("browser");

@@ -2,7 +2,8 @@
 
 mod fabricated;
 
-use fabricated::{HOSTILE, SAMPLES, sampled};
+use fabricated::HOSTILE;
+use fabricated::samples::{SAMPLES, sampled};
 
 /// How often `needle` is in `text`.
 fn count(text: &str, needle: &str) -> usize {
@@ -12,7 +13,10 @@ fn count(text: &str, needle: &str) -> usize {
 #[test]
 fn each_case_has_a_chart_with_a_stack_for_each_cell() {
     let (plain, page) = (fabricated::whole().html(), sampled(fabricated::whole()).html());
-    assert_eq!(count(&page, "<figure class=\"chart\""), count(&plain, "<figure class=\"chart\"") + 2);
+    assert_eq!(
+        count(&page, "<figure class=\"chart\""),
+        count(&plain, "<figure class=\"chart\"") + 2
+    );
     // A tile and a question of their own.
     assert_eq!(count(&page, "<article class=\"tile\""), 4);
     for words in [
@@ -56,13 +60,17 @@ fn stacks_of_another_trial_are_refused() {
     let mut run = sampled(fabricated::whole());
     run.stacks[0].1 = "nginx;main 7\n".to_owned();
     let page = run.html();
-    assert!(page.contains("handshakes-0001.folded has 7 samples, and the journal 10,000 samples of this cell"));
+    assert!(page.contains(
+        "handshakes-0001.folded has 7 samples, and the journal 10,000 samples of this cell"
+    ));
     assert_eq!(count(&page, "<img "), run.analysis.cells.len() - 1);
     // Of a trial that is not in the journal.
     let cell = run.analysis.cells[1].cell.clone();
     run.lines.retain(|trial| trial.place.cell != cell || trial.line.profile.is_none());
     let page = run.html();
-    assert!(page.contains("handshakes-0002.folded has 10,000 samples, and the journal no samples of this cell"));
+    assert!(page.contains(
+        "handshakes-0002.folded has 10,000 samples, and the journal no samples of this cell"
+    ));
     assert_eq!(count(&page, "<img "), run.analysis.cells.len() - 2);
 }
 

@@ -45,7 +45,8 @@ impl Found {
         let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
         let recorded = Recorded { entries: &entries, analysis: &analysis };
         let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
-        let stacks = |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
+        let stacks =
+            |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
         let stacks = study.cell_names().filter_map(stacks).collect::<Result<_, _>>();
         let stacks = stacks.map_err(Failure::request)?;
         Ok(Self { study, analysis, findings, lines: entries.trials, stacks, machine, targets })

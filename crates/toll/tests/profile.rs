@@ -115,10 +115,8 @@ fn lost_samples_and_few_samples_are_marked() {
     if !can_sample() {
         return;
     }
-    let desk = Desk::new(&STUDY.replace(
-        "connections = 4",
-        "connections = 4\narrival = \"uniform 20/s\"",
-    ));
+    let desk =
+        Desk::new(&STUDY.replace("connections = 4", "connections = 4\narrival = \"uniform 20/s\""));
     let perf = support::run(Command::new("sh").args(["-c", "command -v perf"]));
     let perf = Path::new(perf.trim());
     let (_programs, path) = with_perf(&format!(

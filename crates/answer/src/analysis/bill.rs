@@ -84,7 +84,8 @@ impl Sampled {
         let cycles = Cycles::of(trials).filter(|cycles| cycles.doubts.is_empty())?;
         let is_tls = |class: Class| class.is_crypto() || class == Class::TlsLibrary;
         let sum = |of_tls: bool| {
-            let times = cycles.ns_per_operation.iter().filter(|(class, _)| is_tls(**class) == of_tls);
+            let times =
+                cycles.ns_per_operation.iter().filter(|(class, _)| is_tls(**class) == of_tls);
             times.map(|(_, ns)| ns).sum()
         };
         (!cycles.ns_per_operation.is_empty())
@@ -263,7 +264,10 @@ fn sampled(cells: &[CellBill]) -> Option<String> {
     };
     let items: Vec<String> = cells.iter().filter_map(item).collect();
     (!items.is_empty()).then(|| {
-        format!("Sampled, cryptography with the TLS library and all else take {}.", items.join("; "))
+        format!(
+            "Sampled, cryptography with the TLS library and all else take {}.",
+            items.join("; ")
+        )
     })
 }
 

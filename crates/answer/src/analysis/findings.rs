@@ -45,7 +45,10 @@ impl Analysis {
         let noun = if measured == 1 { "cell" } else { "cells" };
         Findings {
             title: "Answers",
-            answers: answers.chain(projected).chain(cycles::answer(&self.cells, &self.profile_changes)).collect(),
+            answers: answers
+                .chain(projected)
+                .chain(cycles::answer(&self.cells, &self.profile_changes))
+                .collect(),
             quality: self.quality.clone(),
             grids: servers::tables(&self.servers),
             gates: self.gates.clone(),

@@ -74,8 +74,7 @@ pub(super) fn by_cell<'a>(
         let search = Search::of(cell, &lines);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
         // One of another cell says nothing of this one.
-        let is_valid =
-            |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
+        let is_valid = |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
         let profiled = lines.iter().filter(is_of_profile).filter(is_valid);
         let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
         lines.retain(|trial| {

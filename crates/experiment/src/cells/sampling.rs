@@ -49,9 +49,8 @@ impl Sampling {
         let processes: Vec<u32> = tree.pids().collect();
         let maps = Maps::of(&processes);
         let data = self.recording.stop().map_err(|error| error.to_string())?;
-        let remove = || {
-            std::fs::remove_file(&data).map_err(|error| format!("{}: {error}", data.display()))
-        };
+        let remove =
+            || std::fs::remove_file(&data).map_err(|error| format!("{}: {error}", data.display()));
         if line.interrupted {
             return remove().map(|()| None);
         }

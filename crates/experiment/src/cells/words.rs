@@ -64,9 +64,8 @@ pub(super) fn forecast_of(study: &Study) -> String {
 pub(super) fn forecast(forecast: Forecast) -> String {
     let Forecast { held, searching: steps, sampling, .. } = forecast;
     let time = rounded(time(&forecast));
-    let counted = |count| {
-        format!("{} {}", thousands(count), if count == 1 { "trial" } else { "trials" })
-    };
+    let counted =
+        |count| format!("{} {}", thousands(count), if count == 1 { "trial" } else { "trials" });
     let trials = match (held, sampling) {
         (_, 0) => counted(held),
         (0, _) => format!("{} of CPU samples", counted(sampling)),

@@ -63,8 +63,19 @@ fn data_url(svg: &str) -> String {
     let mut url = "data:image/svg+xml,".to_owned();
     for byte in svg.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-' | b'_' | b'.' | b',' | b':'
-            | b';' | b'=' | b'(' | b')' => url.push(byte.into()),
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b' '
+            | b'-'
+            | b'_'
+            | b'.'
+            | b','
+            | b':'
+            | b';'
+            | b'='
+            | b'('
+            | b')' => url.push(byte.into()),
             _ => url.extend(format!("%{byte:02X}").chars()),
         }
     }

@@ -6,7 +6,7 @@
 mod answers;
 mod line;
 mod machine;
-mod samples;
+pub mod samples;
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,6 @@ use trial::{Limit, Line, Warning, WarningKind};
 use answers::answers;
 use line::line;
 use machine::machine;
-pub use samples::{SAMPLES, sampled};
 
 /// What a server could answer to become part of the page, or to be obeyed by a terminal.
 pub const HOSTILE: &str =

@@ -28,8 +28,9 @@ pub const SAMPLES: u64 = 10_000;
 pub fn sampled(mut run: Fabricated) -> Fabricated {
     let shares = || CLASSES.map(|(class, share)| (class, share as f64 / 1e3));
     for cell in &mut run.analysis.cells {
-        let spread =
-            |whole: f64| shares().map(|(class, share)| (class, share * whole)).into_iter().collect();
+        let spread = |whole: f64| {
+            shares().map(|(class, share)| (class, share * whole)).into_iter().collect()
+        };
         let has_bodies = cell.case == "objects";
         cell.cycles = Some(Cycles {
             event: Event::CpuClock,

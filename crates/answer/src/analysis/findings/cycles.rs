@@ -28,8 +28,8 @@ pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option
     let first = sampled.first()?.1;
     let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
     let lacking: Vec<String> = lacking.map(title).collect();
-    let not_sampled = (!lacking.is_empty())
-        .then(|| Remark::caveat(format!("Not sampled: {}.", list(&lacking))));
+    let not_sampled =
+        (!lacking.is_empty()).then(|| Remark::caveat(format!("Not sampled: {}.", list(&lacking))));
     let remarks = doubts(&sampled).into_iter().chain(not_sampled);
     let changes_in_words = changes.iter().map(|change| change.sentence.clone());
     let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));

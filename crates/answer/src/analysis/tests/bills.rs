@@ -1,10 +1,10 @@
 //! The bill of a handshake, over costs and trials that are known.
 
 use journal::primitive::RowLine;
-use profile::Class;
 use primitives::row::{Measured, NoFigure, Outcome, Reason};
 use primitives::sampler::{Quality, Quartiles};
 use primitives::{Cache, CycleSource, Hardware, Row, RowKey};
+use profile::Class;
 use study::primitive::Table;
 use tls::{Group, OrPlain, Version};
 

@@ -137,7 +137,8 @@ fn a_profile_that_is_not_to_be_relied_on_is_compared_with_nothing_and_marked() {
 fn the_profile_of_another_cell_says_nothing_of_this_one() {
     let mut scene = sending(&USER, &KERNEL);
     let params = scene.study.cells[1].params.clone();
-    scene.lines.iter_mut().find(|trial| trial.line.profile.is_some()).unwrap().place.params = params;
+    scene.lines.iter_mut().find(|trial| trial.line.profile.is_some()).unwrap().place.params =
+        params;
     let analysis = scene.analysis();
     assert!(analysis.cells[0].cycles.is_none() && analysis.cells[1].cycles.is_some());
     let not_sampled = (true, "Not sampled: files: nginx, user TLS.".to_owned());
@@ -188,7 +189,8 @@ fn stacks_of_handshakes_are_in_time_per_handshake() {
     assert_eq!(chart(&scene).axis, "µs of the server's CPU time per handshake; lower is better");
     let told = headline(&scene);
     assert!(
-        told.sentence.starts_with("From RSA-2048 to ECDSA P-256, asymmetric crypto falls from 80% to 40% "),
+        told.sentence
+            .starts_with("From RSA-2048 to ECDSA P-256, asymmetric crypto falls from 80% to 40% "),
         "{told:?}"
     );
 }

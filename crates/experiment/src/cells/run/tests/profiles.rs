@@ -14,8 +14,8 @@ fn profiles(desk: &Desk) -> Vec<String> {
 }
 
 /// What was said of profiles that there are not.
-fn reasons(desk: &Desk) -> Vec<&String> {
-    desk.events.iter().filter(|said| said.starts_with("No profile")).collect()
+fn reasons(desk: &Desk) -> Vec<&str> {
+    desk.events.iter().map(String::as_str).filter(|said| said.starts_with("No profile")).collect()
 }
 
 #[test]
@@ -46,7 +46,8 @@ fn a_run_that_was_interrupted_samples_what_it_lacks() {
         let mut rest = Stage::default();
         assert_eq!(desk.run_of(&sampled(), &mut rest).unwrap(), Ended::Complete);
         assert_eq!((rest.trials, desk.places()), (16 - trial, whole.places()));
-        let counted = if trial == 15 { "1 trial".to_owned() } else { format!("{} trials", 16 - trial) };
+        let counted =
+            if trial == 15 { "1 trial".to_owned() } else { format!("{} trials", 16 - trial) };
         let ahead = format!("In the journal: {trial} trials; to come: {counted} of CPU samples");
         assert!(desk.events.iter().any(|said| said.starts_with(&ahead)), "{:?}", desk.events);
         // A server of which all is known stays where it is.
@@ -78,7 +79,10 @@ fn why_nothing_can_be_sampled_is_said_once() {
     let mut desk = Desk::new();
     let mut stage = Stage { not_sampled: everywhere.to_vec(), ..Stage::default() };
     assert_eq!(desk.run_of(&sampled(), &mut stage).unwrap(), Ended::Complete);
-    assert_eq!((reasons(&desk), desk.places().len()), (vec!["No profile: perf is not installed."], 12));
+    assert_eq!(
+        (reasons(&desk), desk.places().len()),
+        (vec!["No profile: perf is not installed."], 12)
+    );
     // It is installed now.
     assert_eq!(desk.run_of(&sampled(), &mut Stage::default()).unwrap(), Ended::Complete);
     assert_eq!(profiles(&desk).len(), 4);
