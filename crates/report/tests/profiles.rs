@@ -61,7 +61,7 @@ fn stacks_of_another_trial_are_refused() {
     run.stacks[0].1 = "nginx;main 7\n".to_owned();
     let page = run.html();
     assert!(page.contains(
-        "handshakes-0001.folded has 7 samples, and the journal 10,000 samples of this cell"
+        "handshakes-0000.folded has 7 samples, and the journal 10,000 samples of this cell"
     ));
     assert_eq!(count(&page, "<img "), run.analysis.cells.len() - 1);
     // Of a trial that is not in the journal.
@@ -69,7 +69,7 @@ fn stacks_of_another_trial_are_refused() {
     run.lines.retain(|trial| trial.place.cell != cell || trial.line.profile.is_none());
     let page = run.html();
     assert!(page.contains(
-        "handshakes-0002.folded has 10,000 samples, and the journal no samples of this cell"
+        "handshakes-0001.folded has 10,000 samples, and the journal no samples of this cell"
     ));
     assert_eq!(count(&page, "<img "), run.analysis.cells.len() - 2);
 }

@@ -97,7 +97,7 @@ struct Band {
 const FEW_PARTS: usize = 3;
 
 /// A shorter part has no room for its share, in percent of the plot's width.
-const ROOM_FOR_SHARE: f64 = 9.0;
+const ROOM_FOR_SHARE: f64 = 10.0;
 
 /// Where a row has no figure.
 const NOT_MEASURED: &str = "not measured";

@@ -36,7 +36,7 @@ pub fn sampled(mut run: Fabricated) -> Fabricated {
             event: Event::CpuClock,
             samples: SAMPLES,
             shares: spread(1.0),
-            ns_per_operation: spread(900_000.0),
+            ns_per_operation: spread(610_000.0),
             ns_per_byte: if has_bodies { spread(0.9) } else { Default::default() },
             kernel_threads: [("ksoftirqd".to_owned(), 0.04)].into(),
             doubts: Vec::new(),
