@@ -113,7 +113,8 @@ impl Profile {
         let mut doubts = Vec::new();
         let samples = self.samples();
         if samples < FEWEST {
-            doubts.push(format!("there are only {samples} samples, and {FEWEST} are needed"));
+            doubts
+                .push(format!("there are only {samples} of the {FEWEST} samples that are needed"));
         }
         if self.lost > 0 {
             doubts.push(format!("{} samples were lost", self.lost));
@@ -185,7 +186,7 @@ mod tests {
     fn few_and_lost_samples_are_doubts() {
         let (of, _) =
             profile((100..200).map(|at| sample(at, SERVER, "nginx", &["tcp_ack"])).collect());
-        assert_eq!(of.doubts(), ["there are only 100 samples, and 1000 are needed"]);
+        assert_eq!(of.doubts(), ["there are only 100 of the 1000 samples that are needed"]);
         let mut many = (0..9).fold(of.clone(), |sum, _| sum.and(of.clone()));
         assert_eq!(
             (many.samples(), many.share(Class::TcpIp), many.doubts()),

@@ -110,7 +110,7 @@ fn a_profile_that_is_not_to_be_relied_on_is_compared_with_nothing_and_marked() {
     let few: Spoil = |profile| profile.server = [(Class::Copies, 999)].into();
     let lost: Spoil = |profile| profile.lost = 3;
     for (spoil, words) in [
-        (few, "the shares are unreliable: there are only 999 samples, and 1000 are needed"),
+        (few, "the shares are unreliable: there are only 999 of the 1000 samples that are needed"),
         (lost, "the shares are unreliable: 3 samples were lost"),
     ] {
         let mut scene = sending(&USER, &KERNEL);
