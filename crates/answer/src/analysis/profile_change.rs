@@ -47,9 +47,10 @@ impl ProfileChange {
             let Some(baseline) = compared.baseline() else { continue };
             let others = compared.entries.iter().filter(|entry| !entry.is_baseline);
             for change in others.filter_map(|entry| Self::of(&compared, entry, baseline)) {
-                let is_same = |other: &Self| {
-                    (&other.cell, &other.baseline) == (&change.cell, &change.baseline)
-                };
+                let pair = [&change.cell, &change.baseline];
+                // Another answer may compare the same cells, from the other one.
+                let is_same =
+                    |other: &Self| pair.contains(&&other.cell) && pair.contains(&&other.baseline);
                 if !all.iter().any(is_same) {
                     all.push(change);
                 }

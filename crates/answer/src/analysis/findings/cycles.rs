@@ -176,9 +176,11 @@ fn how(cycles: &Cycles) -> String {
 fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     let with = |of: &dyn Fn(&Cycles) -> Option<String>| {
         let each = sampled.iter().filter_map(|(cell, cycles)| Some((of(cycles)?, title(cell))));
-        grouped(each)
-            .into_iter()
-            .map(|(doubt, cells)| format!("{}: {doubt}.", capitalized(&list(&cells))))
+        grouped(each).into_iter().map(|(doubt, cells)| match cells.len() {
+            1 | 2 => format!("{}: {doubt}.", capitalized(&list(&cells))),
+            all if all == sampled.len() => format!("All cells: {doubt}."),
+            some => format!("{some} cells, {} first: {doubt}.", cells[0]),
+        })
     };
     let share = |cycles: &Cycles, class| cycles.shares.get(&class).copied().unwrap_or_default();
     let loopback = |cycles: &Cycles| {

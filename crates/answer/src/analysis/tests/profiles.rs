@@ -258,3 +258,12 @@ fn the_share_that_tls_takes_says_what_loopback_contributes() {
     assert!(scene.first().loopback.is_none());
     assert!(bulk(Metric::GoodputPerServerCpu, GCM).first().loopback.is_none());
 }
+
+#[test]
+fn two_answers_about_the_same_cells_say_once_what_changes() {
+    let mut scene = sending(&USER, &KERNEL).answer(Metric::Rate, SEND, "ktls-sendfile");
+    assert_eq!(scene.analysis().profile_changes.len(), 1);
+    scene.study.answers.remove(0);
+    let [change] = &scene.analysis().profile_changes[..] else { panic!() };
+    assert!(change.sentence.contains("copies rise from 3% to 21%"), "{change:?}");
+}
