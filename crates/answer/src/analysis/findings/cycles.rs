@@ -97,10 +97,9 @@ fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
     let row = |((_, cycles), label): (&(&CellSummary, &Cycles), String)| {
         let times = times(cycles);
         let bar = |series, name: &str, classes: &[Class]| {
-            let times: Vec<f64> =
-                classes.iter().filter_map(|class| times.get(class).copied()).collect();
+            let sum = || classes.iter().filter_map(|class| times.get(class)).sum::<f64>();
             // A class that was not seen is none of the time; where no time is known, there is no figure.
-            let figure = (!cycles.ns_per_operation.is_empty()).then(|| times.iter().sum::<f64>());
+            let figure = (!times.is_empty()).then(sum);
             Bar {
                 name: name.to_owned(),
                 series,
@@ -179,7 +178,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         grouped(each).into_iter().map(|(doubt, cells)| match cells.len() {
             1 | 2 => format!("{}: {doubt}.", capitalized(&list(&cells))),
             all if all == sampled.len() => format!("All cells: {doubt}."),
-            some => format!("{some} cells, {} first: {doubt}.", cells[0]),
+            some => format!("{} and {} other cells: {doubt}.", capitalized(&cells[0]), some - 1),
         })
     };
     let share = |cycles: &Cycles, class| cycles.shares.get(&class).copied().unwrap_or_default();

@@ -179,6 +179,12 @@ fn each_cell_is_a_stack_of_its_classes_in_time_per_byte() {
         assert!((times(row)[2] - copies).abs() < 0.001, "{row:?}");
     }
     assert_eq!(times(kernel)[4], 0.0);
+    // Bytes came, but no response was completed.
+    let mut unfinished = sending(&USER, &KERNEL);
+    for trial in &mut unfinished.lines {
+        trial.line.operations.completed = 0;
+    }
+    assert_eq!(times(&self::chart(&unfinished).rows[1]), times(kernel)[..], "bytes have a time");
 }
 
 #[test]
