@@ -71,6 +71,7 @@ impl<'a> Along<'a> {
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
             bill: None,
+            loopback: None,
             predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
             curve: Some(curve),

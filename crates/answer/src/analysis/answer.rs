@@ -13,6 +13,7 @@ use super::caveats::caveats;
 use super::compared::Compared;
 use super::cores_of_device;
 use super::hit_rate::{latencies, saved};
+use super::loopback::Loopback;
 use super::pace::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
@@ -55,6 +56,9 @@ pub struct Answer {
     /// What its handshakes are made of, where the study asks for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
+    /// Of the share that TLS takes, what loopback contributes, where that was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loopback: Option<Loopback>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -90,6 +94,7 @@ impl Answer {
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
             bill,
+            loopback: Loopback::of(compared),
             predicted: prediction::sentence(&predictions, compared),
             predictions,
             curve: None,

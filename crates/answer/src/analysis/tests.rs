@@ -9,6 +9,7 @@ mod headlines;
 mod hit_rates;
 mod offered;
 mod predictions;
+mod profiles;
 mod projections;
 mod properties;
 mod purity;

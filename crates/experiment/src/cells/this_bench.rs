@@ -299,7 +299,7 @@ impl Bench for ThisBench {
             }
         }
         if let Some(sampling) = sampling {
-            measured.line.profile = Some(sampling.end(&measured.line, &self.rules)?);
+            measured.line.profile = sampling.end(&measured.line, &self.rules)?;
         }
         Ok(measured)
     }

@@ -184,6 +184,7 @@ mod tests {
             bars,
             published: Vec::new(),
             bill: None,
+            loopback: None,
             predictions: Vec::new(),
             predicted: None,
             curve: None,
