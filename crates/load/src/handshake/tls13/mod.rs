@@ -9,6 +9,7 @@
 //! Where the server requests a certificate, the client sends an empty list. Where it asks for another
 //! group (HelloRetryRequest), the client sends that group's share.
 
+mod constants;
 mod flight;
 mod hello;
 mod hello_sent;
@@ -18,6 +19,7 @@ mod protected;
 pub(crate) mod puppet;
 mod schedule;
 mod server;
+mod state;
 mod updates;
 
 use std::num::NonZeroU32;
@@ -73,7 +75,7 @@ impl Tls13Client {
         let suites = suites
             .map(|suite| {
                 let suite = Suite::by_code_point(suite.common.suite.into())?;
-                Some((suite, Beginning::new(suite.prf)))
+                Some((suite, Beginning::new(suite)?))
             })
             .collect::<Option<_>>()?;
         let group = |name: u16| Group::ALL.into_iter().find(|group| group.code_point() == name);
