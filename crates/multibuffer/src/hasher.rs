@@ -5,7 +5,7 @@ use std::fmt;
 use crate::algorithm::Algorithm;
 use crate::backend::{Backend, Kernels, Unavailable};
 use crate::context::Context;
-use crate::jobs::{Blocks, Ends, Messages, Pieces};
+use crate::jobs::{Ends, Messages, Pieces};
 use crate::schedule::Work;
 
 /// Hashes many messages at once, with a backend that this processor has.
@@ -98,7 +98,7 @@ impl<A: Algorithm> Hasher<A> {
         blocks: &[&A::Block],
     ) -> Result<Work, CountMismatch> {
         CountMismatch::check("blocks", blocks.len(), "chaining values", states.len())?;
-        Ok(A::run(self.kernel, &mut Blocks { blocks, states, next: 0 }))
+        Ok(A::step(self.kernel, states, blocks))
     }
 }
 

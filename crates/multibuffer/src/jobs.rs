@@ -1,4 +1,4 @@
-//! What the lanes are filled with: whole messages, pieces of messages, ends of messages, single blocks.
+//! What the lanes are filled with: whole messages, pieces of messages, ends of messages.
 
 use crate::algorithm::{Algorithm, pad};
 use crate::context::Context;
@@ -98,26 +98,5 @@ impl<'a, A: Algorithm> Jobs<'a, A> for Ends<'_, '_, A> {
 
     fn done(&mut self, id: usize, state: Column<'_, A::Word>) {
         self.digests[id] = A::digest(&state);
-    }
-}
-
-/// One block after each chaining value. As many blocks as chaining values.
-pub(crate) struct Blocks<'a, 's, A: Algorithm> {
-    pub(crate) blocks: &'s [&'a A::Block],
-    pub(crate) states: &'s mut [[A::Word; 8]],
-    pub(crate) next: usize,
-}
-
-impl<'a, A: Algorithm> Jobs<'a, A> for Blocks<'a, '_, A> {
-    fn next<'s>(&'s mut self, lane: &mut Lane<'a, A>, _: &mut Own<A>) -> Option<&'s [A::Word; 8]> {
-        let id = self.next;
-        let block = *self.blocks.get(id)?;
-        self.next += 1;
-        lane.take(id, First::Slice, 0, std::slice::from_ref(block));
-        Some(&self.states[id])
-    }
-
-    fn done(&mut self, id: usize, state: Column<'_, A::Word>) {
-        self.states[id] = std::array::from_fn(|i| state.word(i));
     }
 }
