@@ -16,6 +16,15 @@ pub struct Figure {
     pub samples: Vec<f64>,
 }
 
+impl Figure {
+    /// How far the interval reaches from the median at most, as a share of the median.
+    pub(crate) fn reach(&self) -> f64 {
+        let Estimate { median, interval, .. } = self.estimate;
+        let reach = (interval.high - median).max(median - interval.low);
+        if reach == 0.0 { 0.0 } else { reach / median.abs() }
+    }
+}
+
 /// Where the interval of a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

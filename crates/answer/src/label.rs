@@ -8,7 +8,7 @@
 use crate::wording::size;
 use cpus::CpuList;
 use load::{Mix, Operation};
-use tls::{CertificateKey, Cipher, Group, KeyExchange, Mac, SendMode, Stack, Suite};
+use tls::{CertificateKey, Group, KeyExchange, Mac, SendMode, Stack, Suite};
 
 /// What a value of a key is called: `AES-128-GCM`, `RSA-2048`, `16 connections`. A key without
 /// words of its own stands beside its value: `verify 1/64`.
@@ -30,15 +30,9 @@ pub fn spoken(operation: Operation, key: &str) -> &str {
     }
 }
 
-/// A value where others are held against it: as its label, with an article where it wants one.
-pub(crate) fn label_in_sentence(key: &str, value: &str) -> String {
-    let label = label(key, value);
-    if is_embedded(key, value) { format!("the {label}") } else { label }
-}
-
 /// A value behind a figure: `with AES-128-GCM`, `over plain HTTP`.
 pub(crate) fn with(key: &str, value: &str) -> String {
-    let label = label_in_sentence(key, value);
+    let label = label(key, value);
     let word = if label == PLAIN { "over" } else { "with" };
     format!("{word} {label}")
 }
@@ -50,19 +44,15 @@ fn name(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-fn is_embedded(key: &str, value: &str) -> bool {
-    name(key) == "server" && value == "embedded"
-}
-
 /// The words of keys that have some; `None` for other keys, and for values that are not understood.
 fn words(key: &str, value: &str) -> Option<String> {
     Some(match name(key) {
         "suite" | "tls" if value == "none" => PLAIN.to_owned(),
         "suite" => suite(Suite::parse(value).ok()?),
         "tls" => format!("TLS {value}"),
-        "server" if is_embedded(key, value) => "embedded server".to_owned(),
+        "server" if value == "embedded" => "toll's own server".to_owned(),
         "server" => value.to_owned(),
-        "certificate-key" => certificate_key(value.parse().ok()?),
+        "certificate-key" => value.parse::<CertificateKey>().ok()?.words(),
         "group" => match value.parse::<Group>().ok()? {
             Group::X25519 => "X25519".to_owned(),
             group => group.openssl_name().to_owned(),
@@ -145,23 +135,8 @@ fn objects(mix: &Mix) -> Option<String> {
     Some(format!("objects of {}", words.join(" and ")))
 }
 
-fn certificate_key(key: CertificateKey) -> String {
-    match key {
-        CertificateKey::Rsa(bits) => format!("RSA-{bits}"),
-        CertificateKey::EcdsaP256 => "ECDSA P-256".to_owned(),
-        CertificateKey::EcdsaP384 => "ECDSA P-384".to_owned(),
-        CertificateKey::Ed25519 => "Ed25519".to_owned(),
-    }
-}
-
 fn suite(suite: &Suite) -> String {
-    let cipher = match suite.cipher {
-        Cipher::Aes128Gcm => "AES-128-GCM",
-        Cipher::Aes256Gcm => "AES-256-GCM",
-        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
-        Cipher::Aes128Cbc => "AES-128-CBC",
-        Cipher::Aes256Cbc => "AES-256-CBC",
-    };
+    let cipher = suite.cipher.words();
     let mac = match suite.mac {
         Mac::Aead => "",
         Mac::Sha1 => "-SHA",
@@ -231,7 +206,7 @@ mod tests {
             ("load.tls", "none", "plain HTTP"),
             ("load.tls", "1.3", "TLS 1.3"),
             ("target.server", "nginx", "nginx"),
-            ("target.server", "embedded", "embedded server"),
+            ("target.server", "embedded", "toll's own server"),
             ("target.certificate-key", "rsa:2048", "RSA-2048"),
             ("target.certificate-key", "ecdsa:p256", "ECDSA P-256"),
             ("target.certificate-key", "ecdsa:p384", "ECDSA P-384"),
@@ -295,8 +270,7 @@ mod tests {
     fn in_a_sentence_they_have_their_small_words() {
         assert_eq!(with("load.suite", "none"), "over plain HTTP");
         assert_eq!(with("load.connections", "16"), "with 16 connections");
-        assert_eq!(with("target.server", "embedded"), "with the embedded server");
-        assert_eq!(label_in_sentence("target.server", "nginx"), "nginx");
+        assert_eq!(with("target.server", "embedded"), "with toll's own server");
     }
 
     fn own(labels: &[&str]) -> Vec<String> {

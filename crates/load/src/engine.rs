@@ -195,7 +195,7 @@ impl Engine {
 }
 
 impl Load for Engine {
-    /// A load of so many operations may end long before its planned end.
+    /// A load with a number of operations may end long before its planned end.
     fn window(&self) -> (Instant, Instant) {
         let at = |nanos: u64| self.base + Duration::from_nanos(nanos.min(LONGEST.0));
         (at(self.window.start()), at(self.window.end()))

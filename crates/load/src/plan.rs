@@ -593,7 +593,7 @@ impl Plan {
         }
     }
 
-    /// A load of so many operations has no time by which something else could go.
+    /// A load with a number of operations has no time that something else could follow.
     fn conflicts_of_count(&self, add: &mut impl FnMut(&'static str, &str, &'static str, Force)) {
         let rules = [
             (

@@ -17,7 +17,7 @@ impl Rates {
         self.0.iter().find(|(own, _)| *own == key).map(|(_, rate)| *rate)
     }
 
-    /// The time between two operations with a key of so many bits.
+    /// The time between two operations with a key of `bits` bits.
     pub(crate) fn interval(&self, bits: u32) -> Option<Nanos> {
         let rate = self.of(CertificateKey::Rsa(bits))?;
         Some(Nanos(1_000_000_000 / u64::from(rate.get())))

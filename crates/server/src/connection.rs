@@ -119,7 +119,7 @@ impl<L: Library> Connection<L> {
         self.resume(shared)
     }
 
-    /// As [`Connection::turn`], and goes on with a handshake that is paused.
+    /// As [`Connection::turn`], and continues a handshake that is paused.
     pub(crate) fn resume(&mut self, shared: &mut Shared<'_, L>) -> Next {
         let sent = self.wire().sent();
         let next = self.advance(shared).unwrap_or(Next::Drop);

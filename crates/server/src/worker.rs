@@ -231,7 +231,7 @@ impl<'a, L: Library> Worker<'a, L> {
         }
     }
 
-    /// Goes on with the handshakes that the accelerator has answered.
+    /// Continues the handshakes that the accelerator has answered.
     fn resume(&mut self) {
         let Some(accelerator) = self.accelerator.filter(|_| !self.parked.is_empty()) else {
             return;

@@ -1,8 +1,8 @@
 //! Several comparisons of the same data: which of them hold together.
 //!
 //! Each comparison is a sign test: of n pairs, those in which the first is greater are
-//! binomial(n, 1/2) where neither is, whatever the distribution. It is the test behind
-//! [`median_interval`](crate::median_interval): the interval of a paired ratio at 1 - p lies above 1
+//! binomial(n, 1/2) where neither is, whatever the distribution. [`median_interval`](crate::median_interval)
+//! follows from the same test: the interval of a paired ratio at 1 - p lies above 1
 //! where the test gives p. With many comparisons some look different by chance, so the p-values are
 //! adjusted by Holm's step-down procedure (S. Holm, "A simple sequentially rejective multiple test
 //! procedure", Scand. J. Statist. 6, 1979), which keeps the probability of any false statement at

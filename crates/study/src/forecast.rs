@@ -14,14 +14,14 @@ use crate::{Cell, Only, Study};
 pub struct Forecast {
     /// Trials that measure.
     pub held: u64,
-    /// At most so many trials that search.
+    /// Trials that search, at most.
     pub searching: u64,
     /// The time of all of them.
     pub time: Nanos,
 }
 
 impl Forecast {
-    /// Of so many trials of a cell that measure, and so many that search.
+    /// Of `held` trials of a cell that measure, and `searching` that search.
     pub fn of(cell: &Cell, held: u64, searching: u64) -> Self {
         let ramps = cell.load.ramp.0.saturating_mul(2);
         let warmup = cell.load.warmup().0.saturating_add(ramps);

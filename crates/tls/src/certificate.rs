@@ -40,6 +40,17 @@ impl CertificateKey {
         Self::Ed25519,
     ];
 
+    /// What people call it.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Rsa(bits) => format!("RSA-{bits}"),
+            Self::EcdsaP256 => "ECDSA P-256".to_owned(),
+            Self::EcdsaP384 => "ECDSA P-384".to_owned(),
+            Self::Ed25519 => "Ed25519".to_owned(),
+        }
+    }
+
     /// The kind of key in a certificate in DER, or `None` where toll has no name for it.
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         let key = X509::from_der(der).ok()?.public_key().ok()?;

@@ -41,6 +41,20 @@ pub enum Cipher {
     Aes256Cbc,
 }
 
+impl Cipher {
+    /// What people call it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Aes128Gcm => "AES-128-GCM",
+            Self::Aes256Gcm => "AES-256-GCM",
+            Self::ChaCha20Poly1305 => "ChaCha20-Poly1305",
+            Self::Aes128Cbc => "AES-128-CBC",
+            Self::Aes256Cbc => "AES-256-CBC",
+        }
+    }
+}
+
 /// What authenticates a suite's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mac {

@@ -43,7 +43,7 @@ impl Desk {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A folder in which each cell does so many times what it usually does; less than 0 is a failure.
+    /// A folder in which each cell does its factor of what it usually does; less than 0 is a failure.
     fn run(&self, name: &str, factors: [f64; 3]) -> PathBuf {
         let folder = self.0.path().join(name);
         std::fs::create_dir(&folder).unwrap();
@@ -128,7 +128,7 @@ fn the_answers_come_first_then_what_differs_and_the_cells() {
     assert_exit(&output, 0);
     let text = said(&output);
     let places: Vec<usize> = [
-        "B is 0.50x [0.50, 0.50] A in rate of one core (handshakes: embedded server).",
+        "B is 0.50x [0.50, 0.50] A in rate of one core (handshakes: toll's own server).",
         "In goodput of one core, of 2 cells: B above A in 1 (1.31x) and no significant ",
         "What else differs\n  embedded: toll of a in A, toll of b in B\n",
         "\nrate of one core\n",
@@ -256,7 +256,7 @@ fn a_wrong_gate_is_refused_before_anything_starts() {
 #[test]
 fn a_run_is_judged_when_it_ends() {
     let desk = Desk::new();
-    // All its trials are in the journal: it goes on with nothing, and ends.
+    // All its trials are in the journal: nothing is left to measure, and it ends.
     let run = desk.run("a", [1.0; 3]);
     let judged = |gates: &[&str]| {
         let mut toll = support::toll();

@@ -45,7 +45,7 @@ fn run(target: &str, case: &str) -> Ran {
 }
 
 impl Ran {
-    /// The lines of valid trials, of which there are so many.
+    /// The lines of valid trials, of which there must be `number`.
     fn valid(&self, number: usize) -> Vec<&Line> {
         assert_eq!(self.code, Some(0), "{} {:?}", self.stderr, self.lines);
         let valid: Vec<_> = self.lines.iter().filter(|line| line.valid).collect();

@@ -18,7 +18,7 @@ use crate::verdict::ERRORS;
 /// (1 - 1/K)^(16 K), less than e^-16: about one in ten million trials.
 const SAMPLES_EXPECTED: u64 = 16;
 
-/// So many handshakes show a share well enough, those at the start included that can only be full.
+/// The handshakes that show a share well enough, those at the start included that can only be full.
 const ENOUGH_HANDSHAKES: u64 = 500;
 
 /// How far the share of resumed handshakes may be from the one that was asked.

@@ -28,7 +28,7 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// From what each thread used, by its number, and the threads that may serve. `None` where there
-    /// are not several workers, or so many that they are a pool.
+    /// are not several workers, or their number says that they are a pool of threads.
     ///
     /// The workers are the threads with the name under which most was done, also those of them that
     /// did nothing. So compilers and collectors of a Java server are none, but a main thread that

@@ -4,7 +4,7 @@ pub fn thousands(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A number to so many decimal places, with commas in its whole part: `1,640.5` with 1. With -2 it is
+/// A number to `places` decimal places, with commas in its whole part: `1,640.5` with 1. With -2 it is
 /// a number of hundreds, `1,600`. Never a negative zero.
 #[must_use]
 pub fn decimal(number: f64, places: i32) -> String {
@@ -21,7 +21,7 @@ pub fn decimal(number: f64, places: i32) -> String {
     }
 }
 
-/// The decimal places that leave a number so many digits that count, after rounding too: of three
+/// The decimal places that leave a number `digits` significant digits, after rounding too: of three
 /// digits 9.994 has two places and 9.996, which is 10.0, has one. Of 0 none.
 #[must_use]
 pub fn places(number: f64, digits: i32) -> i32 {

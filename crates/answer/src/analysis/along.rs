@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{label, label_in_sentence, spoken};
+use crate::label::{label, spoken};
 use study::Metric;
 use study::metric::Kind;
 
@@ -168,7 +168,7 @@ impl<'a> Along<'a> {
         let most = ratios.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1)));
         let (Some(least), Some(most)) = (least, most) else {
             // What the others are compared with has no figure; theirs are shown all the same.
-            let with = label_in_sentence(key, value);
+            let with = label(key, value);
             return (!extreme.is_empty()).then(|| format!("{verb} {extreme} with {with}"));
         };
         let ratio = match ratios.len() {
@@ -177,8 +177,8 @@ impl<'a> Along<'a> {
         };
         Some(format!(
             "{verb} {ratio} {much} with {} as with {}, {extreme}",
-            label_in_sentence(key, value),
-            label_in_sentence(key, baseline.value)
+            label(key, value),
+            label(key, baseline.value)
         ))
     }
 

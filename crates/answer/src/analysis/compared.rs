@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use load::Operation;
 
-use crate::label::{label, label_in_sentence, spoken, with};
+use crate::label::{label, spoken, with};
 use study::metric::{Kind, words_of};
 use study::{AnswerRule, Cell};
 
@@ -171,7 +171,7 @@ impl<'a> Compared<'a> {
 
     /// A cell that others are held against: `AES-128-GCM`.
     pub(super) fn name(&self, entry: &Entry<'_>) -> String {
-        label_in_sentence(spoken(self.operation(), &self.rule.compare), entry.value)
+        label(spoken(self.operation(), &self.rule.compare), entry.value)
     }
 
     /// What the cells have in common, in brackets after a space: ` (nginx, 1 MiB objects)`. The

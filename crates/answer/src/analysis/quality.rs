@@ -25,7 +25,7 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
         rules.iter().flat_map(|rule| Compared::all(rule, cells)).collect();
     let figures: Vec<Figure> = compared.iter().flat_map(held).collect();
     let fewest = figures.iter().map(|figure| figure.estimate.n).min()?;
-    let widest = figures.iter().map(reach).fold(0.0, f64::max);
+    let widest = figures.iter().map(Figure::reach).fold(0.0, f64::max);
     let valid: Vec<&Line> = cells.iter().flat_map(CellTrials::valid).collect();
     let noisy = valid.iter().filter(|line| is_noisy(line)).count();
     let within = plain_percent(round(widest));
@@ -36,7 +36,12 @@ pub(super) fn quality(rules: &[AnswerRule], cells: &[CellTrials<'_>]) -> Option<
         let of = trials(fewest);
         (false, format!("Too few trials: {of} for some figures; rerun with at least {ENOUGH}."))
     } else if widest > MOST_WIDTH {
-        (false, format!("Wide: intervals up to {within}; rerun with more or longer trials."))
+        (
+            false,
+            format!(
+                "Wide: intervals reach up to {within} from their medians; rerun with more or longer trials."
+            ),
+        )
     } else {
         (true, format!("Good: intervals within {within}."))
     };
@@ -50,15 +55,6 @@ fn held(compared: &Compared<'_>) -> Vec<Figure> {
     match ratios.is_empty() && compared.kind() != Kind::Tax {
         true => compared.measured().into_iter().map(|(_, figure)| figure.clone()).collect(),
         false => ratios,
-    }
-}
-
-/// How far the interval reaches from the median, as a part of it.
-fn reach(figure: &Figure) -> f64 {
-    let (median, interval) = (figure.estimate.median, figure.estimate.interval);
-    match median == 0.0 {
-        true => 0.0,
-        false => (interval.high - median).max(median - interval.low) / median.abs(),
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Servers {
 /// One of the servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerRow {
-    /// In words: `embedded server`.
+    /// In words: `toll's own server`.
     pub server: String,
     /// One for each value; `None` where it was not measured.
     pub figures: Vec<Option<ServerFigure>>,

@@ -1,7 +1,7 @@
 //! How narrow the intervals of a study's answers are, for a run that measures until they are.
 
 use journal::TrialLine;
-use stats::{Estimate, LEVEL};
+use stats::LEVEL;
 use study::metric::Kind;
 use study::{Metric, Study};
 
@@ -34,12 +34,7 @@ pub fn widest_interval(study: &Study, lines: &[TrialLine]) -> f64 {
 }
 
 fn width(figure: &Figure) -> f64 {
-    let Estimate { median, interval, .. } = figure.estimate;
-    if interval.coverage < LEVEL {
-        return f64::INFINITY;
-    }
-    let reach = (interval.high - median).max(median - interval.low);
-    if reach == 0.0 { 0.0 } else { reach / median.abs() }
+    if figure.estimate.interval.coverage < LEVEL { f64::INFINITY } else { figure.reach() }
 }
 
 #[cfg(test)]

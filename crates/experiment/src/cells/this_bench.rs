@@ -34,7 +34,7 @@ pub struct ThisBench {
     folder: PathBuf,
     /// `None` where no server of the study needs any.
     objects: Option<Arc<Objects>>,
-    /// Where a server runs that stands behind another.
+    /// Where the server runs that a proxy passes requests to.
     backend_cpus: CpuList,
     /// What classes samples of CPU time belong to.
     rules: Rules,

@@ -164,7 +164,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// After slices in which so many operations took so many milliseconds of CPU time.
+    /// After slices of operations and the milliseconds of CPU time that they took.
     fn after(slices: &[(u64, u64)]) -> Watch {
         let mut watch = Watch::new(SteadyRule::USUAL);
         let mut now = Seen::default();

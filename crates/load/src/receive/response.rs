@@ -8,7 +8,7 @@ use super::http::{BodyEnd, PartialHead, body_end, read_head, status, too_long};
 pub(crate) enum Expectation {
     /// The generated object of this size.
     Object(u64),
-    /// So many bytes of the stream of all generated objects, from `start` on.
+    /// `size` bytes of the stream of all generated objects, from `start` on.
     File { size: u64, start: u64 },
     /// Whatever the server sends.
     Anything,

@@ -244,5 +244,5 @@ struct Table(*const OSSL_PARAM);
 
 // SAFETY: OpenSSL keeps the tables for good and never changes them.
 unsafe impl Send for Table {}
-// SAFETY: as above.
+// SAFETY: OpenSSL keeps the tables for good and never changes them.
 unsafe impl Sync for Table {}

@@ -16,7 +16,7 @@ pub(super) fn library() -> *mut OSSL_LIB_CTX {
     struct Library(*mut OSSL_LIB_CTX);
     // SAFETY: OpenSSL locks it where that is needed.
     unsafe impl Send for Library {}
-    // SAFETY: as above.
+    // SAFETY: OpenSSL locks it where that is needed.
     unsafe impl Sync for Library {}
 
     static LIBRARY: OnceLock<Library> = OnceLock::new();
@@ -32,7 +32,7 @@ pub(super) struct Key(*mut EVP_PKEY);
 
 // SAFETY: a key counts its references atomically and is not changed here.
 unsafe impl Send for Key {}
-// SAFETY: as above.
+// SAFETY: a key counts its references atomically and is not changed here.
 unsafe impl Sync for Key {}
 
 impl Key {
@@ -175,7 +175,7 @@ pub(super) fn key_types(selection: c_int) -> *const OSSL_PARAM {
     })
 }
 
-/// The parameters of a key that can be asked for; as above.
+/// The parameters of a key that can be asked for, a table that OpenSSL keeps for good.
 pub(super) fn key_gettable() -> *const OSSL_PARAM {
     // SAFETY: the name ends with zero. What is fetched stays for good.
     unsafe {
@@ -184,7 +184,8 @@ pub(super) fn key_gettable() -> *const OSSL_PARAM {
     }
 }
 
-/// The parameters of an operation that can be asked for, and those that can be set; as above.
+/// The parameters of an operation that can be asked for, and those that can be set: tables that
+/// OpenSSL keeps for good.
 pub(super) fn cipher_params() -> [*const OSSL_PARAM; 2] {
     // SAFETY: the name ends with zero. What is fetched stays for good.
     unsafe {

@@ -224,7 +224,8 @@ impl Manager {
             }
             Calls::Written(submit, _) => {
                 let mut done = ptr::null_mut();
-                // SAFETY: as above.
+                // SAFETY: the manager is one, what is done is written to `done`, and the caller vouches
+                // for the rest.
                 match unsafe { submit(manager, context, &raw mut done, message, length, ENTIRE) } {
                     0 => Ok(()),
                     _ => Err(Failed::of("submit")),

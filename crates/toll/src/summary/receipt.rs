@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use observe::Fact;
-use tls::{Cipher, KeyExchange, Mac, Suite};
+use tls::{CertificateKey, KeyExchange, Mac, Suite};
 use trial::{Line, Obtained};
 use units::{Bytes, Nanos, thousands};
 
@@ -29,6 +29,7 @@ pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
     if got.suite.keys().any(|name| is_static(name)) {
         parts.push("static RSA".to_owned());
     }
+    let key = |name: &str| name.parse().map_or_else(|_| name.to_owned(), CertificateKey::words);
     parts.extend(all(&got.certificate_key, &key));
     if let (Some(full), Some(resumed @ 1..)) = (got.full, got.resumed) {
         parts.push(format!("{:.0}% resumed", resumed as f64 / (full + resumed) as f64 * 100.0));
@@ -45,29 +46,13 @@ pub(super) fn in_one_line(line: &Line, is_utf8: bool) -> String {
 
 /// What encrypts records, without what else a suite's name says.
 fn cipher(suite: &Suite) -> String {
-    let cipher = match suite.cipher {
-        Cipher::Aes128Gcm => "AES-128-GCM",
-        Cipher::Aes256Gcm => "AES-256-GCM",
-        Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
-        Cipher::Aes128Cbc => "AES-128-CBC",
-        Cipher::Aes256Cbc => "AES-256-CBC",
-    };
     let mac = match suite.mac {
         Mac::Aead => "",
         Mac::Sha1 => " with HMAC-SHA1",
         Mac::Sha256 => " with HMAC-SHA256",
         Mac::Sha384 => " with HMAC-SHA384",
     };
-    format!("{cipher}{mac}")
-}
-
-/// `rsa:2048` as `RSA-2048`.
-fn key(name: &str) -> String {
-    match name.split_once(':') {
-        Some(("ecdsa", curve)) => format!("ECDSA {}", curve.to_uppercase().replace('P', "P-")),
-        Some((kind, size)) => format!("{}-{size}", kind.to_uppercase()),
-        None => name.replace("ed", "Ed"),
-    }
+    format!("{}{mac}", suite.cipher.words())
 }
 
 /// How many connections the kernel's TLS took over to send.
@@ -212,7 +197,6 @@ mod tests {
         assert_eq!(plain, "by wrk 4.1.0, not verified · plain HTTP · 0 errors");
         let ascii = in_one_line(&line(|_| {}).line, false);
         assert_eq!(ascii, "TLS 1.3, AES-128-GCM, x25519, RSA-2048, 0 errors");
-        assert_eq!(super::key("ed25519"), "Ed25519");
     }
 
     #[test]

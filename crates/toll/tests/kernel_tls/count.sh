@@ -5,7 +5,7 @@
 #   count.sh TOLL SERVERS OBJECTS RECORDS     OBJECTS are SIZE:RESPONSES, for records of 16 KiB; RECORDS are
 #                                             SIZE:RESPONSES of records, for objects of 256 KiB
 toll=$1 servers=$2 objects=$3 records=$4
-mkdir -p /tmp/work/files && cd /tmp/work
+mkdir -p /tmp/served/files && cd /tmp/served
 # What one connection learns of the path changes nothing for the next.
 echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save
 printf '[req]\ndistinguished_name = name\n[name]\n' >openssl.cnf
@@ -23,7 +23,7 @@ start_nginx() { # MODE RECORD
     cat >nginx.conf <<CONF
 user root;
 daemon off;
-pid /tmp/work/pid;
+pid /tmp/served/pid;
 events { multi_accept on; }
 http {
     access_log off;
@@ -32,9 +32,9 @@ http {
     keepalive_requests 1000000;
     server {
         listen 127.0.0.1:8443 ssl;
-        root /tmp/work/files;
-        ssl_certificate /tmp/work/cert;
-        ssl_certificate_key /tmp/work/key;
+        root /tmp/served/files;
+        ssl_certificate /tmp/served/cert;
+        ssl_certificate_key /tmp/served/key;
         ssl_buffer_size $2;
         ssl_session_tickets off;
         ssl_conf_command NumTickets 0;
@@ -43,7 +43,7 @@ http {
 }
 CONF
     mkdir -p /usr/share/nginx /var/lib/nginx
-    nginx -c /tmp/work/nginx.conf -e /tmp/work/log &
+    nginx -c /tmp/served/nginx.conf -e /tmp/served/log &
 }
 start_embedded() { # MODE RECORD
     "$toll" serve --listen 127.0.0.1:8443 --certificate cert --key key --root files --cpus 0 \

@@ -38,7 +38,7 @@ run() {
     echo "exit $code"
 }
 
-mkdir -p /tmp/work/files && cd /tmp/work
+mkdir -p /tmp/served/files && cd /tmp/served
 head -c 3000000 "$toll" >files/long
 echo short >files/short
 

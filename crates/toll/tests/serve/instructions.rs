@@ -247,7 +247,7 @@ fn instructions(out: &str) -> f64 {
     summary.and_then(|count| count.trim().parse().ok()).expect("callgrind reports a summary")
 }
 
-/// So many connections with a full handshake each, one after another.
+/// Makes connections with a full handshake each, one after another.
 fn connect(address: SocketAddr, plan: Plan, connections: u64) {
     let (group, suite) = (plan.group, plan.only_suite());
     let job = Job::new(plan, Url::at(true, address, "/bytes/1B"), address);

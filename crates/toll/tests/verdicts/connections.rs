@@ -30,7 +30,7 @@ fn a_client_whose_limit_of_descriptors_is_lowered_says_so() {
     assert!(line.verdict.remedy().contains("ulimit -n"), "{}", line.verdict.remedy());
 }
 
-/// toll with a hard limit of so many descriptors, which it may not raise.
+/// toll with this hard limit of descriptors, which it may not raise.
 fn toll_within(descriptors: usize) -> Command {
     let limited = format!("--nofile={descriptors}:{descriptors}");
     let toll = toll().get_program().to_owned();

@@ -93,8 +93,8 @@ mod tests {
     use observe::LinkCounters;
     use std::time::{Duration, Instant};
 
-    /// Readings of one second, at ten looks, of which `waiting` saw a queue; so many megabits were
-    /// sent, and of 10,000 segments so many twice.
+    /// Readings of one second, at ten looks, of which `waiting` saw a queue; `megabits` were sent,
+    /// and of 10,000 segments `retransmitted` twice.
     fn readings(megabits: u64, waiting: usize, retransmitted: i64) -> Readings {
         let base = Instant::now();
         let reading = |tenth: u64, queued: bool| Reading {

@@ -4,7 +4,8 @@ use study::metric::Kind;
 
 use super::glance::{Glance, Of};
 use super::words::{
-    as_many, counted, is_shown, noun, per_core, said, undecided, undecided_between, who,
+    agree, as_many, counted, is_shown, median, noun, per_core, said, undecided, undecided_between,
+    who,
 };
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::comparison::{Subject, subject, with_article};
@@ -65,7 +66,10 @@ pub(super) fn pair<'a>(
     Some(Glance {
         value: times,
         unit: format!("the {}{}", counted(compared), per_core(compared)),
-        sentence: format!("{what}: {}", figures("against")),
+        sentence: match agree(median(more), median(less), ratio.estimate.median) {
+            true => format!("{what}: {}", figures("against")),
+            false => what,
+        },
         of,
     })
 }

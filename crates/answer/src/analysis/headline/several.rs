@@ -12,7 +12,7 @@ use crate::figure::Figure;
 use crate::wording::{factor, list};
 
 /// `A core sends the most with AES-128-GCM: 11.0 Gb/s, 2.6x as much as with AES-128-CBC-SHA`; `None`
-/// where no cell is shown to be behind another.
+/// where no cell is shown to be worse than another.
 pub(super) fn best<'a>(compared: &Compared<'_>, rivals: &[&Entry<'a>]) -> Option<Glance<'a>> {
     let selection = Selection::of(compared.rule.metric, rivals);
     let is_higher_better = compared.rule.metric.is_higher_better();

@@ -1,7 +1,7 @@
 //! What encryption takes of a core's throughput.
 
 use super::glance::{Glance, Of};
-use super::words::undecided;
+use super::words::{agree, undecided};
 use crate::analysis::compared::{Compared, Entry};
 use crate::analysis::selection::Selection;
 use crate::figure::Figure;
@@ -18,16 +18,22 @@ pub(super) fn tax<'a>(compared: &Compared<'a>) -> Option<Glance<'a>> {
     let tax = entry.figure.as_ref()?;
     let sent = |entry: &Entry<'_>| {
         let figure = entry.trials.figure(compared.rule.metric)?;
-        Some(brief(Quantity::BitsPerSecond, figure.estimate.median))
+        Some(figure.estimate.median)
     };
     let (plain, encrypted) = (sent(compared.baseline()?)?, sent(entry)?);
-    let figures = format!("{plain} plain, {encrypted} {}", compared.with(entry));
+    let with = compared.with(entry);
+    let rate = |median| brief(Quantity::BitsPerSecond, median);
+    let figures = format!("{} plain, {} {with}", rate(plain), rate(encrypted));
     let share = in_short(tax);
     let (unit, sentence) = match in_words(tax) {
-        Some(words) => (
-            "of a core's throughput".to_owned(),
-            format!("Encrypting costs {words} of a core's throughput: {figures}"),
-        ),
+        Some(words) => {
+            let costs = format!("costs {words} of a core's throughput");
+            let sentence = match agree(encrypted, plain, 1.0 - tax.estimate.median) {
+                true => format!("Encrypting {costs}: {figures}"),
+                false => format!("Encrypting {costs} {with}"),
+            };
+            ("of a core's throughput".to_owned(), sentence)
+        }
         None if is_won(tax) => (
             "more than plain HTTP per core".to_owned(),
             format!("Encrypting costs nothing of a core's throughput: {figures}"),

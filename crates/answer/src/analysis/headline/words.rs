@@ -39,6 +39,13 @@ pub(super) fn said(compared: &Compared<'_>, entry: &Entry<'_>) -> String {
     brief(compared.rule.metric.row().quantity, median(entry))
 }
 
+/// Whether two figures, divided, give about the ratio that is stated. A ratio is the median of those
+/// of single rounds, so that on a noisy machine they can differ; a reader who divides must not find
+/// another ratio than the one that he reads.
+pub(super) fn agree(more: f64, less: f64, ratio: f64) -> bool {
+    (more / less / ratio - 1.0).abs() <= 0.03
+}
+
 pub(super) fn per_core(compared: &Compared<'_>) -> &'static str {
     if compared.is_per_cpu() { " per core" } else { "" }
 }

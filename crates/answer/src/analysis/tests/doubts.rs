@@ -277,7 +277,7 @@ fn a_skipped_target_is_neither_planned_nor_answered() {
     assert_eq!(
         answer.sentence,
         "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with AES-128-GCM and 2.20 [2.13, \
-         2.27] with AES-128-CBC-SHA (embedded server, 1 MiB objects): AES-128-CBC-SHA costs 3.86x \
+         2.27] with AES-128-CBC-SHA (toll's own server, 1 MiB objects): AES-128-CBC-SHA costs 3.86x \
          [3.86, 3.86] the CPU."
     );
 }

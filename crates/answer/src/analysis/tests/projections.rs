@@ -73,7 +73,7 @@ fn sizes_make_one_answer_that_ends_with_what_was_published() {
     assert_eq!(answer.bars[1].label, "1 MiB objects, AES-128-GCM");
 }
 
-/// Sizes at which the second suite sends so many times what the first does.
+/// Sizes at which the second suite sends this multiple of what the first does.
 fn ratios(ratios: [f64; 4]) -> Scene {
     let objects = ["1KiB", "4KiB", "16KiB", "64KiB"];
     let mut scene = scene(OBJECT, &objects, |object, suite| match suite {

@@ -159,7 +159,7 @@ fn servers_are_compared_and_one_that_is_missing_is_named() {
     scene.measure(1, 8.1e9, &SPREAD);
     assert_eq!(
         scene.first().sentence,
-        "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with the embedded server and 8.10 \
+        "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with toll's own server and 8.10 \
          [7.86, 8.34] with nginx (1 MiB objects, AES-128-GCM): nginx costs 4.9% [4.9, 4.9] more \
          CPU."
     );
@@ -168,7 +168,7 @@ fn servers_are_compared_and_one_that_is_missing_is_named() {
     let answer = scene.first();
     assert_eq!(
         answer.sentence,
-        "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with the embedded server (1 MiB \
+        "One core of this machine sends 8.50 [8.25, 8.76] Gb/s with toll's own server (1 MiB \
          objects, AES-128-GCM)."
     );
     // That it is not installed is said once, for the whole report.

@@ -177,5 +177,5 @@ pub(super) struct Method(pub(super) *const c_void);
 
 // SAFETY: what a method points to is never written.
 unsafe impl Send for Method {}
-// SAFETY: as above.
+// SAFETY: what a method points to is never written.
 unsafe impl Sync for Method {}

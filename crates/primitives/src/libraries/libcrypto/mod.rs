@@ -91,7 +91,7 @@ fn text(api: &Api, which: libc::c_int) -> Option<String> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: the text is the library's constant, which is not null here.
     Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 

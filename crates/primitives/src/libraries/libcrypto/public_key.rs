@@ -186,7 +186,7 @@ impl Exchange {
                 if point.is_null() || bytes > output.len() {
                     return Err(Failed::of(name));
                 }
-                // SAFETY: as above, and there is room for it; it is freed once.
+                // SAFETY: the point has `bytes` bytes, the output has room for them, and it is freed once.
                 unsafe {
                     ptr::copy_nonoverlapping(point, output.as_mut_ptr(), bytes);
                     free(point.cast(), c"toll".as_ptr(), 0);

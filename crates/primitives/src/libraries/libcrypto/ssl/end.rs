@@ -56,7 +56,7 @@ impl End {
         if reason.is_null() {
             return Failed::of(function);
         }
-        // SAFETY: as above.
+        // SAFETY: the text is the library's constant, which is not null here.
         let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
         Failed::because(format_args!("{function} failed: {reason}"))
     }
@@ -79,7 +79,7 @@ impl Endpoint for End {
         unsafe { self.crypto.ERR_clear_error()?() };
         // SAFETY: the object is one of this library.
         let answer = unsafe { self.api.SSL_do_handshake()?(self.ssl.ptr()) };
-        // SAFETY: as above.
+        // SAFETY: the object is one of this library, and the answer is that of its last call.
         if answer != 1 && unsafe { self.api.SSL_get_error()?(self.ssl.ptr(), answer) } != WANT_READ
         {
             return Err(self.failed("SSL_do_handshake"));
