@@ -55,6 +55,30 @@ pub(crate) struct Ready {
 pub(crate) const INCOMING: epoll::EventFlags =
     epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 
+/// A buffer that connections use in turn. A connection keeps it only while bytes wait in it, so that
+/// neither an idle connection nor a new one needs its own.
+#[derive(Default)]
+pub(crate) struct Lent(Vec<u8>);
+
+impl Lent {
+    /// Lends it to a connection that has no buffer.
+    pub(crate) fn lend(&mut self, own: &mut Vec<u8>) {
+        if own.capacity() == 0 {
+            std::mem::swap(own, &mut self.0);
+        }
+    }
+
+    /// Takes an empty buffer from a connection, and keeps the larger one.
+    pub(crate) fn take_back(&mut self, own: &mut Vec<u8>) {
+        if own.is_empty() && own.capacity() > 0 {
+            let returned = std::mem::take(own);
+            if returned.capacity() > self.0.capacity() {
+                self.0 = returned;
+            }
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
@@ -63,6 +87,10 @@ pub(crate) struct Context<'a> {
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
+    /// For what a handshake received and has not used yet.
+    pub(crate) received: Lent,
+    /// For what is to be sent.
+    pub(crate) unsent: Lent,
     pub(crate) requests: Requests,
     /// The users of a session, by their slots; empty for other operations.
     pub(crate) users: Vec<User<'a>>,
@@ -108,6 +136,8 @@ impl<'a> Context<'a> {
             client,
             recorder,
             scratch,
+            received: Lent::default(),
+            unsent: Lent::default(),
             requests: Requests::new(job, thread),
             users: Vec::new(),
             lengths: Lengths::default(),
