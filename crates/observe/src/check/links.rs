@@ -22,7 +22,7 @@ pub(super) fn item(root: &Root) -> Item {
     if links.is_empty() {
         return Item::not_available(NAME, "no interface but loopback is up");
     }
-    let seen = links.iter().map(|link| link.words.as_str()).collect::<Vec<_>>().join("; ");
+    let seen = links.iter().map(|link| link.words.as_str()).collect::<Vec<_>>().join(". ");
     match links.iter().any(|link| link.is_narrow) {
         false => Item::ok(NAME, seen),
         true => Item::warning(
@@ -62,12 +62,12 @@ fn link(root: &Root, name: &str) -> Option<Link> {
         true => String::new(),
         false => {
             let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
-            format!(", interrupts on CPUs {}", cpus.join(","))
+            format!("; interrupts on CPUs {}", cpus.join(","))
         }
     };
     Some(Link {
         words: format!(
-            "{name}: {speed}{mtu}, {receiving} queues to receive and {sending} to send{served}"
+            "{name}: {speed}{mtu}, queues: {receiving} to receive, {sending} to send{served}"
         ),
         is_narrow: receiving > 1
             && interrupts.len() > 1

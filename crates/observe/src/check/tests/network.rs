@@ -65,15 +65,14 @@ fn queues_that_interrupt_one_cpu_are_named() {
     tree.set("/proc/irq/41/smp_affinity_list", "0-1");
     tree.set("/proc/irq/41/effective_affinity_list", "0");
     tree.set("/proc/irq/42/effective_affinity_list", "1");
-    let words =
-        "eth0: 100.00 Gb/s, MTU 9000, 2 queues to receive and 1 to send, interrupts on CPUs";
+    let words = "eth0: 100.00 Gb/s, MTU 9000, queues: 2 to receive, 1 to send; interrupts on CPUs";
     assert_ok(&tree, &measured, "links", &format!("{words} 0,1"));
     tree.set("/proc/irq/42/effective_affinity_list", "0");
     assert_warning(&tree, &measured, "links", &format!("{words} 0"));
     // A virtual interface knows no speed and has no interrupts.
     tree.remove("sys/class/net/eth0/device");
     tree.set(&format!("{eth0}/speed"), "-1");
-    let seen = "eth0: speed not known, MTU 9000, 2 queues to receive and 1 to send";
+    let seen = "eth0: speed not known, MTU 9000, queues: 2 to receive, 1 to send";
     assert_ok(&tree, &measured, "links", seen);
     tree.set(&format!("{eth0}/operstate"), "down");
     assert_not_available(&tree, &measured, "links", "no interface but loopback is up");
