@@ -77,8 +77,8 @@ fn only_an_asynchronous_server_has_several_operations_under_way() {
 
 #[test]
 fn engines_multiply_what_a_device_that_is_the_limit_completes() {
-    let target = "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 20/s\"";
-    // One engine completes 40 in the window, so that each connection has its turn.
+    let target = "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 50/s\"";
+    // One engine completes 100 in the window, so that each connection has its turn.
     let case = "load.connections = 32\nsweep.\"target.accelerator-count\" = [1, 2, 4]";
     for TrialLine { place, line } in &trials(&study(target, RSA, case)) {
         let busy = used(line).busy.unwrap();
@@ -87,7 +87,7 @@ fn engines_multiply_what_a_device_that_is_the_limit_completes() {
         assert_eq!(line.verdict.limit, Limit::Accelerator, "{line:?}");
         assert!(line.reason().contains("of what its rate allows"));
         let engines: f64 = place.params["target.accelerator-count"].parse().unwrap();
-        assert!((line.rate_per_s / (20.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
+        assert!((line.rate_per_s / (50.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
     }
 }
 

@@ -214,9 +214,8 @@ fn along_connections_the_ways_are_beside_inline() {
     let found = headline(&scene);
     assert_eq!(
         found.sentence,
-        "With a latency of 100us asynchronous offload to a model makes 0.73x (1 connection) to 0.93x (64 \
-         connections) the handshakes of inline, synchronous offload 0.22x (1 connection) to 0.51x (64 \
-         connections)."
+        "Handshakes against inline offload to a model, with a latency of 100us: asynchronous 0.73x (1 \
+         connection) to 0.93x (64 connections), synchronous 0.22x (1 connection) to 0.51x (64 connections)."
     );
     let unit = "the handshakes of inline offload, asynchronous, 64 connections";
     assert_eq!((&*found.value, &*found.unit), ("0.93x", unit));
