@@ -19,7 +19,13 @@ impl Line {
     /// where that completed the full handshakes.
     #[must_use]
     pub fn with_accelerator(mut self, target: &Target, counted: Option<AcceleratorCounts>) -> Self {
-        let Some(asked) = target.accelerator() else { return self };
+        let Some(asked) = target.accelerator() else {
+            // A provider of the user's own does not count.
+            let provider = target.provider.as_ref();
+            self.receipt.asked.accelerator =
+                provider.map(|provider| format!("provider {provider}, {}", target.offload));
+            return self;
+        };
         let counts = counted.unwrap_or_default();
         let obtained = &self.receipt.obtained;
         let full = obtained.full.unwrap_or(0);

@@ -24,6 +24,8 @@ fn handshakes_are_measured_with_any_provider() {
             let target = format!("provider = \"{provider}\"\noffload = \"{offload}\"");
             let line = line(&study(server, &target, RSA));
             assert!(line.valid && line.receipt.obtained.full > Some(0), "{server}: {line:?}");
+            let asked = format!("provider {provider}, {offload}");
+            assert_eq!(line.receipt.asked.accelerator, Some(asked));
             assert_eq!(line.receipt.obtained.accelerator, None);
         }
     }
