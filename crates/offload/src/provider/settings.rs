@@ -36,7 +36,8 @@ pub(super) unsafe fn read(
     };
     let mut description =
         Description { completed_by: CompletedBy::Event, ..Description::default() };
-    lines.read(c"offload", &mut description.way)?;
+    let way = lines.read(c"offload", &mut description.way);
+    way.map_err(|why| format!("{why}; write asynchronous, synchronous or inline"))?;
     lines.read(c"accelerator-rate", &mut description.rates)?;
     lines.read(c"accelerator-latency", &mut description.latency)?;
     lines.read(c"accelerator-queue", &mut description.queue)?;

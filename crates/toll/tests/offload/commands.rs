@@ -71,7 +71,10 @@ fn a_wrong_setting_is_named() {
         ("accelerator-rate = 5", "accelerator-rate = 5: `5` is no key with its rate"),
         ("accelerator-latency = 5", "accelerator-latency = 5: "),
         ("accelerator-queue = 0", "accelerator-queue = 0: "),
-        ("offload = never", "offload = never: "),
+        (
+            "offload = never",
+            "offload = never: Matching variant not found; write asynchronous, synchronous or inline",
+        ),
     ] {
         let output = Configured::new(setting).openssl("list -providers").output().unwrap();
         let said = text(&output.stderr);
