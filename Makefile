@@ -1,11 +1,14 @@
 # toll: the two commands of the README, and those of its builders.
 
-.PHONY: quick test build install deb petstore openssl lint bench-client bench-ktls fuzz miri
+.PHONY: quick test build install deb petstore openssl lint bench-client bench-client-instructions bench-ktls fuzz miri
 
 # What is built and installed: release, or PROFILE=dev for a build without optimization.
 PROFILE = release
 PREFIX = /usr/local
-PROGRAM = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/toll
+BUILT = target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+PROGRAM = $(BUILT)/toll
+# The OpenSSL provider for servers that are not toll's.
+PROVIDER = $(BUILT)/libtoll_offload.so
 
 # Builds toll, measures the embedded server and, where installed, nginx; prints the answers.
 quick: build
@@ -21,20 +24,20 @@ test:
 
 build:
 	./scripts/needs build
-	cargo build --profile $(PROFILE) --locked --package toll
+	cargo build --profile $(PROFILE) --locked --package toll --package offload-provider
 
-# Installs the program, its completions (bash, zsh, fish) and its man pages under PREFIX, within DESTDIR
-# where that is given. What is built is taken as it is: make build && sudo make install
+# Installs the program, its OpenSSL provider, its completions (bash, zsh, fish) and its man pages under
+# PREFIX, within DESTDIR where that is given. What is built is taken as it is: make build && sudo make install
 install:
-	test -x $(PROGRAM) || $(MAKE) build
-	./scripts/install $(PROGRAM) "$(DESTDIR)$(PREFIX)"
+	test -x $(PROGRAM) -a -f $(PROVIDER) || $(MAKE) build
+	./scripts/install $(PROGRAM) $(PROVIDER) "$(DESTDIR)$(PREFIX)"
 
 # Makes a Debian package, target/debian/toll_*.deb, and tries it: it is installed into a folder that is
 # thrown away, and run from there.
 deb: build
 	./scripts/needs deb
 	rm -rf target/package target/debian
-	./scripts/install $(PROGRAM) target/package
+	./scripts/install $(PROGRAM) $(PROVIDER) target/package
 	PATH="$(CURDIR)/target/cargo-deb/bin:$$PATH" cargo deb --quiet --package toll --no-build \
 		--profile $(PROFILE) --output target/debian/
 	./scripts/try-deb target/debian/toll_*.deb
@@ -59,13 +62,19 @@ lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 # Compares toll's client with wrk, ab, h2load and openssl s_time on the same nginx, for about a
-# quarter of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client
+# third of an hour, and exits with 1 where a goal of studies/clients.toml is not met; make bench-client
 # ROUNDS=2 SECONDS=1 for a first look, which meets no goal.
 bench-client: build
 	./scripts/needs test
 	sed 's/^duration = .*/duration = "$(or $(SECONDS),3)s"/' studies/clients.toml > target/clients.toml
 	./target/release/toll run target/clients.toml --trials $(or $(ROUNDS),6) \
 		--gate 'connections-0001:server-busy>=95%' --gate 'connections-0004:server-busy>=95%'
+
+# Counts the instructions of toll's client for a handshake, a GET on a new connection and 64 KiB on a kept one,
+# over TLS 1.3 and over plain HTTP; a minute or two.
+bench-client-instructions: build
+	./scripts/needs test
+	./scripts/bench-client-instructions
 
 # Counts the instructions that nginx and the embedded server take for a response, a byte and a record with
 # user TLS and kernel TLS, in a virtual machine whose kernel has TLS; some minutes.

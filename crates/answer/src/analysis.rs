@@ -1,6 +1,7 @@
 //! What a run found, from its journal: a summary of each cell, the answers, and what to know before
 //! believing them. It is a function of the study and the journal, so that it can be had again.
 
+mod accelerator;
 mod again;
 mod along;
 mod answer;
@@ -11,6 +12,7 @@ mod bounds;
 mod caveats;
 mod compared;
 mod comparison;
+mod cores_of_device;
 mod cpu_use;
 mod cross_check;
 mod crossover;
@@ -22,9 +24,11 @@ mod headline;
 mod hit_rate;
 mod library;
 mod limits;
+mod loopback;
 pub(crate) mod offered;
 mod pace;
 mod prediction;
+mod profile_change;
 mod projection;
 mod purity;
 mod quality;
@@ -51,14 +55,16 @@ use study::Study;
 pub use again::Again;
 pub use answer::Answer;
 pub use bar::{Bar, Curve, Point};
-pub use bill::{Bill, CellBill, Parts};
+pub use bill::{Bill, CellBill, Parts, Sampled};
 pub use bounds::Bounds;
 pub use cpu_use::CpuUse;
 pub use cross_check::{Agreement, CrossCheck};
 pub use crossover::Crossover;
 pub use cycles::Cycles;
 pub use figures::Figures;
+pub use loopback::{Loopback, LoopbackOfCell};
 pub use prediction::Prediction;
+pub use profile_change::{ProfileChange, Shares};
 pub use projection::{AtCores, Projection};
 pub use search::{Search, SearchEnd, SearchStep};
 pub use servers::{ServerFigure, ServerRow, Servers};
@@ -96,6 +102,9 @@ pub struct Analysis {
     pub projections: Vec<Projection>,
     /// Each pair of cells that differ in the program that makes the load.
     pub cross_checks: Vec<CrossCheck>,
+    /// How the servers' work differs between cells that answers compare, where it was sampled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profile_changes: Vec<ProfileChange>,
     /// All cells of the study, also those that were not measured, in the study's order.
     pub cells: Vec<CellSummary>,
     /// Each kind of warning once, most frequent first.
@@ -147,6 +156,7 @@ impl Analysis {
             again: trials.iter().map(|cell| cell.again).fold(Again::default(), Again::sum),
             answers: answers::answers(&study.answers, &trials, &costs.rows, targets, machine),
             cross_checks: cross_check::all(&trials),
+            profile_changes: ProfileChange::all(&study.answers, &trials),
             cells: trials.iter().map(CellSummary::of).collect(),
             warnings: warnings(&in_order),
             invalid: in_order.iter().filter_map(|trial| invalid(trial)).collect(),

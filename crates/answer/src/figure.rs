@@ -60,12 +60,27 @@ pub(crate) fn paired(
     ours: impl IntoIterator<Item = (u32, f64)>,
     theirs: impl IntoIterator<Item = (u32, f64)>,
 ) -> Option<Figure> {
-    let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
-    let (ours, theirs): (Vec<f64>, Vec<f64>) =
-        ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip();
+    let (ours, theirs) = of_same_rounds(ours, theirs);
     let estimate = stats::paired_ratio(&ours, &theirs).ok()?;
     let samples = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
     Some(Figure { estimate, samples })
+}
+
+/// Figures by round less those of the same rounds of another; `None` where no round has both.
+pub(crate) fn difference(
+    ours: impl IntoIterator<Item = (u32, f64)>,
+    theirs: impl IntoIterator<Item = (u32, f64)>,
+) -> Option<Figure> {
+    let (ours, theirs) = of_same_rounds(ours, theirs);
+    Figure::of(ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect())
+}
+
+fn of_same_rounds(
+    ours: impl IntoIterator<Item = (u32, f64)>,
+    theirs: impl IntoIterator<Item = (u32, f64)>,
+) -> (Vec<f64>, Vec<f64>) {
+    let theirs: BTreeMap<u32, f64> = theirs.into_iter().collect();
+    ours.into_iter().filter_map(|(round, sample)| Some((sample, *theirs.get(&round)?))).unzip()
 }
 
 impl From<&Figure> for Estimate {

@@ -206,7 +206,9 @@ fn one_published(
     let fits = match published.unit {
         PublishedUnit::Ratio => metric != Metric::TlsTax,
         PublishedUnit::Gbps => metric == Metric::Goodput,
-        PublishedUnit::GbpsPerCore => metric == Metric::GoodputPerServerCpu,
+        PublishedUnit::GbpsPerCore | PublishedUnit::GbpsOfDevice => {
+            metric == Metric::GoodputPerServerCpu
+        }
         PublishedUnit::PerSecond => metric == Metric::Rate,
         PublishedUnit::Cpus => metric == Metric::ServerCpus,
         PublishedUnit::Pace => metric.is_of_whole_load(),

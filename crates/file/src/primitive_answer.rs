@@ -132,6 +132,7 @@ fn one_published(field: Field<'_>, reference: &Reference) -> Result<Published, F
         PublishedUnit::Ratio | PublishedUnit::CyclesPerByte | PublishedUnit::Words => Ok(figure),
         PublishedUnit::Gbps
         | PublishedUnit::GbpsPerCore
+        | PublishedUnit::GbpsOfDevice
         | PublishedUnit::PerSecond
         | PublishedUnit::Cpus
         | PublishedUnit::Pace => Err(field.wrong(&format!(

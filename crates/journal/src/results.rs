@@ -190,6 +190,16 @@ impl Results {
         self.folder.join(PROFILE).join(cell)
     }
 
+    /// The folded stacks that were sampled of a cell; `None` where it was not sampled.
+    pub fn stacks(&self, cell: &str) -> Result<Option<String>, ResultsError> {
+        let path = self.profile(cell).with_extension("folded");
+        match std::fs::read_to_string(&path) {
+            Ok(folded) => Ok(Some(folded)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(ResultsError::read(&path, source)),
+        }
+    }
+
     /// Writes the latencies of the trial at place `order`.
     pub fn write_latencies(&self, order: u32, log: &[u8]) -> Result<(), ResultsError> {
         let folder = self.folder.join(LATENCY);

@@ -1,7 +1,8 @@
 //! What the connections of one load thread share: its clock, its epoll, its requests.
 
+use std::borrow::Cow;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use crate::recorder::Recorder;
 use crate::requests::Requests;
 use crate::session::User;
 use crate::socket::{Socket, Use};
+use crate::source::{Source, Sources};
 use crate::window::Window;
 use crate::{Job, Operation, Plan};
 
@@ -53,6 +55,30 @@ pub(crate) struct Ready {
 pub(crate) const INCOMING: epoll::EventFlags =
     epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 
+/// A buffer that connections use in turn. A connection keeps it only while bytes wait in it, so that
+/// neither an idle connection nor a new one needs its own.
+#[derive(Default)]
+pub(crate) struct Lent(Vec<u8>);
+
+impl Lent {
+    /// Lends it to a connection that has no buffer.
+    pub(crate) fn lend(&mut self, own: &mut Vec<u8>) {
+        if own.capacity() == 0 {
+            std::mem::swap(own, &mut self.0);
+        }
+    }
+
+    /// Takes an empty buffer from a connection, and keeps the larger one.
+    pub(crate) fn take_back(&mut self, own: &mut Vec<u8>) {
+        if own.is_empty() && own.capacity() > 0 {
+            let returned = std::mem::take(own);
+            if returned.capacity() > self.0.capacity() {
+                self.0 = returned;
+            }
+        }
+    }
+}
+
 /// See the module.
 pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
@@ -61,6 +87,10 @@ pub(crate) struct Context<'a> {
     pub(crate) client: Option<&'a dyn Client>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: &'a mut [u8],
+    /// For what a handshake received and has not used yet.
+    pub(crate) received: Lent,
+    /// For what is to be sent.
+    pub(crate) unsent: Lent,
     pub(crate) requests: Requests,
     /// The users of a session, by their slots; empty for other operations.
     pub(crate) users: Vec<User<'a>>,
@@ -78,7 +108,7 @@ pub(crate) struct Context<'a> {
     /// When the last wait that returned events ended.
     woken: u64,
     base: Instant,
-    sources: Option<Sources>,
+    sources: Sources<'a>,
     responses: u32,
     awaited_whole: u32,
     /// How long the most recently completed operation took, in ns.
@@ -106,6 +136,8 @@ impl<'a> Context<'a> {
             client,
             recorder,
             scratch,
+            received: Lent::default(),
+            unsent: Lent::default(),
             requests: Requests::new(job, thread),
             users: Vec::new(),
             lengths: Lengths::default(),
@@ -116,8 +148,7 @@ impl<'a> Context<'a> {
             woken: 0,
             coalescing: Coalescing::default(),
             base,
-            sources: (is_local && is_many)
-                .then_some(Sources { thread: 1 + (thread % 250) as u8, count: 0 }),
+            sources: Sources::new(&plan.source, is_local && is_many, thread),
             responses: 0,
             awaited_whole: 0,
             took: 0,
@@ -137,9 +168,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The source address of the next connection, where toll chooses it.
-    pub(crate) fn source(&mut self) -> Option<Ipv4Addr> {
-        self.sources.as_mut().map(Sources::next)
+    /// Where the next connection comes from, unless the kernel chooses.
+    pub(crate) fn source(&mut self) -> Option<Cow<'a, Source>> {
+        self.sources.next()
     }
 
     /// Whether the next response is one of those that are decrypted whole: the first, then one in
@@ -269,22 +300,6 @@ fn uninterrupted(waited: rustix::io::Result<usize>) -> io::Result<()> {
     match waited {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// Addresses of 127.0.0.0/8, in turn. Each has its own 28,000 ports, so connections in TIME-WAIT
-/// (RFC 9293) do not use them up, and more connections can be open than one address has ports. 250
-/// addresses per thread are enough for 100,000 connections per second. With many more, the kernel's
-/// table of peers (tcp_metrics) would evict other data from the CPU's caches.
-struct Sources {
-    thread: u8,
-    count: u8,
-}
-
-impl Sources {
-    fn next(&mut self) -> Ipv4Addr {
-        self.count = (self.count + 1) % 250;
-        Ipv4Addr::new(127, self.thread, 0, self.count + 1)
     }
 }
 

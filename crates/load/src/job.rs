@@ -83,6 +83,13 @@ impl Job {
         let Self { plan, url, .. } = self;
         let error = |message: String| Err(PlanError(message));
         plan.check()?;
+        let server = self.address.ip().to_canonical();
+        if let Some(source) = plan.source.iter().find(|source| !source.reaches(server)) {
+            return error(format!(
+                "--source {source} and the server's address {server} are of different versions of \
+                 IP; give a source of the server's"
+            ));
+        }
         if url.is_tls() && plan.is_plain() {
             return error(format!(
                 "{url} is TLS, but plain HTTP was asked for; give an http:// URL"
@@ -256,6 +263,15 @@ pub(crate) mod tests {
         assert!(message(http, handshakes).contains("contradicts --operation handshakes"));
         let wrong = Plan { insecure: true, ca: Some("a.pem".into()), ..any() };
         assert!(message(https, wrong).contains("contradicts --ca a.pem"));
+    }
+
+    #[test]
+    fn a_source_has_the_servers_version_of_ip() {
+        let from = |source: &str| Plan { source: vec![source.parse().unwrap()], ..Plan::default() };
+        let https = "https://localhost/";
+        assert!(job(https, from("127.0.0.2")).check().is_ok());
+        assert!(message(https, from("::1")).contains("--source ::1 and the server's address 127"));
+        assert!(message(https, from("192.0.2.1")).contains("has no address 192.0.2.1"));
     }
 
     #[test]

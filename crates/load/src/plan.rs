@@ -14,7 +14,7 @@ use tls::{Cipher, Group, KeyExchange, Mac, OrPlain, SUITES, Suite, Version};
 use units::{Bytes, Nanos};
 
 use crate::session::Session;
-use crate::{Arrival, Header, OneIn, Pace, Percent, Trust};
+use crate::{Arrival, Header, OneIn, Pace, Percent, Source, Trust};
 
 /// What the clients of a load do. What is `None` is left open.
 #[skip_serializing_none]
@@ -65,6 +65,14 @@ pub struct Plan {
     #[arg(short = 'H', long, value_name = "NAME: VALUE", help_heading = LOAD)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<Header>,
+
+    /// Where connections come from, an address or an interface of this machine
+    ///
+    /// May be given again, or as a list with commas: connections are spread over them
+    /// [default: the kernel chooses; on loopback many addresses, where one has too few ports].
+    #[arg(long, value_name = "ADDRESS|INTERFACE", value_delimiter = ',', hide_short_help = true, help_heading = LOAD)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<Source>,
 
     /// Begin this many operations, count all of them, and end
     ///
@@ -307,6 +315,7 @@ impl Default for Plan {
             page: None,
             walks: None,
             header: Vec::new(),
+            source: Vec::new(),
             count: None,
             connections: CONNECTIONS,
             tls: None,
@@ -487,6 +496,9 @@ impl Plan {
             let why = format!("a load lasts {LONGEST} at most; give a shorter duration");
             return Err(WrongValue { key: "duration", why });
         }
+        for source in &self.source {
+            source.check().map_err(|why| WrongValue { key: "source", why })?;
+        }
         if self.timeout == Nanos(0) {
             return wrong("timeout", "a time limit of 0s fails everything; give one such as 10s");
         }
@@ -536,6 +548,11 @@ impl Plan {
             (self.arrival != Arrival::CLOSED, "arrival", "asks again as soon as it has its answer"),
             (self.ramp != Nanos(0), "ramp", "opens all its connections at once"),
             (self.close != Close::Fin, "close", "closes in its own way"),
+            (
+                !self.source.is_empty(),
+                "source",
+                "connects from the address that the kernel chooses",
+            ),
             (self.warmup() != Nanos(0), "warmup", "has no warm-up"),
             (self.receive() != Receive::Decrypt, "receive", "decrypts everything"),
             (self.verify.is_some(), "verify", "verifies nothing"),
@@ -707,6 +724,8 @@ pub(crate) mod tests {
         assert_eq!(wrong(Plan { duration: Nanos(0), ..plan() }), "duration");
         assert_eq!(wrong(Plan { ramp: LONGEST, ..plan() }), "duration");
         assert_eq!(wrong(Plan { timeout: Nanos(0), ..plan() }), "timeout");
+        let source = vec!["nosuch0".parse().unwrap()];
+        assert_eq!(wrong(Plan { source, ..plan() }), "source");
     }
 
     #[test]

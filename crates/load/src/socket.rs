@@ -1,7 +1,7 @@
 //! Nonblocking client sockets that drop bytes in the kernel and wake the thread late.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use socket2::{Domain, Protocol, Type};
 use crate::Close;
 use crate::failure::{ErrorKind, Failure};
 use crate::outcome::Traffic;
+use crate::source::Source;
 
 /// One end of a TCP connection that never blocks.
 pub(crate) struct Socket {
@@ -48,11 +49,12 @@ const MOST_CONNECTIONS: u16 = 100;
 impl Socket {
     /// Starts to connect; the flag says whether the connection was established at once.
     ///
-    /// `source` spreads connections over addresses, since one address has fewer than 64 Ki ports.
+    /// `source` spreads connections over addresses, since one address has fewer than 64 Ki ports, or
+    /// over interfaces.
     /// With [`Close::Rst`] the socket resets its connection when it is dropped.
     pub(crate) fn connect(
         address: SocketAddr,
-        source: Option<Ipv4Addr>,
+        source: Option<&Source>,
         usage: Use,
         close: Close,
     ) -> Result<(Self, bool), Failure> {
@@ -69,7 +71,7 @@ impl Socket {
             // The port is chosen at connect, when the whole four-tuple is known.
             set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
                 .map_err(failed)?;
-            socket.bind(&SocketAddr::new(IpAddr::V4(source), 0).into()).map_err(failed)?;
+            source.bind(&socket).map_err(failed)?;
         }
         if close == Close::Rst {
             // A close with a linger time of 0 sends a reset (socket(7), `SO_LINGER`).
@@ -293,7 +295,7 @@ fn connect_failure(error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
     use std::time::Instant;
 
     use super::*;

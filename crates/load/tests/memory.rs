@@ -18,8 +18,8 @@ use rustls::{ServerConfig, ServerConnection};
 use tls::{CertificateKey, Identity};
 use units::Nanos;
 
-/// The most bytes per connection, as the documentation promises.
-const MOST: isize = 12 << 10;
+/// The most bytes per connection.
+const MOST: isize = 5 << 9;
 
 /// The limit of each wait.
 const LIMIT: Duration = Duration::from_secs(120);

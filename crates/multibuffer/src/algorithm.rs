@@ -65,6 +65,10 @@ pub trait Internals: Copy + Eq + Debug + Send + Sync + 'static {
     fn run<'a>(kernel: Self::Kernels, jobs: &mut dyn Jobs<'a, Self>) -> Work
     where
         Self: Algorithm;
+    /// Hashes one more block after each chaining value with this kernel; as many of both.
+    fn step(kernel: Self::Kernels, states: &mut [[Self::Word; 8]], blocks: &[&Self::Block]) -> Work
+    where
+        Self: Algorithm;
     /// The digest of a chaining value.
     fn digest(state: &Column<'_, Self::Word>) -> Self::Digest
     where
@@ -153,6 +157,10 @@ macro_rules! algorithm {
 
             fn run<'a>(kernel: $kernels, jobs: &mut dyn Jobs<'a, Self>) -> Work {
                 kernel.run(jobs)
+            }
+
+            fn step(kernel: $kernels, states: &mut [[$word; 8]], blocks: &[&[u8; $block]]) -> Work {
+                kernel.step::<Self>(states, blocks)
             }
 
             #[inline]

@@ -86,6 +86,20 @@ impl<A: Algorithm> Hasher<A> {
         CountMismatch::check("contexts", contexts.len(), "digests", digests.len())?;
         Ok(A::run(self.kernel, &mut Ends { contexts, digests, next: 0 }))
     }
+
+    /// Hashes one more block of each message, whose chaining values are `states` (FIPS 180-4, section 6),
+    /// and adds no padding. HMACs with one key begin with the same chaining value (RFC 2104, section 4).
+    ///
+    /// # Errors
+    /// The numbers of blocks and chaining values differ.
+    pub fn compress(
+        &self,
+        states: &mut [[A::Word; 8]],
+        blocks: &[&A::Block],
+    ) -> Result<Work, CountMismatch> {
+        CountMismatch::check("blocks", blocks.len(), "chaining values", states.len())?;
+        Ok(A::step(self.kernel, states, blocks))
+    }
 }
 
 /// Two slices that belong together differ in length.

@@ -62,6 +62,19 @@ macro_rules! kernels {
                     $(Self::$backend(proof) => schedule::run::<A, _, $lanes>(proof, jobs)),+
                 }
             }
+
+            /// Hashes one more block after each chaining value with this kernel.
+            pub(crate) fn step<A>(self, states: &mut [[A::Word; 8]], blocks: &[&A::Block]) -> Work
+            where
+                A: Algorithm,
+                $($backend: Kernel<A, $lanes>),+
+            {
+                match self {
+                    $(Self::$backend(proof) => {
+                        schedule::step::<A, _, $lanes>(proof, states, blocks)
+                    }),+
+                }
+            }
         }
     };
 }

@@ -221,6 +221,29 @@ where
     }
 }
 
+/// Hashes one more block after each chaining value, as many at once as there are lanes.
+pub(crate) fn step<A: Algorithm, K: Kernel<A, L>, const L: usize>(
+    kernel: K,
+    states: &mut [[A::Word; 8]],
+    blocks: &[&A::Block],
+) -> Work {
+    let mut staged = Staged::new();
+    let steps = blocks.len().div_ceil(L) as u64;
+    for (states, blocks) in states.chunks_mut(L).zip(blocks.chunks(L)) {
+        // Idle lanes repeat the first.
+        let of = |lane: usize| if lane < states.len() { lane } else { 0 };
+        let columns = std::array::from_fn(|word| std::array::from_fn(|i| states[of(i)][word]));
+        let mut state = Aligned::<State<A::Word, L>>(columns);
+        let mut run = Run::EMPTY;
+        run.fill(|lane| std::slice::from_ref(blocks[of(lane)]));
+        kernel.compress(&mut state.0, &[run], &mut staged);
+        for (i, words) in states.iter_mut().enumerate() {
+            *words = std::array::from_fn(|word| state.0[word][i]);
+        }
+    }
+    Work { backend: K::BACKEND, lanes: L, blocks: blocks.len() as u64, steps }
+}
+
 /// Hashes until a message ends, or less. Returns how many blocks of each lane; `None` if no lane is
 /// busy.
 fn hash<A: Algorithm, K: Kernel<A, L>, const L: usize>(

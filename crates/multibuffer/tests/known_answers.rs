@@ -3,7 +3,7 @@
 
 mod reference;
 
-use multibuffer::{Hasher, Sha1, Sha256, Sha512};
+use multibuffer::{Hasher, Sha1, Sha256, Sha512, Work};
 use reference::{Reference, message};
 
 /// Every backend, with more equal messages than lanes.
@@ -89,4 +89,56 @@ fn chains_of_digests() {
     monte_carlo::<Sha1>();
     monte_carlo::<Sha256>();
     monte_carlo::<Sha512>();
+}
+
+/// A message that fits into one block, padded (FIPS 180-4, section 5.1).
+fn padded<const BLOCK: usize>(message: &[u8]) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    block[..message.len()].copy_from_slice(message);
+    block[message.len()] = 0x80;
+    block[BLOCK - 8..].copy_from_slice(&(8 * message.len() as u64).to_be_bytes());
+    block
+}
+
+/// Blocks are hashed after the chaining values that are given, and nothing is added to them.
+#[test]
+fn single_blocks_after_given_chaining_values() {
+    // FIPS 180-4, section 5.3.5.
+    let initial: [u64; 8] = [
+        0x6a09_e667_f3bc_c908,
+        0xbb67_ae85_84ca_a73b,
+        0x3c6e_f372_fe94_f82b,
+        0xa54f_f53a_5f1d_36f1,
+        0x510e_527f_ade6_82d1,
+        0x9b05_688c_2b3e_6c1f,
+        0x1f83_d9ab_fb41_bd6b,
+        0x5be0_cd19_137e_2179,
+    ];
+    for hasher in Hasher::<Sha512>::available() {
+        for count in 0..=2 * hasher.lanes() + 1 {
+            let messages: Vec<Vec<u8>> = (0..count).map(|i| message(i, 3 * i + 128)).collect();
+            let ends: Vec<[u8; 128]> = messages
+                .iter()
+                .map(|message| {
+                    let mut end = padded(&message[128..]);
+                    end[120..].copy_from_slice(&(8 * message.len() as u64).to_be_bytes());
+                    end
+                })
+                .collect();
+            let firsts: Vec<[u8; 128]> =
+                messages.iter().map(|message| message[..128].try_into().unwrap()).collect();
+            let mut states = vec![initial; count];
+            for blocks in [firsts, ends] {
+                let work = hasher.compress(&mut states, &blocks.iter().collect::<Vec<_>>());
+                let Work { blocks, steps, .. } = work.unwrap();
+                let expected = (count as u64, count.div_ceil(hasher.lanes()) as u64);
+                assert_eq!((blocks, steps), expected, "{}", hasher.backend());
+            }
+            for (state, message) in states.iter().zip(&messages) {
+                let digest: Vec<u8> = state.iter().flat_map(|word| word.to_be_bytes()).collect();
+                assert_eq!(digest, Sha512::digest_of(message), "{count} {}", hasher.backend());
+            }
+        }
+        assert!(hasher.compress(&mut [initial], &[]).is_err());
+    }
 }

@@ -8,6 +8,7 @@
 //! The limits that are judged by are toll's opinion, not the kernel's, and each file says why. This is
 //! the only part of this crate that judges.
 
+mod accelerators;
 mod background;
 mod backlog;
 mod buffers;
@@ -20,16 +21,23 @@ mod idle_states;
 mod irq_time;
 mod item;
 mod kernel_tls;
+mod links;
 mod measured;
+mod microcode;
+mod mitigations;
 mod numa_balancing;
 mod openssl;
 mod ports;
+mod power_policy;
+mod prefetchers;
 mod programs;
 mod siblings;
 mod snapshot;
 mod steal;
+mod tcp_memory;
 mod time_wait;
 mod turbo;
+mod window_scaling;
 
 pub use crate::root::Root;
 pub use item::{Change, Fix, Item, Judgement, Trouble};
@@ -40,13 +48,18 @@ pub use programs::Program;
 pub use snapshot::Snapshot;
 
 /// The names of all items, in the order in which [`judge`] gives them.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 29] = [
     "siblings",
     "steal",
     "background",
     "governor",
     "turbo",
     "idle-states",
+    "power-policy",
+    "prefetchers",
+    "microcode",
+    "mitigations",
+    "accelerators",
     "clock",
     "numa-balancing",
     "hypervisor",
@@ -57,6 +70,9 @@ pub const NAMES: [&str; 21] = [
     "time-wait",
     "backlog",
     "buffers",
+    "window-scaling",
+    "tcp-memory",
+    "links",
     "kernel-tls",
     "openssl",
     "nginx",
@@ -72,6 +88,11 @@ pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
         governor::item(root),
         turbo::item(root),
         idle_states::item(root),
+        power_policy::item(root),
+        prefetchers::item(root, measured),
+        microcode::item(root),
+        mitigations::item(root),
+        accelerators::item(root),
         clock::item(root),
         numa_balancing::item(root),
         hypervisor::item(root),
@@ -82,6 +103,9 @@ pub fn judge(root: &Root, measured: &Measured) -> Vec<Item> {
         time_wait::item(root),
         backlog::item(root),
         buffers::item(root),
+        window_scaling::item(root),
+        tcp_memory::item(root),
+        links::item(root),
         kernel_tls::item(root, measured),
         openssl::item(measured),
     ];

@@ -24,6 +24,8 @@ pub enum ObserveError {
     Sampler(String),
     #[error("the kernel has no TLS layer (CONFIG_TLS), or its module `tls` is not loaded")]
     NoKernelTls,
+    #[error("{0}")]
+    NoMemoryCounters(String),
     #[error("not available here: {0}")]
     NotAvailable(&'static str),
 }

@@ -10,6 +10,7 @@
 //! - [`contention`]: which CPUs share a core, and whether a sibling is busy now.
 //! - [`net_counters`]: the kernel's TCP and IP counters.
 //! - [`link`]: the interface that packets leave by, and the queue before it.
+//! - [`MemoryTraffic`]: what moves between the processors and the memory.
 //! - [`interrupt_time`]: where the kernel counts the time of interrupts.
 //! - [`machine`]: everything that goes into `machine.json`.
 //! - [`check`]: what on the machine will spoil a measurement, and how to fix it.
@@ -31,10 +32,12 @@ mod kernel_tls_counters;
 pub mod link;
 mod listener;
 pub mod machine;
+mod memory_traffic;
 mod named_thread;
 pub mod net_counters;
 mod netlink;
 mod on_cpu;
+mod perf_event;
 mod pid_stat;
 mod proc_stat;
 pub mod process_tree;
@@ -56,6 +59,7 @@ pub use kernel_tls_counters::KernelTlsCounters;
 pub use link::{Link, LinkCounters};
 pub use listener::{Listens, listens};
 pub use machine::Machine;
+pub use memory_traffic::{MemoryBytes, MemorySource, MemoryTraffic};
 pub use named_thread::NamedThread;
 pub use net_counters::NetCounters;
 pub use proc_stat::{CoreTicks, parse_proc_stat};

@@ -11,7 +11,9 @@ use std::os::fd::AsRawFd;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use units::BitsPerSecond;
 
-use crate::netlink::{Netlink, Question, address_attribute, attribute, u32_at, u64_at};
+use crate::netlink::{
+    Netlink, Question, address_attribute, attribute, attribute_of, u32_at, u64_at,
+};
 
 /// An interface, and how to ask for its counters.
 #[derive(Debug)]
@@ -45,10 +47,19 @@ struct Route {
 }
 
 impl Link {
-    /// The interface by which this process sends to `address`; `None` where that is this machine
-    /// itself, whose packets no interface carries.
-    pub fn to(address: IpAddr) -> io::Result<Option<Self>> {
-        Self::open(address)
+    /// The interface by which this process sends to `address`, from an address of its own where it is
+    /// bound to one; `None` where that is this machine itself, whose packets no interface carries.
+    pub fn to(address: IpAddr, from: Option<IpAddr>) -> io::Result<Option<Self>> {
+        Self::open(address, from)
+    }
+
+    /// The interface of that name; `None` of loopback.
+    pub fn named(name: &str) -> io::Result<Option<Self>> {
+        let netlink = Netlink::open()?;
+        let mut body = vec![0; LINK_FIXED];
+        body.extend(attribute_of(LINK_NAME, &[name.as_bytes(), b"\0"].concat()));
+        let facts = link_of(&netlink, &body)?;
+        Ok((!facts.is_loopback).then(|| Self::of(netlink, facts)))
     }
 
     /// The interface by which the process `pid` sends to a client that reaches it from here at
@@ -60,26 +71,27 @@ impl Link {
         if namespace("self")? == namespace(&pid.to_string())? {
             return Ok(None);
         }
-        let Some(source) = route(&Netlink::open()?, address)?.source else { return Ok(None) };
+        let Some(source) = route(&Netlink::open()?, address, None)?.source else { return Ok(None) };
         let there = std::fs::File::open(format!("/proc/{pid}/ns/net"))?;
         // A thread's namespace is its own; this one ends there.
         let look = std::thread::Builder::new().name("netns".into()).spawn(move || {
             use std::os::fd::AsFd;
             move_into_link_name_space(there.as_fd(), Some(LinkNameSpaceType::Network))?;
-            Self::open(source)
+            Self::open(source, None)
         })?;
         look.join().map_err(|_| io::Error::other("the thread in its namespace panicked"))?
     }
 
-    fn open(address: IpAddr) -> io::Result<Option<Self>> {
+    fn open(address: IpAddr, from: Option<IpAddr>) -> io::Result<Option<Self>> {
         let netlink = Netlink::open()?;
-        let Route { interface: index, is_local, .. } = route(&netlink, address)?;
-        let facts = link(&netlink, index)?;
-        if is_local || facts.is_loopback {
-            return Ok(None);
-        }
+        let Route { interface, is_local, .. } = route(&netlink, address, from)?;
+        let facts = link(&netlink, interface)?;
+        Ok((!is_local && !facts.is_loopback).then(|| Self::of(netlink, facts)))
+    }
+
+    fn of(netlink: Netlink, facts: Facts) -> Self {
         let speed = facts.has_speed.then(|| speed(&facts.name)).flatten();
-        Ok(Some(Self { netlink, index, name: facts.name, speed }))
+        Self { netlink, index: facts.index, name: facts.name, speed }
     }
 
     pub fn name(&self) -> &str {
@@ -127,6 +139,7 @@ const LINK: Question = Question { kind: 18, answer: 16, is_dump: false, fixed: L
 const QUEUES: Question = Question { kind: 38, answer: 36, is_dump: true, fixed: TC_FIXED };
 
 const ROUTE_DESTINATION: u16 = 1;
+const ROUTE_FROM: u16 = 2;
 const ROUTE_INTERFACE: u16 = 4;
 const ROUTE_SOURCE: u16 = 7;
 const ROUTE_TYPE_LOCAL: u8 = 2;
@@ -143,7 +156,7 @@ fn not_told(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-fn route(netlink: &Netlink, address: IpAddr) -> io::Result<Route> {
+fn route(netlink: &Netlink, address: IpAddr, from: Option<IpAddr>) -> io::Result<Route> {
     let address = address.to_canonical();
     let (family, bits) = match address {
         IpAddr::V4(_) => (libc::AF_INET, 32),
@@ -152,6 +165,10 @@ fn route(netlink: &Netlink, address: IpAddr) -> io::Result<Route> {
     let mut body = vec![0; ROUTE_FIXED];
     (body[0], body[1]) = (family as u8, bits);
     body.extend(address_attribute(ROUTE_DESTINATION, address));
+    if let Some(from) = from {
+        body[2] = bits;
+        body.extend(address_attribute(ROUTE_FROM, from));
+    }
     let answers = netlink.ask(ROUTE, &body)?;
     let answer = answers.first().ok_or_else(|| not_told("the kernel has no route"))?;
     let find = |kind| attribute(answer, ROUTE_FIXED, kind);
@@ -169,6 +186,7 @@ fn route(netlink: &Netlink, address: IpAddr) -> io::Result<Route> {
 
 /// What is known of an interface.
 struct Facts {
+    index: u32,
     name: String,
     is_loopback: bool,
     has_speed: bool,
@@ -181,7 +199,11 @@ const ON_HARDWARE: [&str; 5] = ["bond", "team", "vlan", "macvlan", "ipvlan"];
 fn link(netlink: &Netlink, index: u32) -> io::Result<Facts> {
     let mut body = [0; LINK_FIXED];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
-    let answers = netlink.ask(LINK, &body)?;
+    link_of(netlink, &body)
+}
+
+fn link_of(netlink: &Netlink, body: &[u8]) -> io::Result<Facts> {
+    let answers = netlink.ask(LINK, body)?;
     let answer = answers.first().ok_or_else(|| not_told("the interface is gone"))?;
     let find = |kind| attribute(answer, LINK_FIXED, kind);
     let name = find(LINK_NAME).map(text).ok_or_else(|| not_told("an interface without a name"))?;
@@ -190,6 +212,7 @@ fn link(netlink: &Netlink, index: u32) -> io::Result<Facts> {
     // struct rtnl_link_stats64: packets received and sent, then bytes received and sent.
     let stat = |number: usize| u64_at(stats, 8 * number).unwrap_or_default();
     Ok(Facts {
+        index: u32_at(answer, 4).ok_or_else(|| not_told("an interface without a number"))?,
         name,
         is_loopback: u32_at(answer, 8).is_some_and(|flags| flags & LINK_FLAG_LOOPBACK != 0),
         has_speed: kind.is_none_or(|kind| ON_HARDWARE.contains(&kind.as_str())),
@@ -246,8 +269,11 @@ mod tests {
     #[test]
     fn this_machine_is_reached_by_no_interface() {
         for address in ["127.0.0.1", "127.9.9.9"] {
-            assert!(Link::to(address.parse().unwrap()).unwrap().is_none(), "{address}");
+            let address = address.parse().unwrap();
+            assert!(Link::to(address, None).unwrap().is_none(), "{address}");
+            assert!(Link::to(address, Some(address)).unwrap().is_none(), "{address}");
         }
+        assert!(Link::named("lo").unwrap().is_none() && Link::named("nosuch0").is_err());
         let me = std::process::id();
         assert!(Link::back_from(me, "127.0.0.1".parse().unwrap()).unwrap().is_none());
     }
@@ -255,7 +281,7 @@ mod tests {
     #[test]
     fn loopback_has_counters_that_move() {
         let netlink = Netlink::open().unwrap();
-        let route = route(&netlink, "127.0.0.1".parse().unwrap()).unwrap();
+        let route = route(&netlink, "127.0.0.1".parse().unwrap(), None).unwrap();
         assert!(route.is_local);
         let before = link(&netlink, route.interface).unwrap();
         assert!(before.is_loopback && before.name == "lo");

@@ -1,31 +1,52 @@
 //! Everything about the machine that a reader of the figures should know: `machine.json`.
 
+mod accelerators;
 mod hardware_counters;
+mod idle_state;
 mod kernel_tls;
 mod memory;
+mod mitigations;
 mod network;
+mod prefetchers;
 mod processor;
+mod settings;
 mod system;
+mod turbo;
 
 use cpus::CpuList;
 use serde::{Deserialize, Serialize};
 
+pub use accelerators::{Accelerators, QuickAssist};
+pub use idle_state::IdleState;
 pub use memory::{Memory, NumaNode};
+pub use mitigations::Mitigation;
 pub use network::Network;
+pub use prefetchers::Prefetcher;
 pub use processor::{Cache, CpuFrequency, MeasuredSiblings, Processor};
+pub use settings::Settings;
 pub use system::{Descriptors, System};
 
-use crate::Availability;
 use crate::root::Root;
+use crate::{Availability, memory_traffic};
 
 pub(crate) use hardware_counters::probe as hardware_counters;
+pub(crate) use idle_state::{NO_IDLE_STATES, idle_states};
 pub(crate) use kernel_tls::probe as kernel_tls;
+pub(crate) use mitigations::mitigations;
+pub(crate) use prefetchers::prefetchers;
 pub(crate) use system::limits as descriptors;
+pub(crate) use turbo::turbo;
 
 /// The machine as it is now; JSON in snake_case with units in the names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     pub processor: Processor,
+    /// How the processor is set; absent of a machine that an earlier toll described.
+    #[serde(default)]
+    pub settings: Option<Settings>,
+    /// What takes work off the processor's usual instructions; absent as the settings.
+    #[serde(default)]
+    pub accelerators: Option<Accelerators>,
     pub memory: Memory,
     /// Kernel, distribution, hypervisor, limits.
     pub system: System,
@@ -36,6 +57,14 @@ pub struct Machine {
     pub kernel_tls: Availability,
     /// Whether cycles can be counted with the processor's counters, tried.
     pub hardware_counters: Availability,
+    /// Whether what moves between processors and memory is counted, tried.
+    #[serde(default = "not_recorded")]
+    pub memory_traffic: Availability,
+}
+
+/// Of a machine that an earlier toll described.
+fn not_recorded() -> Availability {
+    Availability::NotAvailable("it was not recorded".to_owned())
 }
 
 impl Machine {
@@ -46,12 +75,15 @@ impl Machine {
         let root = Root::machine();
         Self {
             processor: Processor::read(&root, cpus),
+            settings: Some(Settings::read(&root, cpus.as_slice()[0])),
+            accelerators: Some(Accelerators::read(&root)),
             memory: Memory::read(&root),
             system: System::read(&root),
             network: Network::read(&root),
             openssl: tls::openssl_version().to_owned(),
             kernel_tls: kernel_tls::probe(),
             hardware_counters: hardware_counters::probe(),
+            memory_traffic: memory_traffic::probe(),
         }
     }
 

@@ -118,10 +118,14 @@ pub(crate) fn attribute(message: &[u8], fixed: usize, wanted: u16) -> Option<&[u
 
 /// An attribute that holds an address.
 pub(crate) fn address_attribute(kind: u16, address: IpAddr) -> Vec<u8> {
-    let value = match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
-    };
+    match address {
+        IpAddr::V4(address) => attribute_of(kind, &address.octets()),
+        IpAddr::V6(address) => attribute_of(kind, &address.octets()),
+    }
+}
+
+/// An attribute with this value; where others follow it, of whole words.
+pub(crate) fn attribute_of(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4 + value.len());
     bytes.extend((4 + value.len() as u16).to_ne_bytes());
     bytes.extend(kind.to_ne_bytes());

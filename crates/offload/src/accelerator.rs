@@ -1,30 +1,66 @@
 //! The accelerator of a process, which its threads share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use units::Nanos;
 
 use crate::counts;
-use crate::device::Premaster;
+use crate::device::{Device, Premaster};
 use crate::model::Model;
 use crate::queue::{Progress, Queue};
-use crate::{Description, Ticket, Way};
+use crate::{CompletedBy, Description, Ticket, Way};
+
+/// That of this process.
+static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
 
 /// A device with the operations on their way through it.
 pub struct Accelerator {
     way: Way,
+    completed_by: CompletedBy,
     start: Instant,
     queue: Mutex<Queue>,
 }
 
 impl Accelerator {
-    pub(crate) fn new(description: &Description) -> Self {
-        Self {
-            way: description.way,
-            start: Instant::now(),
-            queue: Mutex::new(Queue::new(Box::new(Model::new(description)))),
+    /// Makes that of this process, where it has none yet.
+    pub(crate) fn make(description: &Description) -> &'static Self {
+        let Description { way, completed_by, .. } = *description;
+        ACCELERATOR
+            .get_or_init(|| Self::new(way, completed_by, Box::new(Model::new(description))))
+    }
+
+    /// Makes that of this process with another device, where it has none yet.
+    #[cfg(feature = "testing")]
+    pub(crate) fn make_with(device: Box<dyn Device>) -> &'static Self {
+        ACCELERATOR.get_or_init(|| Self::new(Way::Asynchronous, CompletedBy::Poll, device))
+    }
+
+    /// That of this process.
+    pub(crate) fn get() -> Option<&'static Self> {
+        ACCELERATOR.get()
+    }
+
+    fn new(way: Way, completed_by: CompletedBy, device: Box<dyn Device>) -> Self {
+        Self { way, completed_by, start: Instant::now(), queue: Mutex::new(Queue::new(device)) }
+    }
+
+    /// How many operations were submitted and are not over, answered ones that nobody has taken too.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.queue().in_flight()
+    }
+
+    /// How jobs are paused for it, if they are.
+    pub(crate) fn pauses(&self) -> Option<CompletedBy> {
+        (self.way == Way::Asynchronous).then_some(self.completed_by)
+    }
+
+    /// Forgets an operation whose connection was given up.
+    pub(crate) fn abandon(&self, ticket: Ticket) {
+        if self.queue().abandon(ticket) {
+            counts::change(|counts| counts.abandoned += 1);
         }
     }
 
@@ -46,12 +82,12 @@ impl Accelerator {
 
     /// What the device answers where it is to answer `premaster`, and `None` where it does not. Until then
     /// `wait` is called again and again, with the operation and how long its answer is expected to take.
-    /// Where that pauses the caller, [`ready`](Self::ready) names the operation.
+    /// Where the operation `is_polled`, [`ready`](Self::ready) names it.
     pub(crate) fn ask(
         &self,
         key_bits: u32,
         premaster: Premaster,
-        pauses: bool,
+        is_polled: bool,
         wait: impl Fn(Ticket, Duration),
     ) -> Option<Premaster> {
         if self.way == Way::Inline {
@@ -61,7 +97,7 @@ impl Accelerator {
             });
             return Some(premaster);
         }
-        let (now, owner) = (self.now(), pauses.then(|| thread::current().id()));
+        let (now, owner) = (self.now(), is_polled.then(|| thread::current().id()));
         let (ticket, in_flight) = {
             let mut queue = self.queue();
             (queue.submit(owner, key_bits, premaster, now), queue.in_flight() as u64)

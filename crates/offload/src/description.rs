@@ -56,11 +56,37 @@ pub enum Way {
     Inline,
 }
 
+/// How a server that waits asynchronously learns of an answer.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum CompletedBy {
+    /// It asks the accelerator, at the time when the next answer is due.
+    #[default]
+    Poll,
+    /// Each paused job has a descriptor that becomes readable, as interrupts of a card would have it. Any
+    /// server that knows jobs of OpenSSL can wait for that.
+    Event,
+}
+
 /// A modelled accelerator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// How it is waited for.
     pub way: Way,
+    /// How its answers are learned of, where that is asynchronous.
+    pub completed_by: CompletedBy,
     /// How many operations each engine begins per second, by key.
     pub rates: Rates,
     /// From the beginning of an operation to its answer.
@@ -71,19 +97,42 @@ pub struct Description {
     pub engines: NonZeroUsize,
 }
 
+impl Description {
+    /// From the beginning of an operation to its answer, unless something else is said.
+    pub const LATENCY: Nanos = Nanos(100_000);
+    /// How many operations are held at once, unless something else is said.
+    pub const QUEUE: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+}
+
+impl Default for Description {
+    fn default() -> Self {
+        Self {
+            way: Way::default(),
+            completed_by: CompletedBy::default(),
+            rates: Rates::default(),
+            latency: Self::LATENCY,
+            queue: Self::QUEUE,
+            engines: NonZeroUsize::MIN,
+        }
+    }
+}
+
 /// In words: `model, asynchronous, rsa:2048 500/s, 100us, queue 256, 1 engine`.
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { way, rates, latency, queue, engines } = self;
-        if *way == Way::Inline {
-            return write!(f, "{}, {way}", Kind::Model);
+        let Self { way, completed_by, rates, latency, queue, engines } = self;
+        write!(f, "{}, {way}", Kind::Model)?;
+        match (way, completed_by) {
+            (Way::Inline, _) => return Ok(()),
+            (Way::Asynchronous, CompletedBy::Event) => f.write_str(" by events")?,
+            _ => {}
         }
         let engines = match engines.get() {
             1 => "1 engine".to_owned(),
             more => format!("{more} engines"),
         };
         let latency = latency.exact();
-        write!(f, "{}, {way}, {rates}, {latency}, queue {queue}, {engines}", Kind::Model)
+        write!(f, ", {rates}, {latency}, queue {queue}, {engines}")
     }
 }
 
@@ -109,15 +158,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_works_with_keys_that_have_a_rate() {
-        let one = NonZeroUsize::MIN;
-        let of = |way| Description {
-            way,
-            rates: Rates::default(),
-            latency: Nanos(1),
-            queue: one,
-            engines: one,
+    fn a_description_says_how_its_answers_are_learned_of() {
+        let of = |way, completed_by| {
+            Description { way, completed_by, ..Description::default() }.to_string()
         };
+        let device = "rsa:2048 40000/s, rsa:4096 4130/s, 100us, queue 256, 1 engine";
+        let (poll, event) = (CompletedBy::Poll, CompletedBy::Event);
+        assert_eq!(of(Way::Asynchronous, poll), format!("model, asynchronous, {device}"));
+        assert_eq!(
+            of(Way::Asynchronous, event),
+            format!("model, asynchronous by events, {device}")
+        );
+        assert_eq!(of(Way::Synchronous, event), format!("model, synchronous, {device}"));
+        assert_eq!(of(Way::Inline, event), "model, inline");
+    }
+
+    #[test]
+    fn a_device_works_with_keys_that_have_a_rate() {
+        let of = |way| Description { way, ..Description::default() };
         let refusal = |way, key| of(way).check_key(key).err().unwrap_or_default();
         assert_eq!(refusal(Way::Asynchronous, CertificateKey::Rsa(4096)), "");
         assert_eq!(refusal(Way::Inline, CertificateKey::Rsa(3072)), "");

@@ -6,23 +6,29 @@
 //! device would have answered: the CPU is relieved as by a card, and only the device's speed is a setting.
 //! Nothing else than a measurement may use this: it remembers secrets, and its times depend on them.
 //!
-//! [`install`] puts an OpenSSL provider in front of the device, which the contexts of [`tls_server`] ask. In
-//! a job of OpenSSL (`SSL_MODE_ASYNC`) the provider pauses the job until
-//! the device answers, and [`Accelerator::ready`] says which paused operations can continue; elsewhere it
-//! waits.
+//! [`install`] puts an OpenSSL provider in front of the device, which the contexts of [`tls_server`] ask;
+//! [`provide`] is the same provider for a shared library. In a job of OpenSSL (`SSL_MODE_ASYNC`) the
+//! provider pauses the job until the device answers; elsewhere it waits. That a paused job can continue
+//! is found by polling ([`Accelerator::ready`]), or shown by a descriptor of the job ([`CompletedBy`]).
 
 mod accelerator;
 mod counts;
+mod counts_file;
 mod description;
 mod device;
 mod model;
 mod provider;
+mod provider_path;
 mod queue;
 mod rates;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use accelerator::Accelerator;
 pub use counts::{Counts, counts, forget_most};
-pub use description::{Description, Kind, Way};
-pub use provider::{install, paused, tls_server};
+pub use counts_file::CountsFile;
+pub use description::{CompletedBy, Description, Kind, Way};
+pub use provider::{NAME, install, load, paused, provide, tls_server};
+pub use provider_path::ProviderPath;
 pub use queue::Ticket;
 pub use rates::Rates;

@@ -25,7 +25,7 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn new(description: &Description) -> Self {
-        let Description { rates, latency, queue, engines, way: _ } = description;
+        let Description { rates, latency, queue, engines, .. } = description;
         Self {
             rates: rates.clone(),
             latency: *latency,
@@ -64,15 +64,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Ticket, Way};
+    use crate::Ticket;
 
     fn model(rates: &str, latency: u64, queue: usize, engines: usize) -> Model {
         Model::new(&Description {
-            way: Way::Asynchronous,
             rates: rates.parse().unwrap(),
             latency: Nanos(latency),
             queue: NonZeroUsize::new(queue).unwrap(),
             engines: NonZeroUsize::new(engines).unwrap(),
+            ..Description::default()
         })
     }
 

@@ -4,57 +4,73 @@
 //! OpenSSL's own provider, in a library context that nothing else uses. An engine or a method of an RSA key
 //! would not do: static RSA fails with them in OpenSSL 3, because they lack the padding of TLS.
 
+mod about;
+mod alarm;
 mod decrypt;
 mod job;
 mod key;
+mod settings;
 mod software;
 mod sys;
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 
 use openssl::error::ErrorStack;
 use openssl::ssl::SslContextBuilder;
 use openssl_sys as ffi;
 
-use crate::{Accelerator, Description};
+use crate::{Accelerator, Description, ProviderPath, counts};
 pub use job::paused;
 use sys::{Algorithm, Dispatch};
 
-/// The properties of what is to go to the accelerator where that has it.
-const PROPERTIES: &CStr = c"?provider=toll";
-
-const NAME: &CStr = c"toll";
-
-static ACCELERATOR: OnceLock<Accelerator> = OnceLock::new();
+/// The name of this provider.
+pub const NAME: &str = "toll";
 
 /// Makes the accelerator of this process, and adds the provider to OpenSSL's default library context.
 ///
 /// # Errors
 /// OpenSSL refuses the provider.
 pub fn install(description: &Description) -> Result<&'static Accelerator, ErrorStack> {
-    let accelerator = ACCELERATOR.get_or_init(|| Accelerator::new(description));
-    let default = std::ptr::null_mut();
+    let accelerator = Accelerator::make(description);
+    let (default, name) = (std::ptr::null_mut(), c"toll".as_ptr());
     // SAFETY: the names end with zero and the function stays where it is. A provider that is loaded keeps
     // the default one from being loaded by itself.
     let is_loaded = unsafe {
-        sys::OSSL_PROVIDER_add_builtin(default, NAME.as_ptr(), initialize) == 1
+        sys::OSSL_PROVIDER_add_builtin(default, name, initialize) == 1
             && !ffi::OSSL_PROVIDER_load(default, c"default".as_ptr()).is_null()
-            && !ffi::OSSL_PROVIDER_load(default, NAME.as_ptr()).is_null()
+            && !ffi::OSSL_PROVIDER_load(default, name).is_null()
     };
     if is_loaded { Ok(accelerator) } else { Err(ErrorStack::get()) }
 }
 
-/// A context of a TLS server whose private keys go to the accelerator, once that is [`install`]ed.
+/// Adds another provider to OpenSSL's default library context.
+///
+/// # Errors
+/// OpenSSL cannot load its file.
+pub fn load(provider: &ProviderPath) -> Result<(), ErrorStack> {
+    let path = CString::new(provider.path().as_os_str().as_bytes()).unwrap_or_default();
+    let default = std::ptr::null_mut();
+    // SAFETY: the names end with zero. OpenSSL takes a name with slashes for a path.
+    let is_loaded = unsafe {
+        !ffi::OSSL_PROVIDER_load(default, c"default".as_ptr()).is_null()
+            && !ffi::OSSL_PROVIDER_load(default, path.as_ptr()).is_null()
+    };
+    if is_loaded { Ok(()) } else { Err(ErrorStack::get()) }
+}
+
+/// A context of a TLS server that prefers what the provider of this name implements, once that is
+/// [`install`]ed or [`load`]ed.
 ///
 /// # Errors
 /// OpenSSL's, where it has no memory.
-pub fn tls_server() -> Result<SslContextBuilder, ErrorStack> {
+pub fn tls_server(provider: &str) -> Result<SslContextBuilder, ErrorStack> {
     let any = std::ptr::null_mut();
+    let properties = CString::new(format!("?provider={provider}")).unwrap_or_default();
     // SAFETY: the properties end with zero; the context is new, not null, and nobody else's.
     unsafe {
-        let context = sys::SSL_CTX_new_ex(any, PROPERTIES.as_ptr(), ffi::TLS_server_method());
+        let context = sys::SSL_CTX_new_ex(any, properties.as_ptr(), ffi::TLS_server_method());
         if context.is_null() {
             return Err(ErrorStack::get());
         }
@@ -62,15 +78,48 @@ pub fn tls_server() -> Result<SslContextBuilder, ErrorStack> {
     }
 }
 
-/// What OpenSSL calls first (`OSSL_provider_init`, provider-base(7)).
+/// What OpenSSL calls first where the provider is a shared library (`OSSL_provider_init`,
+/// provider-base(7)). Its settings are the lines of its section in openssl.cnf; where one is wrong, a line
+/// on stderr says which, because most programs ignore that a provider cannot be loaded.
+///
+/// # Safety
+/// The arguments are those of `OSSL_provider_init`.
+pub unsafe fn provide(
+    handle: *const c_void,
+    core: *const c_void,
+    out: *mut *const c_void,
+    context: *mut *mut c_void,
+) -> c_int {
+    let begin = || {
+        // SAFETY: OpenSSL gives its functions, with an end, and a handle for them.
+        let settings = unsafe { settings::read(handle, core.cast()) };
+        let settings = settings.map_err(|why| eprintln!("toll's OpenSSL provider: {why}")).ok()?;
+        if let Some(file) = settings.counters {
+            counts::count_in(file);
+        }
+        Accelerator::make(&settings.description);
+        Some(())
+    };
+    if guarded(begin) == 0 {
+        return 0;
+    }
+    // SAFETY: the caller's.
+    unsafe { initialize(handle, core.cast(), out.cast(), context) }
+}
+
+/// What OpenSSL calls first where the provider is built in.
 unsafe extern "C" fn initialize(
     handle: *const c_void,
     _core: *const Dispatch,
     out: *mut *const Dispatch,
     context: *mut *mut c_void,
 ) -> c_int {
-    const FUNCTIONS: &[Dispatch] =
-        &[Dispatch::new(sys::PROVIDER_QUERY_OPERATION, query as *const ()), Dispatch::END];
+    const FUNCTIONS: &[Dispatch] = &[
+        Dispatch::new(sys::PROVIDER_GETTABLE_PARAMS, about::gettable as *const ()),
+        Dispatch::new(sys::PROVIDER_GET_PARAMS, about::get as *const ()),
+        Dispatch::new(sys::PROVIDER_QUERY_OPERATION, query as *const ()),
+        Dispatch::END,
+    ];
     // SAFETY: OpenSSL gives two places for what it is to keep. The context is not used, but may not be
     // null.
     unsafe {

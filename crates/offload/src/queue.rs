@@ -102,6 +102,11 @@ impl Queue {
         }
     }
 
+    /// Forgets an operation that nobody will take; whether it was there.
+    pub(crate) fn abandon(&mut self, ticket: Ticket) -> bool {
+        self.operations.remove(&ticket).is_some()
+    }
+
     /// The operations of a thread that can be taken now, each named once.
     pub(crate) fn ready(&mut self, owner: ThreadId, now: Nanos) -> Vec<Ticket> {
         self.advance(now);
@@ -143,6 +148,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::device::Completion;
 
@@ -210,6 +217,15 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_that_is_abandoned_is_not_in_flight_and_its_answer_is_dropped() {
+        let mut queue = queue(&[(1, 0, 1)]);
+        let ticket = queue.submit(None, 2048, [7; 48], Nanos(0)).unwrap();
+        assert_eq!((queue.abandon(ticket), queue.in_flight()), (true, 0));
+        assert!(!queue.abandon(ticket));
+        assert_eq!(queue.take(ticket, Nanos(1)), Progress::Silent);
+    }
+
+    #[test]
     fn answers_that_come_late_or_twice_or_for_nobody_are_dropped() {
         let late = PATIENCE.0 + 1;
         let mut queue = queue(&[(1, 9, 9), (2, 1, 1), (3, 1, 2), (late, 0, 3)]);
@@ -220,5 +236,38 @@ mod tests {
         assert_eq!(queue.take(first, Nanos(late)), Progress::Silent);
         // It was named as ready when it was given up, and is over since.
         assert_eq!(queue.ready(me(), Nanos(late)), [first]);
+    }
+
+    proptest! {
+        /// Whatever a device answers and when: each operation is ready once, within the patience with it,
+        /// and nothing is left.
+        #[test]
+        fn no_operation_is_lost_or_ready_twice(
+            waits in proptest::collection::vec(0u64..50_000_000, 1..50),
+            answers in proptest::collection::vec((0u64..5_000_000_000, 0u64..60), 0..100),
+        ) {
+            let mut answers: Vec<_> =
+                answers.into_iter().map(|(at, ticket)| (at, ticket, 1)).collect();
+            answers.sort_unstable();
+            let mut queue = queue(&answers);
+            let (mut now, mut submitted, mut ready) = (0, Vec::new(), Vec::new());
+            let end = [PATIENCE.0];
+            for wait in waits.into_iter().chain(end) {
+                now += wait;
+                ready.extend(queue.ready(me(), Nanos(now)));
+                if wait < PATIENCE.0 {
+                    submitted.push(submit(&mut queue, now));
+                }
+            }
+            prop_assert_eq!(queue.next(me()), None);
+            ready.sort_unstable_by_key(|ticket| ticket.0);
+            prop_assert_eq!(&ready, &submitted);
+            for ticket in ready {
+                let progress = queue.take(ticket, Nanos(now));
+                let is_over = !matches!(progress, Progress::UnderWay { .. });
+                prop_assert!(is_over, "{progress:?}");
+            }
+            prop_assert_eq!(queue.in_flight(), 0);
+        }
     }
 }

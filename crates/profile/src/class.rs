@@ -1,25 +1,10 @@
 //! The classes of work.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumIter};
 
 /// What a CPU was doing.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumIter,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum Class {
     AsymmetricCrypto,
     SymmetricCrypto,
@@ -43,6 +28,38 @@ pub enum Class {
 }
 
 impl Class {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 16] = [
+        Self::AsymmetricCrypto,
+        Self::SymmetricCrypto,
+        Self::Hashing,
+        Self::CryptoWithoutSymbols,
+        Self::TlsLibrary,
+        Self::HttpServer,
+        Self::SystemCallEntry,
+        Self::Copies,
+        Self::TcpIp,
+        Self::SoftirqAndDriver,
+        Self::Loopback,
+        Self::PageCache,
+        Self::MemoryManagement,
+        Self::Scheduler,
+        Self::Idle,
+        Self::Other,
+    ];
+
+    /// Whether it is cryptography, in whichever library.
+    #[must_use]
+    pub fn is_crypto(self) -> bool {
+        matches!(
+            self,
+            Self::AsymmetricCrypto
+                | Self::SymmetricCrypto
+                | Self::Hashing
+                | Self::CryptoWithoutSymbols
+        )
+    }
+
     /// `TCP/IP`, `page cache and file system`.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -50,14 +67,14 @@ impl Class {
             Self::AsymmetricCrypto => "asymmetric crypto",
             Self::SymmetricCrypto => "symmetric crypto",
             Self::Hashing => "hashing",
-            Self::CryptoWithoutSymbols => "crypto library, no symbols",
+            Self::CryptoWithoutSymbols => "crypto library (no symbols)",
             Self::TlsLibrary => "TLS library",
             Self::HttpServer => "HTTP server",
             Self::SystemCallEntry => "system-call entry",
             Self::Copies => "copies",
             Self::TcpIp => "TCP/IP",
             Self::SoftirqAndDriver => "softirq and driver",
-            Self::Loopback => "the client's TCP/IP, by loopback",
+            Self::Loopback => "the client's TCP/IP (loopback)",
             Self::PageCache => "page cache and file system",
             Self::MemoryManagement => "memory management",
             Self::Scheduler => "scheduler",

@@ -23,15 +23,44 @@ pub fn folded<'a>(stacks: impl IntoIterator<Item = &'a Stack>) -> String {
     counts.iter().map(|(stack, count)| format!("{stack} {count}\n")).collect()
 }
 
+/// A narrower frame of a picture has no room for a letter, in percent of the width.
+const NARROWEST: f64 = 0.5;
+
+/// How many samples folded stacks are of.
+#[must_use]
+pub fn count(folded: &str) -> u64 {
+    folded.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+}
+
 /// A flame graph as SVG with its own script, from folded stacks; `None` where there are none.
 #[must_use]
 pub fn flame_graph(folded: &str, title: &str) -> Option<String> {
+    svg(folded, &mut options(title))
+}
+
+/// The same as a still picture of the frames that can be read, a tenth as large.
+#[must_use]
+pub fn flame_picture(folded: &str, title: &str) -> Option<String> {
+    let mut options = options(title);
+    options.min_width = NARROWEST;
+    // A picture runs no script.
+    options.no_javascript = true;
+    svg(folded, &mut options)
+}
+
+fn options(title: &str) -> Options<'static> {
     let mut options = Options::default();
     options.title = title.to_owned();
     options.count_name = "samples".to_owned();
     options.image_width = Some(1_160);
+    // Else a picture that is made again has other colours.
+    options.deterministic = true;
+    options
+}
+
+fn svg(folded: &str, options: &mut Options<'_>) -> Option<String> {
     let mut svg = Vec::new();
-    flamegraph::from_lines(&mut options, folded.lines(), &mut svg).ok()?;
+    flamegraph::from_lines(options, folded.lines(), &mut svg).ok()?;
     String::from_utf8(svg).ok()
 }
 
@@ -59,5 +88,17 @@ mod tests {
         let svg = flame_graph(&folded, "nginx").unwrap();
         assert!(svg.contains("main (2 samples, 66.67%)"), "{svg}");
         assert_eq!(flame_graph("", "nothing"), None);
+        assert_eq!((count(&folded), count("")), (3, 0));
+    }
+
+    #[test]
+    fn a_picture_is_small_and_has_no_frame_that_is_too_narrow() {
+        let folded = "nginx;main;wide 999\nnginx;main;narrow 1\n";
+        let (graph, picture) =
+            (flame_graph(folded, "nginx").unwrap(), flame_picture(folded, "nginx").unwrap());
+        assert!(graph.contains("narrow (1 samples") && !picture.contains("narrow"), "{picture}");
+        assert!(picture.len() < graph.len() / 4, "{} of {}", picture.len(), graph.len());
+        assert!(picture.contains("wide (999 samples"), "{picture}");
+        assert_eq!(picture, flame_picture(folded, "nginx").unwrap());
     }
 }

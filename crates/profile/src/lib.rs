@@ -9,7 +9,7 @@ mod rules;
 mod stack;
 
 pub use class::Class;
-pub use flame::{flame_graph, folded};
+pub use flame::{count, flame_graph, flame_picture, folded};
 pub use perf::{Event, FREQUENCY, Maps, PerfError, Recording, Samples, read};
 pub use profile::Profile;
 pub use rules::{Rules, RulesError};

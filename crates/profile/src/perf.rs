@@ -40,9 +40,7 @@ pub enum PerfError {
          sysctl kernel.perf_event_paranoid=-1, or run toll as root"
     )]
     Paranoid(i32),
-    #[error(
-        "the kernel hides the addresses of its symbols: sysctl kernel.kptr_restrict=0, or run toll as root"
-    )]
+    #[error("the kernel hides the addresses of its symbols: sysctl kernel.kptr_restrict=0")]
     HiddenSymbols,
     #[error("perf {what} failed: {why}")]
     Failed { what: &'static str, why: String },

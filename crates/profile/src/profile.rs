@@ -113,7 +113,8 @@ impl Profile {
         let mut doubts = Vec::new();
         let samples = self.samples();
         if samples < FEWEST {
-            doubts.push(format!("only {samples} samples, of {FEWEST} that it takes"));
+            doubts
+                .push(format!("there are only {samples} of the {FEWEST} samples that are needed"));
         }
         if self.lost > 0 {
             doubts.push(format!("{} samples were lost", self.lost));
@@ -127,4 +128,71 @@ fn is_kernel_thread(stack: &Stack) -> bool {
     ["ksoftirqd", "kworker", "rcu", "migration", "kswapd", "irq", "jbd2", "kcompactd"]
         .iter()
         .any(|name| stack.thread.starts_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Frame;
+
+    const SERVER: u32 = 7;
+
+    fn sample(at: u64, process: u32, thread: &str, functions: &[&str]) -> (u64, Stack) {
+        let frame = |name: &&str| {
+            let (library, function) = name.split_once(':').unwrap_or(("[kernel.kallsyms]", *name));
+            Frame { library: Some(library.to_owned()), function: Some(function.to_owned()) }
+        };
+        let frames = functions.iter().map(frame).collect();
+        (at, Stack { process, thread: thread.to_owned(), frames })
+    }
+
+    /// Of the samples from 100 to 199.
+    fn profile(stacks: Vec<(u64, Stack)>) -> (Profile, Vec<Stack>) {
+        let samples = Samples { stacks, lost: 0 };
+        Profile::of(samples, Event::CpuClock, (100, 200), &[SERVER], &Rules::built_in())
+    }
+
+    #[test]
+    fn each_sample_of_the_window_is_counted_for_who_ran() {
+        let main = ["nginx:ngx_sum", "nginx:ngx_event", "nginx:main"];
+        let softirq = ["tcp_v4_rcv", "run_ksoftirqd", "kthread"];
+        let (profile, stacks) = profile(vec![
+            sample(99, SERVER, "nginx", &main),
+            sample(100, SERVER, "nginx", &main),
+            sample(150, SERVER, "nginx", &["tcp_sendmsg"]),
+            sample(150, 15, "ksoftirqd/0", &softirq),
+            sample(151, 16, "kworker/0:1", &["process_one_work"]),
+            sample(152, 0, "swapper", &["default_idle_call", "do_idle"]),
+            sample(153, 99, "cron", &["cron:main"]),
+            sample(200, SERVER, "nginx", &main),
+        ]);
+        assert_eq!(profile.server, [(Class::HttpServer, 1), (Class::TcpIp, 1)].into());
+        assert_eq!((profile.samples(), stacks.len()), (2, 2));
+        let threads = [("ksoftirqd".to_owned(), 1), ("kworker".to_owned(), 1)];
+        assert_eq!(profile.kernel_threads, threads.into());
+        assert_eq!((profile.idle, profile.foreign), (1, 1));
+        assert!(!profile.lacks_frame_pointers);
+    }
+
+    #[test]
+    fn a_server_that_shows_no_callers_was_built_without_frame_pointers() {
+        let shallow =
+            |at| sample(at, SERVER, "nginx", &["tcp_sendmsg", "libc.so.6:writev", "nginx:x"]);
+        assert!(profile((100..200).map(shallow).collect()).0.lacks_frame_pointers);
+        assert!(!profile(Vec::new()).0.lacks_frame_pointers);
+    }
+
+    #[test]
+    fn few_and_lost_samples_are_doubts() {
+        let (of, _) =
+            profile((100..200).map(|at| sample(at, SERVER, "nginx", &["tcp_ack"])).collect());
+        assert_eq!(of.doubts(), ["there are only 100 of the 1000 samples that are needed"]);
+        let mut many = (0..9).fold(of.clone(), |sum, _| sum.and(of.clone()));
+        assert_eq!(
+            (many.samples(), many.share(Class::TcpIp), many.doubts()),
+            (1_000, Some(1.0), vec![])
+        );
+        many.lost = 2;
+        assert_eq!(many.doubts(), ["2 samples were lost"]);
+    }
 }

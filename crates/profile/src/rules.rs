@@ -53,7 +53,7 @@ struct Rule {
     /// A function among its callers.
     #[serde(default, deserialize_with = "pattern")]
     under: Option<Regex>,
-    /// A function that is not in the stack at all.
+    /// A function that is not between the innermost and that caller; without one, not in the stack.
     #[serde(default, deserialize_with = "pattern")]
     without: Option<Regex>,
 }
@@ -125,13 +125,18 @@ impl Rule {
             && is_of(&self.function, frame.function.as_deref())
             && !(self.no_symbol && frame.function.is_some())
             && !(self.innermost && place > 0)
-            && self.under.as_ref().is_none_or(|under| {
-                frames[place + 1..].iter().any(|caller| function(caller, under))
+            && self.caller(frames, place).is_some_and(|caller| {
+                let without = self.without.as_ref();
+                let has = |without| frames[..caller].iter().any(|frame| function(frame, without));
+                !without.is_some_and(has)
             })
-            && self
-                .without
-                .as_ref()
-                .is_none_or(|without| !frames.iter().any(|frame| function(frame, without)))
+    }
+
+    /// The place of the caller that the rule asks for; the length where it asks for none.
+    fn caller(&self, frames: &[Frame], place: usize) -> Option<usize> {
+        let Some(under) = &self.under else { return Some(frames.len()) };
+        let is_it = |frame: &Frame| frame.function.as_deref().is_some_and(|f| under.is_match(f));
+        Some(place + 1 + frames[place + 1..].iter().position(is_it)?)
     }
 }
 
@@ -139,4 +144,94 @@ fn pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Regex>, D
     let text = String::deserialize(from)?;
     // Long lists of names are written over several lines.
     Regex::new(&format!("(?x){text}")).map(Some).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &str = "[kernel.kallsyms]";
+
+    /// The class of a stack of functions, innermost first; `library:function`, without a library the
+    /// kernel's.
+    fn class(rules: &Rules, functions: &[&str]) -> Class {
+        let frame = |text: &&str| {
+            let (library, function) = text.split_once(':').unwrap_or((KERNEL, *text));
+            Frame {
+                library: Some(library.to_owned()),
+                function: (!function.is_empty()).then(|| function.to_owned()),
+            }
+        };
+        let frames = functions.iter().map(frame).collect();
+        rules.class(&Stack { process: 7, thread: "nginx".to_owned(), frames })
+    }
+
+    fn built_in(functions: &[&str]) -> Class {
+        class(&Rules::built_in(), functions)
+    }
+
+    #[test]
+    fn functions_have_the_class_of_their_work() {
+        for (functions, expected) in [
+            (&["libcrypto.so.3:aesni_gcm_encrypt"][..], Class::SymmetricCrypto),
+            (&["libcrypto.so.3:rsaz_1024_mul_avx2"], Class::AsymmetricCrypto),
+            (&["libcrypto.so.3:sha256_block_data_order_avx2"], Class::Hashing),
+            (&["libcrypto.so.3:"], Class::CryptoWithoutSymbols),
+            (&["libssl.so.3:SSL_write"], Class::TlsLibrary),
+            (&["nginx:ngx_http_process_request"], Class::HttpServer),
+            (&["rep_movs_alternative", "_copy_from_iter", "tcp_sendmsg_locked"], Class::Copies),
+            (&["tcp_sendmsg_locked", "tcp_sendmsg"], Class::TcpIp),
+            (&["__schedule", "schedule"], Class::Scheduler),
+            (&["filemap_get_pages", "filemap_splice_read"], Class::PageCache),
+            (&["get_page_from_freelist"], Class::MemoryManagement),
+            (&["entry_SYSRETQ_unsafe_stack", "nginx:main"], Class::SystemCallEntry),
+            (&["libc.so.6:writev", "nginx:ngx_writev"], Class::SystemCallEntry),
+            (&["elsewhere.so:unheard_of"], Class::Other),
+        ] {
+            assert_eq!(built_in(functions), expected, "{functions:?}");
+        }
+    }
+
+    /// A timer that is an interrupt finds the CPU where interrupts are allowed again.
+    #[test]
+    fn what_ran_with_interrupts_off_is_sorted_by_its_callers() {
+        let unlock = "_raw_spin_unlock_irqrestore";
+        assert_eq!(built_in(&[unlock, "sock_def_readable"]), Class::Scheduler);
+        assert_eq!(built_in(&[unlock, "kmem_cache_free"]), Class::MemoryManagement);
+        assert_eq!(
+            built_in(&["handle_softirqs", "__local_bh_enable_ip", "ip_finish_output2"]),
+            Class::TcpIp
+        );
+    }
+
+    #[test]
+    fn the_clients_half_of_loopback_is_under_the_backlog_and_not_an_acknowledgement() {
+        let send = ["process_backlog", "__napi_poll", "ip_output", "tcp_write_xmit", "tcp_sendmsg"];
+        let stack = |first: &[&'static str]| [first, &send[..]].concat();
+        assert_eq!(built_in(&stack(&["tcp_data_queue", "tcp_rcv_established"])), Class::Loopback);
+        for acknowledged in [
+            &["tcp_clean_rtx_queue", "tcp_ack", "tcp_rcv_established"][..],
+            // There is room now for what the server has queued.
+            &["__tcp_transmit_skb", "tcp_write_xmit", "tcp_rcv_established"],
+        ] {
+            assert_eq!(built_in(&stack(acknowledged)), Class::TcpIp, "{acknowledged:?}");
+        }
+        assert_eq!(built_in(&["__tcp_transmit_skb", "tcp_sendmsg"]), Class::TcpIp);
+    }
+
+    #[test]
+    fn the_kernels_work_is_not_the_programs_that_asked_for_it() {
+        assert_eq!(built_in(&["unheard_of", "libcrypto.so.3:aesni_gcm_encrypt"]), Class::Other);
+    }
+
+    #[test]
+    fn rules_of_a_user_come_first() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "[[rule]]\nclass = \"hashing\"\nlibrary = '^nginx$'\nfunction = '^ngx_sum$'\n";
+        std::fs::write(file.path(), text).unwrap();
+        let rules = Rules::with(file.path()).unwrap();
+        assert_eq!(class(&rules, &["nginx:ngx_sum"]), Class::Hashing);
+        assert_eq!(built_in(&["nginx:ngx_sum"]), Class::HttpServer);
+        assert_eq!(class(&rules, &["libssl.so.3:SSL_write"]), Class::TlsLibrary);
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use cpus::CpuList;
 use openssl::symm::{Cipher, Crypter, Mode};
@@ -47,6 +46,7 @@ fn program() {
     let mut aes =
         Crypter::new(Cipher::aes_128_ctr(), Mode::Encrypt, &[1; 16], Some(&[2; 16])).unwrap();
     let mut spent: BTreeMap<&str, u64> = BTreeMap::new();
+    println!("begins");
     while spent.values().sum::<u64>() < CPU_TIME {
         for (name, share) in [("aes", 4), ("copies", 3), ("calls", 2), ("circles", 1)] {
             let begin = cpu_time();
@@ -96,15 +96,14 @@ fn recorded() -> Option<(Samples, u32, BTreeMap<String, u64>)> {
         .spawn()
         .unwrap();
     let pid = program.id();
-    let mut said = String::new();
-    // Its libraries are mapped once it computes; they stay where they are.
-    std::thread::sleep(Duration::from_millis(500));
+    let mut lines = BufReader::new(program.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // Its libraries are mapped then; they stay where they are.
+    lines.find(|line| line.ends_with("begins")).unwrap();
     let maps = Maps::of(&[pid]);
-    program.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let spent = lines.find_map(|line| Some(line.split_once("spent ")?.1.to_owned())).unwrap();
     assert!(program.wait().unwrap().success());
     let data = recording.stop().unwrap();
-    let spent = said.lines().find_map(|line| line.split_once("spent ")).unwrap().1;
-    Some((read(&data, &maps).unwrap(), pid, serde_json::from_str(spent).unwrap()))
+    Some((read(&data, &maps).unwrap(), pid, serde_json::from_str(&spent).unwrap()))
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct Run<'a> {
     pub findings: &'a [Findings],
     /// Every trial, in the order in which they ran.
     pub lines: &'a [TrialLine],
+    /// The stacks that were sampled, folded, by the name of their cell.
+    pub stacks: &'a [(String, String)],
     /// The machine; `None` where `machine.json` is lacking.
     pub machine: Option<&'a Machine>,
     /// The servers, with those that were left out.

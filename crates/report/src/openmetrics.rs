@@ -18,7 +18,8 @@ fn base(quantity: Quantity) -> (&'static str, f64) {
     match quantity {
         Quantity::PerSecond => ("", 1.0),
         Quantity::BitsPerSecond => ("bytes_per_second", 1.0 / 8.0),
-        Quantity::Share => ("ratio", 1.0),
+        Quantity::BytesPerSecond => ("bytes_per_second", 1.0),
+        Quantity::Share | Quantity::BytesPerByte => ("ratio", 1.0),
         Quantity::Bytes => ("bytes", 1.0),
         Quantity::Packets => ("", 1.0),
         // Seconds per 10^9 bytes are seconds per byte here.

@@ -5,6 +5,7 @@
 //! forbids the page every request, should a browser be led to one all the same.
 
 mod findings;
+mod flames;
 mod machine;
 mod record;
 mod trials;
@@ -24,7 +25,7 @@ use crate::{Run, when};
 #[error("report.html cannot be made from its templates: {0}; this is a bug in toll")]
 pub struct ReportError(#[from] Error);
 
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 14] = [
     ("report.html", include_str!("../templates/report.html")),
     ("report.css", include_str!("../templates/report.css")),
     ("chart.css", include_str!("../templates/chart.css")),
@@ -35,6 +36,7 @@ const TEMPLATES: [(&str, &str); 13] = [
     ("chart.html", include_str!("../templates/chart.html")),
     ("table.html", include_str!("../templates/table.html")),
     ("tables.html", include_str!("../templates/tables.html")),
+    ("flames.html", include_str!("../templates/flames.html")),
     ("listing.html", include_str!("../templates/listing.html")),
     ("trials.html", include_str!("../templates/trials.html")),
     ("machine.html", include_str!("../templates/machine.html")),
@@ -63,10 +65,12 @@ pub fn html(run: &Run<'_>) -> Result<String, ReportError> {
         conclusions => listings(run.findings, |found| &found.conclusions),
         marks => marks(run.findings),
         tables => findings::tables(run.findings),
+        flames => flames::flames(run),
         cut => run.cut,
         groups => trials::groups(run),
         rejected => listings(run.findings, |found| &found.rejected),
         machine => run.machine.map(machine::facts),
+        settings => run.machine.map(machine::settings),
         targets => run.targets.iter().filter(|target| target.skipped.is_none()).collect::<Vec<_>>(),
         absent => left_out(run.targets),
         warnings => run.findings.iter().flat_map(|found| &found.warnings).collect::<Vec<_>>(),

@@ -206,6 +206,40 @@ fn texts_of_charts_can_be_read_at_both_widths_and_axes_of_shares_end_at_100() {
 }
 
 #[test]
+fn profiles_can_be_read_at_both_widths_and_their_pictures_are_shown() {
+    let mut run = fabricated::samples::sampled(fabricated::whole());
+    for (_, stacks) in &mut run.stacks {
+        // A picture of control characters is none.
+        *stacks = stacks.replace(fabricated::HOSTILE, "main");
+    }
+    let shown = Shown::new(&run);
+    for (size, name) in [(WIDE, "profiles-wide"), (PHONE, "profiles-phone")] {
+        shown.resize(size);
+        assert_eq!(shown.ask("page.overlapping()"), json!([]), "{name}");
+        assert_eq!(shown.ask("page.cut()"), json!([]), "{name}");
+        assert!(shown.ask("page.smallest()").as_f64() >= Some(11.0), "{name}");
+        assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0, "{name}");
+        let shares = shown.ask("page.shares()");
+        assert!(shares.as_array().unwrap().len() >= 2 * run.analysis.cells.len(), "{name}");
+        for share in shares.as_array().unwrap() {
+            assert!(share[1].as_f64() >= Some(0.0) && share[2].as_f64() >= Some(4.5), "{share}");
+        }
+        shown.picture(name);
+    }
+    shown.browser.script(
+        "document.querySelectorAll('#flames, #flames details').forEach((d) => d.open = true); \
+         document.images[0].scrollIntoView()",
+    );
+    shown
+        .browser
+        .wait_for("a picture to be shown", "return document.images[0].naturalWidth > 1000");
+    assert!(shown.ask("page.overflow()").as_f64().unwrap() <= 0.0);
+    shown.picture("flames");
+    let console = shown.browser.log("browser");
+    assert!(console.is_empty(), "{console:?}");
+}
+
+#[test]
 fn the_first_screen_has_every_answer_and_how_well_it_holds() {
     let shown = Shown::new(&fabricated::whole());
     assert_eq!(shown.ask("document.querySelectorAll('.tile').length"), 3);

@@ -3,6 +3,7 @@
 mod fabricated;
 
 use fabricated::{Fabricated, HOSTILE};
+use serde_json::json;
 
 fn page(run: &Fabricated) -> String {
     run.html()
@@ -179,4 +180,59 @@ fn gates_of_answers_stand_below_them() {
         assert_eq!(count(&page, part), 1, "{part}");
     }
     assert!(!page.contains(HOSTILE), "texts are no markup");
+}
+
+#[test]
+fn settings_of_the_processor_are_folded_below_the_machine() {
+    let mut run = fabricated::whole();
+    assert_eq!(count(&page(&run), "Settings of the processor"), 0, "of an earlier toll");
+    let unknown = json!({"not_available_here": "no such file"});
+    let machine = run.machine.as_mut().unwrap();
+    machine.settings = serde_json::from_value(json!({
+        "hyper_threading": "off",
+        "idle_states": [
+            {"state": 0, "name": "POLL", "latency_us": 0, "is_allowed": true, "entered": 7,
+                "slept_us": 20},
+            {"state": 1, "name": "C6", "latency_us": 133, "is_allowed": true, "entered": 12_345,
+                "slept_us": 2_500_000}
+        ],
+        "frequency_driver": "intel_pstate", "frequency_range_khz": [800_000, 3_800_000],
+        "hardware_p_states": true, "energy_preference": "performance", "turbo": false,
+        "power_policy": 0, "prefetchers": unknown, "microcode": "0x2b000603",
+        "mitigations": [{"vulnerability": "meltdown", "status": "Not affected"},
+            {"vulnerability": "retbleed", "status": "Mitigation: IBRS"}]
+    }))
+    .unwrap();
+    machine.accelerators = serde_json::from_value(json!({
+        "quickassist": [{"slot": "0000:6b:00.0", "pci_id": "8086:4940", "family": "4xxx",
+            "is_virtual_function": false, "driver": null}],
+        "ifma": []
+    }))
+    .unwrap();
+    let page = page(&run);
+    assert_eq!(count(&page, "<summary>Settings of the processor</summary>"), 1);
+    for words in [
+        "<dt>Hyper-threading</dt><dd>off</dd>",
+        "<dt>Deepest idle state</dt><dd>C6, 133 µs to leave</dd>",
+        "<dt>Turbo</dt><dd>off</dd>",
+        "<dt>Prefetchers</dt><dd class=\"missing\">not available here: no such file</dd>",
+        "<dt>Mitigations</dt><dd>retbleed: Mitigation: IBRS</dd>",
+        "POLL 7 times, 0.0 s in all; C6 12,345 times, 2.5 s in all",
+        "<dt>QuickAssist</dt><dd>4xxx (8086:4940) at 0000:6b:00.0, driver none</dd>",
+        "<dt>Counters of memory traffic</dt><dd class=\"missing\">not available here: it was not",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn memory_traffic_is_shown_with_the_trials_that_have_it() {
+    let mut run = fabricated::whole();
+    assert!(!page(&run).contains(">memory<"));
+    let line = &mut run.lines.iter_mut().find(|trial| trial.line.valid).unwrap().line;
+    line.memory =
+        serde_json::from_value(json!({"source": "amd_df", "bytes": line.window_ns * 12})).unwrap();
+    let page = page(&run);
+    assert!(page.contains(">memory<span class=\"unit\">GB&#x2f;s</span>"));
+    assert!(page.contains(">12.0</td>"));
 }

@@ -4,13 +4,12 @@ use std::io::{self, Read};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use offload::Ticket;
 use tls::SendMode;
 
 use crate::content::Contents;
 use crate::counters::Counters;
 use crate::input::Input;
-use crate::library::{Handshake, Library, Session};
+use crate::library::{Handshake, Library, Pause, Session};
 use crate::request::{self, Parsed, Request};
 use crate::response::{Persistence, Status};
 use crate::transfer::{Transfer, Writing};
@@ -35,14 +34,14 @@ pub(crate) struct Shared<'a, L> {
 }
 
 /// What a connection is to do after a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Wait for its socket.
     Wait,
     /// Take another turn when the others have had theirs.
     Again,
-    /// Be resumed when the accelerator has answered this.
-    Park(Ticket),
+    /// Be resumed after this.
+    Park(Pause),
     /// Be dropped, which closes the socket.
     Drop,
 }
@@ -105,6 +104,11 @@ impl<L: Library> Connection<L> {
         self.channel.wire()
     }
 
+    /// Whether the accelerator works on its handshake.
+    pub(crate) fn is_paused(&self) -> bool {
+        matches!(self.state, State::Paused)
+    }
+
     /// Whether its time was up at `now`.
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         self.deadline <= now
@@ -113,7 +117,7 @@ impl<L: Library> Connection<L> {
     /// Goes on as far as the socket and fairness allow. A connection whose time is up gets its
     /// last turn through [`Connection::expire`].
     pub(crate) fn turn(&mut self, shared: &mut Shared<'_, L>) -> Next {
-        if matches!(self.state, State::Paused) {
+        if self.is_paused() {
             return Next::Wait;
         }
         self.resume(shared)
@@ -141,7 +145,7 @@ impl<L: Library> Connection<L> {
             self.deadline = shared.now + LINGER;
             return self.advance(shared).unwrap_or(Next::Drop);
         }
-        if matches!(self.state, State::Paused) { Next::Wait } else { Next::Drop }
+        if self.is_paused() { Next::Wait } else { Next::Drop }
     }
 
     /// The server stops: an idle connection ends in order, others after their response.
@@ -158,7 +162,7 @@ impl<L: Library> Connection<L> {
 
     fn advance(&mut self, shared: &mut Shared<'_, L>) -> io::Result<Next> {
         let mut written = 0;
-        if matches!(self.state, State::Paused)
+        if self.is_paused()
             && let Some(next) = self.shake_hands(shared)?
         {
             return Ok(next);
@@ -253,11 +257,11 @@ impl<L: Library> Connection<L> {
                 self.state = State::Handshake;
                 self.pause().map(Some)
             }
-            Ok(Handshake::Paused(ticket)) => {
+            Ok(Handshake::Paused(pause)) => {
                 self.state = State::Paused;
                 // A broken connection ends when its handshake goes on.
                 let _: io::Result<bool> = self.wire().send_gathered();
-                Ok(Some(Next::Park(ticket)))
+                Ok(Some(Next::Park(pause)))
             }
             Err(error) => {
                 // No job is paused any more. The alert that says why is worth an attempt.

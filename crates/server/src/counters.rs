@@ -74,10 +74,10 @@ impl fmt::Display for Counters {
         if self.has_accelerator {
             let counts = offload::counts();
             let offload::Counts { submitted, completed, computed, .. } = counts;
-            let offload::Counts { refused, timed_out, in_flight_max, .. } = counts;
+            let offload::Counts { refused, timed_out, abandoned, in_flight_max, .. } = counts;
             write!(
                 f,
-                r#","accelerator":{{"submitted":{submitted},"completed":{completed},"computed":{computed},"refused":{refused},"timed_out":{timed_out},"in_flight_max":{in_flight_max}}}"#
+                r#","accelerator":{{"submitted":{submitted},"completed":{completed},"computed":{computed},"refused":{refused},"timed_out":{timed_out},"abandoned":{abandoned},"in_flight_max":{in_flight_max}}}"#
             )?;
         }
         f.write_str("}")
@@ -147,7 +147,7 @@ impl Line {
         self.is_settled = open == 0;
         let text = format!("{SETTLED}{},{counters}", u8::from(self.is_settled));
         let text = format!("{text:<width$}\n", width = LINE - 1);
-        // Fifteen numbers of 20 digits and their names have room.
+        // Sixteen numbers of 20 digits and their names have room.
         let count = text.len().min(LINE);
         // SAFETY: within the line, which no reference of this process points into.
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), self.text.as_ptr(), count) };

@@ -41,6 +41,17 @@ impl Epoll {
         self.add(socket, token, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
     }
 
+    /// Registers a descriptor that a paused job waits for. A provider may have used it for a job of another
+    /// connection before.
+    pub(crate) fn add_job(&self, descriptor: impl AsFd, token: u64) -> io::Result<()> {
+        let (data, flags) = (EventData::new_u64(token), EventFlags::IN | EventFlags::ET);
+        match epoll::add(&self.epoll, &descriptor, data, flags) {
+            Err(rustix::io::Errno::EXIST) => epoll::modify(&self.epoll, &descriptor, data, flags)?,
+            added => added?,
+        }
+        Ok(())
+    }
+
     fn add(&self, socket: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
         let data = EventData::new_u64(token);
         Ok(epoll::add(&self.epoll, socket, data, flags | EventFlags::ET)?)

@@ -34,7 +34,7 @@ use offload::Accelerator;
 use tls::{Mac, Stack, Suite};
 
 pub use error::ServerError;
-pub use settings::{CertificateSource, Settings};
+pub use settings::{AcceleratorSource, CertificateSource, Settings};
 
 use content::Contents;
 use library::{AnyLibrary, Library};
@@ -80,9 +80,18 @@ impl Server {
             settings.listen_plain.map(|address| Listeners::bind(address, threads)).transpose()?;
         // After the ports are known to be free, for making a key may take seconds.
         let identity = settings.certificate.load()?;
-        let accelerator = settings.accelerator.as_ref().map(offload::install).transpose();
         let refused = |source| ServerError::OpenSsl { what: "the accelerator", source };
-        let accelerator = accelerator.map_err(refused)?;
+        let accelerator = match &settings.accelerator {
+            Some(AcceleratorSource::Model(model)) => {
+                Some(offload::install(model).map_err(refused)?)
+            }
+            Some(AcceleratorSource::Provider(provider, _)) => {
+                provider.check().map_err(ServerError::Provider)?;
+                offload::load(provider).map_err(refused)?;
+                None
+            }
+            None => None,
+        };
         let library = AnyLibrary::new(&settings, &identity)?;
         if let Some(path) = &settings.write_certificate {
             let is_new = !path.exists();

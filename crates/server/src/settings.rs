@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cpus::CpuList;
+use offload::{Description, ProviderPath, Way};
 use tls::{
     CertificateKey, Group, Identity, IdentityError, RecordSize, RecordsPerWrite, SendMode, Stack,
     Suite, Version,
@@ -38,7 +39,7 @@ pub struct Settings {
     /// Whether encrypt-then-MAC (RFC 7366) is agreed to in CBC suites.
     pub encrypt_then_mac: bool,
     /// Where the private key is used, where that is not the CPU; with OpenSSL only.
-    pub accelerator: Option<offload::Description>,
+    pub accelerator: Option<AcceleratorSource>,
     /// How responses are encrypted and sent.
     pub send: SendMode,
     /// The file of what is sent, if any.
@@ -50,6 +51,33 @@ pub struct Settings {
     pub records_per_write: RecordsPerWrite,
     /// How long a connection may be idle, take to send a request's head, or receive nothing.
     pub timeout: Duration,
+}
+
+/// What does the work of private keys in place of OpenSSL.
+#[derive(Debug, Clone)]
+pub enum AcceleratorSource {
+    /// A modelled device.
+    Model(Description),
+    /// Whatever this provider of OpenSSL has.
+    Provider(ProviderPath, Way),
+}
+
+impl AcceleratorSource {
+    /// The name of its provider.
+    pub(crate) fn provider(&self) -> &str {
+        match self {
+            Self::Model(_) => offload::NAME,
+            Self::Provider(provider, _) => provider.name(),
+        }
+    }
+
+    /// How the server waits for it.
+    pub(crate) fn way(&self) -> Way {
+        match self {
+            Self::Model(model) => model.way,
+            Self::Provider(_, way) => *way,
+        }
+    }
 }
 
 /// Where a certificate comes from.

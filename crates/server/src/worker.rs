@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::connection::{Connection, Next, Shared};
 use crate::content::Contents;
 use crate::counters::{self, Counters};
 use crate::epoll::Epoll;
-use crate::library::Library;
+use crate::library::{Library, Pause};
 use crate::listener::{self, Accepted};
 use crate::settings::Settings;
 use crate::transfer::Writing;
@@ -34,6 +34,9 @@ const ACCEPTS: usize = 64;
 /// Tokens of epoll below this are listeners; connections follow.
 const LISTENERS: u64 = 2;
 
+/// The part of a connection's token that says that its paused job can continue.
+const JOB: u64 = 1 << 63;
+
 /// What a thread needs to begin.
 pub(crate) struct Worker<'a, L: Library> {
     listeners: Vec<Listener>,
@@ -42,8 +45,10 @@ pub(crate) struct Worker<'a, L: Library> {
     /// Connections that can go on, each once, in the order of their turns.
     queue: VecDeque<usize>,
     accelerator: Option<&'static Accelerator>,
-    /// Connections whose handshake the accelerator works on.
+    /// Connections whose handshake the accelerator works on, where it is polled.
     parked: HashMap<Ticket, usize>,
+    /// Connections whose paused job can continue by an event.
+    woken: Vec<usize>,
     gather: Gather,
     /// Where its counts are shown, if anywhere.
     line: Option<counters::Line>,
@@ -93,6 +98,7 @@ impl<'a, L: Library> Worker<'a, L> {
             queue: VecDeque::new(),
             accelerator,
             parked: HashMap::new(),
+            woken: Vec::new(),
             gather: Gather::default(),
             line,
             shared: Shared {
@@ -134,7 +140,9 @@ impl<'a, L: Library> Worker<'a, L> {
                 self.sweep();
             }
             let is_drained = |end| self.connections.is_empty() || now >= end;
-            if drained_by.is_some_and(is_drained) && self.parked.is_empty() {
+            let is_paused =
+                || self.connections.iter().any(|(_, connection)| connection.is_paused());
+            if drained_by.is_some_and(is_drained) && !is_paused() {
                 if let Some(line) = &mut self.line {
                     line.write(&self.shared.counters, self.connections.len());
                 }
@@ -161,13 +169,17 @@ impl<'a, L: Library> Worker<'a, L> {
         let mut is_quiet = true;
         for event in self.epoll.wait(timeout)? {
             is_quiet = false;
-            let Some(key) = event.token.checked_sub(LISTENERS) else {
+            let Some(key) = (event.token & !JOB).checked_sub(LISTENERS) else {
                 if let Some(listener) = self.listeners.get_mut(event.token as usize) {
                     listener.pending = Pending::Maybe;
                 }
                 continue;
             };
             let key = key as usize;
+            if event.token & JOB != 0 {
+                self.woken.push(key);
+                continue;
+            }
             if let Some(connection) = self.connections.get_mut(key) {
                 connection.wire().ready(&event);
                 if !std::mem::replace(&mut connection.queued, true) {
@@ -233,12 +245,13 @@ impl<'a, L: Library> Worker<'a, L> {
 
     /// Continues the handshakes that the accelerator has answered.
     fn resume(&mut self) {
-        let Some(accelerator) = self.accelerator.filter(|_| !self.parked.is_empty()) else {
-            return;
-        };
-        for ticket in accelerator.ready() {
-            if let Some(key) = self.parked.remove(&ticket) {
-                let next = self.connections[key].resume(&mut self.shared);
+        if let Some(accelerator) = self.accelerator.filter(|_| !self.parked.is_empty()) {
+            let answered = accelerator.ready().into_iter();
+            self.woken.extend(answered.filter_map(|ticket| self.parked.remove(&ticket)));
+        }
+        for key in std::mem::take(&mut self.woken) {
+            if let Some(connection) = self.connections.get_mut(key).filter(|one| one.is_paused()) {
+                let next = connection.resume(&mut self.shared);
                 self.follow(key, next);
             }
         }
@@ -256,8 +269,17 @@ impl<'a, L: Library> Worker<'a, L> {
                     self.queue.push_back(key);
                 }
             }
-            Next::Park(ticket) => {
+            Next::Park(Pause::Answer(ticket)) => {
                 self.parked.insert(ticket, key);
+            }
+            Next::Park(Pause::Event(descriptors)) => {
+                for descriptor in descriptors {
+                    // SAFETY: it stays open while the connection is there, which is paused.
+                    let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
+                    let token = JOB | (key as u64 + LISTENERS);
+                    // It fails only where the kernel has no memory left.
+                    let _: io::Result<()> = self.epoll.add_job(descriptor, token);
+                }
             }
             Next::Drop => {
                 self.connections.try_remove(key);

@@ -16,7 +16,9 @@ pub struct Forecast {
     pub held: u64,
     /// Trials that search, at most.
     pub searching: u64,
-    /// The time of all of them.
+    /// Trials that sample the server's CPU time.
+    pub sampling: u64,
+    /// The time of those that measure or search.
     pub time: Nanos,
 }
 
@@ -29,7 +31,7 @@ impl Forecast {
             |count: u64, window: Nanos| count.saturating_mul(warmup.saturating_add(window.0));
         let step = cell.find.as_ref().map_or(Nanos(0), |find| find.step);
         let time = lasts(held, cell.held_for()).saturating_add(lasts(searching, step));
-        Self { held, searching, time: Nanos(time) }
+        Self { held, searching, sampling: 0, time: Nanos(time) }
     }
 }
 
@@ -46,6 +48,7 @@ impl Sum for Forecast {
         all.fold(Self::default(), |sum, one| Self {
             held: sum.held.saturating_add(one.held),
             searching: sum.searching.saturating_add(one.searching),
+            sampling: sum.sampling.saturating_add(one.sampling),
             time: Nanos(sum.time.0.saturating_add(one.time.0)),
         })
     }
@@ -79,10 +82,11 @@ impl Study {
     /// what is measured again where a maximum does not hold.
     #[must_use]
     pub fn forecast(&self) -> Forecast {
-        self.forecast_of(self.trials)
+        let sampling = if self.profile.is_some() { self.cells.len() as u64 } else { 0 };
+        Forecast { sampling, ..self.forecast_of(self.trials) }
     }
 
-    /// Of this many rounds.
+    /// Of this many rounds, without the trials that sample.
     #[must_use]
     pub fn forecast_of(&self, rounds: u32) -> Forecast {
         let of = |cell: &Cell| {

@@ -243,6 +243,30 @@ metrics! {
         csv: "server_cycles_per_s",
         gauge: "toll_server_core_cycles",
     }
+    MemoryBandwidth: "Bytes per second between processors and memory, of the whole machine." {
+        words: "memory bandwidth",
+        axis: "between processors and memory",
+        quantity: Quantity::BytesPerSecond,
+        kind: Kind::Cost,
+        is_of_bodies: false,
+        of: Line::memory_bandwidth,
+        beside: Metric::MemoryBandwidth,
+        json: "memory_bytes_per_s",
+        csv: "memory_bytes_per_s",
+        gauge: "toll_memory_bandwidth",
+    }
+    MemoryPerByte: "Bytes between processors and memory per byte of bodies, of the whole machine." {
+        words: "memory traffic per byte",
+        axis: "between processors and memory per byte of bodies",
+        quantity: Quantity::BytesPerByte,
+        kind: Kind::Cost,
+        is_of_bodies: true,
+        of: Line::memory_per_byte,
+        beside: Metric::MemoryPerByte,
+        json: "memory_bytes_per_byte",
+        csv: "memory_bytes_per_body_byte",
+        gauge: "toll_memory_traffic_per_byte",
+    }
     P50: "The median latency of a whole operation." {
         words: "median latency",
         axis: "from the beginning of an operation to its end",
@@ -400,7 +424,7 @@ impl Metric {
     /// smaller figure.
     #[must_use]
     pub fn is_of_whole_load(self) -> bool {
-        matches!(self, Self::ServerCpus | Self::ServerCycles)
+        matches!(self, Self::ServerCpus | Self::ServerCycles | Self::MemoryBandwidth)
     }
 
     /// Whether a larger figure is the better one.
@@ -450,9 +474,9 @@ mod tests {
         }
         let why = |text: &str| text.parse::<Metric>().unwrap_err();
         assert_eq!(why("goodputt"), "`goodputt` is no metric; did you mean goodput?");
-        assert!(
-            why("zzz").contains("client-busy, server-cpus, server-cycles, p50, p99, response-time")
-        );
+        assert!(why("zzz").contains(
+            "client-busy, server-cpus, server-cycles, memory-bandwidth, memory-per-byte, p50"
+        ));
         assert!(why("tls-tax").contains("compares two cells"));
     }
 
@@ -466,14 +490,16 @@ mod tests {
             names(|row| row.json).join(" "),
             "rate_per_s goodput_bps rate_per_server_cpu goodput_per_server_cpu \
              server_ns_per_operation client_ns_per_operation server_s_per_gb client_s_per_gb \
-             server_busy client_busy server_cpus server_cycles_per_s p50_ns p99_ns mean_ns handshake_bytes_sent \
+             server_busy client_busy server_cpus server_cycles_per_s memory_bytes_per_s \
+             memory_bytes_per_byte p50_ns p99_ns mean_ns handshake_bytes_sent \
               handshake_bytes_received handshake_packets_sent handshake_packets_received"
         );
         assert_eq!(
             names(|row| row.csv).join(" "),
             "rate_per_s goodput_bps operations_per_server_cpu_s bits_per_server_cpu_s \
              server_cpu_ns_per_operation client_cpu_ns_per_operation server_cpu_s_per_gb \
-             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s latency_p50_ns \
+             client_cpu_s_per_gb server_busy_share client_busy_share server_cpus server_cycles_per_s memory_bytes_per_s \
+             memory_bytes_per_body_byte latency_p50_ns \
               latency_p99_ns latency_mean_ns handshake_bytes_sent handshake_bytes_received \
               handshake_packets_sent handshake_packets_received"
         );

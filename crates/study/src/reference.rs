@@ -101,6 +101,9 @@ pub enum PublishedUnit {
     /// 10^9 bits a second of one core.
     #[serde(rename = "Gb/s a core")]
     GbpsPerCore,
+    /// 10^9 bits a second of a device that does it instead of the CPU, nominal.
+    #[serde(rename = "Gb/s of a device")]
+    GbpsOfDevice,
     /// Core cycles for each byte.
     #[serde(rename = "cycles/byte")]
     CyclesPerByte,

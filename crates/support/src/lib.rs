@@ -20,7 +20,7 @@ pub use clients::{curl, s_client};
 pub use desk::Desk;
 pub use process::{Killed, children, is_running, processes_with, write_program};
 pub use serve::Serve;
-pub use stub::answering;
+pub use stub::{answering, answering_to};
 
 /// No test waits longer for anything.
 pub const LIMIT: Duration = Duration::from_secs(120);

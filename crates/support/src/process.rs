@@ -37,9 +37,13 @@ impl Killed {
 
     /// The first line that it prints to its pipe; empty where it ends without one.
     pub fn first_line(&mut self) -> String {
-        let mut line = String::new();
-        BufReader::new(self.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        line
+        self.first_line_with("")
+    }
+
+    /// The first line with these words that it prints to its pipe; empty where it ends without one.
+    pub fn first_line_with(&mut self, words: &str) -> String {
+        let lines = BufReader::new(self.0.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        lines.into_iter().find(|line| line.contains(words)).unwrap_or_default()
     }
 
     /// The exit code, which must come by itself; `None` where a signal ended it.

@@ -8,6 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Answers requests without bodies over plain HTTP, until the process ends. `answer` gives the bytes
 /// for the request of that number, from 0, over all connections.
 pub fn answering(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> SocketAddr {
+    answering_to(move |number, _| answer(number))
+}
+
+/// The same, of answers that depend on the client's address too.
+pub fn answering_to(
+    answer: impl Fn(usize, SocketAddr) -> Vec<u8> + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let answer = Arc::new((AtomicUsize::new(0), answer));
@@ -24,12 +31,13 @@ pub fn answering(answer: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> S
 fn serve(
     mut connection: TcpStream,
     count: &AtomicUsize,
-    answer: &impl Fn(usize) -> Vec<u8>,
+    answer: &impl Fn(usize, SocketAddr) -> Vec<u8>,
 ) -> std::io::Result<()> {
+    let client = connection.peer_addr()?;
     let mut lines = BufReader::new(connection.try_clone()?).lines();
     while let Some(line) = lines.next().transpose()? {
         if line.is_empty() {
-            connection.write_all(&answer(count.fetch_add(1, Relaxed)))?;
+            connection.write_all(&answer(count.fetch_add(1, Relaxed), client))?;
         }
     }
     Ok(())

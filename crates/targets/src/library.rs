@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use offload::ProviderPath;
 use procfs::process::Process;
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use tls::{Group, Stack};
@@ -247,6 +248,23 @@ pub(crate) fn check_mapped(
         });
     }
     Ok(())
+}
+
+/// Refuses a server that has not loaded its provider.
+pub(crate) fn check_provider(
+    server: &str,
+    pid: u32,
+    provider: &ProviderPath,
+) -> Result<(), TargetError> {
+    let path = fs::canonicalize(provider.path()).unwrap_or_else(|_| provider.path().to_owned());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match mapped_by_tree(pid, &[&name]).iter().any(|library| library.path == path) {
+        true => Ok(()),
+        false => Err(TargetError::Settings(format!(
+            "{server} has not loaded the provider {}: its OpenSSL refuses it",
+            path.display()
+        ))),
+    }
 }
 
 /// Whether a mapped file lies in the folder, or a link in the folder leads to it.

@@ -83,6 +83,9 @@ impl Starting {
         if let Some(folder) = settings.target.library_folder() {
             library::check_mapped(&self.place.name, &folder, &libraries)?;
         }
+        if let Some(provider) = &settings.target.provider {
+            library::check_provider(&self.place.name, self.process.pid(), provider)?;
+        }
         Ok(Running {
             certificate: self.place.folder.join(CERTIFICATE),
             server: self,

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use offload::Counts;
 use serde::{Deserialize, Serialize};
 use tls::SendMode;
 
@@ -25,48 +26,7 @@ pub struct SendCounters {
     pub sendfile: Calls,
     /// Where the server has an accelerator of private keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accelerator: Option<AcceleratorCounts>,
-}
-
-/// What the private-key operations of a server came to that has an accelerator.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AcceleratorCounts {
-    /// Operations that the accelerator took.
-    pub submitted: u64,
-    /// Those that it answered.
-    pub completed: u64,
-    /// Operations that the CPU did because the ciphertext came for the first time.
-    pub computed: u64,
-    /// Operations that the CPU did because the accelerator had no room for them.
-    pub refused: u64,
-    /// Operations that the CPU did because the accelerator's answer was a second late.
-    pub timed_out: u64,
-    /// The most operations that were under way at once since the server last had no connection.
-    pub in_flight_max: u64,
-}
-
-impl AcceleratorCounts {
-    fn with(&self, other: &Self) -> Self {
-        Self {
-            submitted: self.submitted + other.submitted,
-            completed: self.completed + other.completed,
-            computed: self.computed + other.computed,
-            refused: self.refused + other.refused,
-            timed_out: self.timed_out + other.timed_out,
-            in_flight_max: self.in_flight_max.max(other.in_flight_max),
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            submitted: self.submitted.saturating_sub(earlier.submitted),
-            completed: self.completed.saturating_sub(earlier.completed),
-            computed: self.computed.saturating_sub(earlier.computed),
-            refused: self.refused.saturating_sub(earlier.refused),
-            timed_out: self.timed_out.saturating_sub(earlier.timed_out),
-            in_flight_max: self.in_flight_max,
-        }
-    }
+    pub accelerator: Option<Counts>,
 }
 
 /// System calls, and the bytes that they took.
@@ -187,11 +147,7 @@ mod tests {
 
     #[test]
     fn an_accelerators_counts_are_added_and_its_most_is_the_largest() {
-        let of = |completed, most| AcceleratorCounts {
-            completed,
-            in_flight_max: most,
-            ..AcceleratorCounts::default()
-        };
+        let of = |completed, most| Counts { completed, in_flight_max: most, ..Counts::default() };
         let line = |completed, most| {
             let accelerator = serde_json::to_string(&of(completed, most)).unwrap();
             let start = LINE.strip_suffix('}').unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cpus::CpuList;
+use offload::CompletedBy;
 use serde::{Deserialize, Serialize};
 use tls::{SendMode, Stack};
 
@@ -14,7 +15,7 @@ use crate::program::Binary;
 use crate::ready::{self, Unready};
 use crate::running::{Running, Started};
 use crate::site::Site;
-use crate::{CryptoFacts, SendCounters, Settings, TargetError, library};
+use crate::{AcceleratorCounts, CryptoFacts, SendCounters, Settings, TargetError, library};
 
 /// A kind of server that a study can measure. Each has one file in `servers/` and one line in
 /// [`SERVERS`](crate::SERVERS).
@@ -38,6 +39,12 @@ pub trait Server: Sync {
     /// How toll can have it send.
     fn sends(&self) -> &'static [SendMode] {
         &[SendMode::User]
+    }
+
+    /// How it can learn that a paused handshake can continue, the usual way first; empty where it pauses
+    /// none.
+    fn completions(&self) -> &'static [CompletedBy] {
+        &[]
     }
 
     /// What it can run on; empty where toll has no choice.
@@ -136,6 +143,15 @@ pub trait Program: Sync {
     /// # Errors
     /// It does not say.
     fn sent(&self, _server: &Running) -> Result<Option<SendCounters>, TargetError> {
+        Ok(None)
+    }
+
+    /// What its accelerator of private keys did, where it has one that counts. Asked before and after each
+    /// load; the largest number of operations at once is that since it was asked last.
+    ///
+    /// # Errors
+    /// It does not say.
+    fn accelerated(&self, _server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
         Ok(None)
     }
 

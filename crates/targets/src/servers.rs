@@ -31,6 +31,18 @@ const STARTED: [&str; 8] = [
     "warmup",
 ];
 
+/// The keys of a target that say where private keys are used; for servers that read openssl.cnf.
+const OFFLOAD: &[&str] = &[
+    "accelerator",
+    "offload",
+    "accelerator-rate",
+    "accelerator-latency",
+    "accelerator-queue",
+    "accelerator-count",
+    "accelerator-completion",
+    "provider",
+];
+
 /// All of them, in the order in which they are listed for people.
 pub static SERVERS: &[&dyn Server] = &[
     &Embedded,

@@ -9,7 +9,7 @@ use clap::builder::BoolishValueParser;
 use cpus::CpuList;
 use keys::{Conflict, Force, Suggested, WrongValue};
 use objects::{Files, MOST_FILES, Mix, Storage, Url};
-use offload::{Description, Kind, Rates, Way};
+use offload::{CompletedBy, Description, Kind, ProviderPath, Rates, Way};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
@@ -85,14 +85,14 @@ pub struct Target {
     /// Where private keys are used: none (on the CPU), or model (a modelled accelerator)
     ///
     /// The model answers what it has decrypted before; it needs TLS 1.2 with static RSA.
-    #[arg(long, value_name = "KIND", default_value_t, help_heading = TLS)]
+    #[arg(long, value_name = "KIND", default_value_t, group = KEYS, help_heading = TLS)]
     pub accelerator: Kind,
 
     /// How the accelerator is waited for: asynchronous, synchronous or inline
     ///
     /// asynchronous (other connections are served meanwhile), synchronous (the thread does nothing
     /// else), inline (not at all: the answer is there at once).
-    #[arg(long, value_name = "WAY", default_value_t, requires = "accelerator", help_heading = TLS)]
+    #[arg(long, value_name = "WAY", default_value_t, requires = KEYS, help_heading = TLS)]
     pub offload: Way,
 
     /// Operations per second of each of its engines, by key
@@ -106,12 +106,26 @@ pub struct Target {
     /// Operations that it holds at once
     ///
     /// Those that it has no room for are done on the CPU.
-    #[arg(long, value_name = "N", default_value_t = QUEUE, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = Description::QUEUE, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_queue: NonZeroUsize,
 
     /// Its engines, which work side by side
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, requires = "accelerator", help_heading = TLS, hide_short_help = true)]
     pub accelerator_count: NonZeroUsize,
+
+    /// How its answers are learned of: poll or event
+    ///
+    /// poll (the server asks when the next one is due), event (each paused handshake has a descriptor
+    /// that becomes readable) [default: poll; event in servers that are not toll's].
+    #[arg(long, value_name = "HOW", requires = "accelerator", help_heading = TLS, hide_short_help = true)]
+    pub accelerator_completion: Option<CompletedBy>,
+
+    /// OpenSSL provider for private keys, by name and file
+    ///
+    /// Such as that of a card, qatprovider=/usr/lib/ossl-modules/qatprovider.so. It is preferred for all
+    /// that it implements.
+    #[arg(long, value_name = "NAME=PATH", group = KEYS, help_heading = TLS, hide_short_help = true)]
+    pub provider: Option<ProviderPath>,
 
     /// How to encrypt and send: user, ktls-write or ktls-sendfile
     ///
@@ -166,6 +180,8 @@ pub struct Target {
 /// The headings of the flags of `toll serve`.
 const LOAD: &str = "Load";
 const TLS: &str = "TLS";
+/// The flags that say where private keys are used, of which one is given.
+const KEYS: &str = "keys";
 
 // What completion offers.
 
@@ -180,9 +196,6 @@ fn libraries() -> Vec<String> {
 fn send_modes() -> Vec<String> {
     SendMode::ALL.iter().map(ToString::to_string).collect()
 }
-
-const LATENCY: Nanos = Nanos(100_000);
-const QUEUE: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 const OBJECT: Bytes = Bytes(1 << 20);
 
@@ -251,9 +264,11 @@ impl Default for Target {
             accelerator: Kind::None,
             offload: Way::default(),
             accelerator_rate: Rates::default(),
-            accelerator_latency: LATENCY,
-            accelerator_queue: QUEUE,
+            accelerator_latency: Description::LATENCY,
+            accelerator_queue: Description::QUEUE,
             accelerator_count: NonZeroUsize::MIN,
+            accelerator_completion: None,
+            provider: None,
             send: SendMode::User,
             record_size: RecordSize::default(),
             records_per_write: RecordsPerWrite::default(),
@@ -301,12 +316,24 @@ impl Target {
                 force: Force::Opposite,
             }));
         };
+        let completion = "accelerator-completion";
         if self.accelerator == Kind::None {
             let why = "uses private keys on the CPU";
-            add("accelerator", why, &["offload"]);
+            if self.provider.is_none() {
+                add("accelerator", why, &["offload"]);
+            }
             add("accelerator", why, &device);
-        } else if self.offload == Way::Inline {
-            add("offload", "answers at once, without a device", &device);
+            add("accelerator", why, &[completion]);
+        } else {
+            add("accelerator", "has a provider of its own", &["provider"]);
+            match self.offload {
+                Way::Asynchronous => {}
+                Way::Synchronous => add("offload", "pauses no handshake", &[completion]),
+                Way::Inline => {
+                    add("offload", "answers at once, without a device", &device);
+                    add("offload", "answers at once, without a device", &[completion]);
+                }
+            }
         }
         conflicts
     }
@@ -314,8 +341,10 @@ impl Target {
     /// The accelerator of its private keys, where it has one.
     #[must_use]
     pub fn accelerator(&self) -> Option<Description> {
+        let preferred = || self.server.completions().first().copied();
         (self.accelerator == Kind::Model).then(|| Description {
             way: self.offload,
+            completed_by: self.accelerator_completion.or_else(preferred).unwrap_or_default(),
             rates: self.accelerator_rate.clone(),
             latency: self.accelerator_latency,
             queue: self.accelerator_queue,
@@ -358,8 +387,8 @@ impl Target {
                 ),
             });
         }
-        if let Some(accelerator) = self.accelerator() {
-            self.check_accelerator(&accelerator)?;
+        if self.accelerator != Kind::None || self.provider.is_some() {
+            self.check_offload()?;
         }
         if self.files.get() > MOST_FILES {
             let why = format!("target.files = {}; give at most {MOST_FILES}", self.files);
@@ -382,15 +411,46 @@ impl Target {
         }
     }
 
-    fn check_accelerator(&self, accelerator: &Description) -> Result<(), WrongValue> {
+    /// Whether handshakes wait for private keys while the server does other work.
+    pub(crate) fn pauses_handshakes(&self) -> bool {
+        let is_elsewhere = self.accelerator != Kind::None || self.provider.is_some();
+        is_elsewhere && self.offload == Way::Asynchronous
+    }
+
+    fn check_offload(&self) -> Result<(), WrongValue> {
         if self.library != TlsLibrary::default() {
             let why = format!(
-                "target.library = {}, but the accelerator is one of the OpenSSL of toll serve; write \
+                "target.library = {}, but the accelerator is one of the system's OpenSSL; write \
                  openssl, or take target.accelerator = none",
                 self.library
             );
             return Err(WrongValue { key: "library", why });
         }
+        let (server, completions) = (self.server, self.server.completions());
+        if self.pauses_handshakes() && completions.is_empty() {
+            let why = format!(
+                "target.offload = {}, but {server} never pauses a handshake: its workers wait for \
+                 private keys; write synchronous, or take embedded or haproxy",
+                self.offload
+            );
+            return Err(WrongValue { key: "offload", why });
+        }
+        let completion = self.accelerator_completion;
+        if let Some(completion) = completion.filter(|completion| !completions.contains(completion))
+        {
+            let why = format!(
+                "target.accelerator-completion = {completion}, but {server} waits for descriptors; \
+                 write event"
+            );
+            return Err(WrongValue { key: "accelerator-completion", why });
+        }
+        if self.provider.is_some() && self.offload == Way::Inline {
+            let why = "target.offload = inline, but a provider answers when it does; write \
+                       asynchronous or synchronous"
+                .to_owned();
+            return Err(WrongValue { key: "offload", why });
+        }
+        let Some(accelerator) = self.accelerator() else { return Ok(()) };
         accelerator.check_key(self.certificate_key).map_err(|why| WrongValue {
             key: "certificate-key",
             why: format!(
@@ -522,6 +582,8 @@ mod tests {
             "accelerator-latency",
             "accelerator-queue",
             "accelerator-count",
+            "accelerator-completion",
+            "provider",
             "send",
             "record-size",
             "records-per-write",

@@ -24,6 +24,8 @@ pub(crate) struct Found {
     /// What each experiment found.
     findings: Vec<Findings>,
     lines: Vec<TrialLine>,
+    /// The stacks that were sampled, by cell.
+    stacks: Vec<(String, String)>,
     pub(crate) machine: Option<Machine>,
     pub(crate) targets: Vec<TargetRecord>,
 }
@@ -43,7 +45,11 @@ impl Found {
         let analysis = Analysis::of(&study, &entries, &targets, machine.as_ref());
         let recorded = Recorded { entries: &entries, analysis: &analysis };
         let findings = experiment::of(&study).iter().map(|of| of.findings(&recorded)).collect();
-        Ok(Self { study, analysis, findings, lines: entries.trials, machine, targets })
+        let stacks =
+            |cell: &str| Some(results.stacks(cell).transpose()?.map(|of| (cell.to_owned(), of)));
+        let stacks = study.cell_names().filter_map(stacks).collect::<Result<_, _>>();
+        let stacks = stacks.map_err(Failure::request)?;
+        Ok(Self { study, analysis, findings, lines: entries.trials, stacks, machine, targets })
     }
 
     /// Writes `cells.csv` and `report.html`; the path of the latter.
@@ -100,6 +106,7 @@ impl Found {
             cut: &self.study.cut,
             findings: &self.findings,
             lines: &self.lines,
+            stacks: &self.stacks,
             machine: self.machine.as_ref(),
             targets: &self.targets,
         }

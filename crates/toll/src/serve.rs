@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ValueHint;
 use cpus::CpuList;
 use keys::Suggested;
-use server::{CertificateSource, Server, Settings};
+use server::{AcceleratorSource, CertificateSource, Server, Settings};
 use targets::{Target, TlsLibrary};
 use tls::{Group, Stack, Suite, Version};
 use units::Nanos;
@@ -171,7 +171,7 @@ impl Arguments {
             tickets: target.tickets,
             session_cache: target.session_cache,
             encrypt_then_mac: target.encrypt_then_mac,
-            accelerator: target.accelerator(),
+            accelerator: accelerator(&target),
             send: target.send,
             counters: self.counters,
             record_size: target.record_size,
@@ -179,6 +179,12 @@ impl Arguments {
             timeout: self.timeout.into(),
         })
     }
+}
+
+fn accelerator(target: &Target) -> Option<AcceleratorSource> {
+    let provider = target.provider.clone();
+    let provider = provider.map(|path| AcceleratorSource::Provider(path, target.offload));
+    provider.or(target.accelerator().map(AcceleratorSource::Model))
 }
 
 /// The library with its version, such as `OpenSSL 3.0.22 25 Aug 2026` or `rustls 0.23.46 with ring`.

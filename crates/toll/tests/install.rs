@@ -11,12 +11,15 @@ fn the_program_its_completions_and_its_man_pages_are_installed_under_a_prefix() 
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // As make calls it; the program is that of the tests, whichever profile it has.
     let program = format!("PROGRAM={}", toll_path().display());
+    let provider = toll_path().parent().unwrap().join("deps/libtoll_offload.so");
+    let provider = format!("PROVIDER={}", provider.display());
     let destination = format!("DESTDIR={}", folder.path().display());
-    let make = ["--silent", "install", &program, &destination, "PREFIX=/opt/toll"];
+    let make = ["--silent", "install", &program, &provider, &destination, "PREFIX=/opt/toll"];
     run(Command::new("make").arg("--directory").arg(&root).args(make));
     let prefix = folder.path().join("opt/toll");
     let version = run(Command::new(prefix.join("bin/toll")).arg("--version"));
     assert_eq!(version, format!("toll {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(prefix.join("lib/toll/libtoll_offload.so").is_file());
     let commands = ["", "-run", "-load", "-serve", "-report", "-compare", "-check", "-bench"];
     let pages = commands.map(|command| format!("man/man1/toll{command}.1"));
     let completions = [
@@ -36,7 +39,8 @@ fn the_program_its_completions_and_its_man_pages_are_installed_under_a_prefix() 
 fn what_is_not_built_is_not_installed() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install");
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(script).arg("/nowhere/toll").arg(folder.path()).output().unwrap();
+    let missing = ["/nowhere/toll", "/nowhere/libtoll_offload.so"];
+    let output = Command::new(script).args(missing).arg(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("build it first"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

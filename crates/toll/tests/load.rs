@@ -1,14 +1,17 @@
 //! `toll load` as a user runs it, against the real `toll serve`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
 use cpus::CpuList;
-use support::{Killed, Serve, answering, first_cpu, last_cpu, machine, text, toll, toll_path};
+use support::{
+    Killed, Serve, answering, answering_to, first_cpu, last_cpu, machine, text, toll, toll_path,
+};
 use trial::{LatencyNs, Limit, Line, WarningKind};
 use units::Bytes;
 
@@ -93,6 +96,11 @@ fn a_wrong_request_ends_in_one_line_before_anything_starts() {
         (&[&https, "-H", "Range: bytes=0-9"], "--header: `Range: bytes=0-9` is not sent: a part"),
         (&[&https, "-H", "X: a\r\nY: b"], "--header: `X: a\\r\\nY: b` has a line end"),
         (&[&https, "-H", "X"], "--header: `X` has no colon"),
+        (&[&https, "--source", "192.0.2.1"], "this machine has no address 192.0.2.1; `ip"),
+        (&[&https, "--source", "nosuch0"], "this machine has no interface nosuch0; `ip"),
+        (&[&https, "--source", "a b"], "--source: `a b` is neither an address nor the name"),
+        (&[&https, "--source", "::1"], "are of different versions of IP"),
+        (&[&https, "--source", "lo", "--client", "wrk"], "which contradicts --source lo"),
         (&[&https, "-n", "0"], "--count"),
         (
             &[&https, "-n", "9", "--warmup", "1s"],
@@ -708,4 +716,42 @@ fn what_handshakes_send_is_counted_to_the_byte() {
     for packets in [alone.packets_sent, alone.packets_received, hybrid.packets_sent] {
         assert!((3.0..20.0).contains(&packets), "{alone:?} {hybrid:?}");
     }
+}
+
+/// By the server's own view of its connections: their addresses, with how many came from each.
+#[test]
+fn connections_come_from_the_sources_in_turn() {
+    let seen: Arc<Mutex<BTreeSet<SocketAddr>>> = Arc::default();
+    let recorded = seen.clone();
+    let body = one_kib();
+    let server = answering_to(move |_, client| {
+        recorded.lock().unwrap().insert(client);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        [head.as_bytes(), &body].concat()
+    });
+    let cpu = first_cpu().to_string();
+    let of = |address: &str| {
+        let address: IpAddr = address.parse().unwrap();
+        seen.lock().unwrap().iter().filter(|client| client.ip() == address).count()
+    };
+    let load = |sources: &[&str]| {
+        seen.lock().unwrap().clear();
+        let url = format!("http://{server}/bytes/1KiB");
+        let mut command = toll();
+        command.args(["load", &url, "-c", "6", "-n", "60", "--cpus", &cpu]);
+        command.args(sources.iter().flat_map(|source| ["--source", source]));
+        line(&mut command)
+    };
+    let spread = load(&["127.0.0.5", "127.0.0.6,127.0.0.7"]);
+    assert!(spread.valid, "{:?}", spread.receipt);
+    assert_eq!(spread.receipt.asked.sources, ["127.0.0.5", "127.0.0.6", "127.0.0.7"]);
+    // A connection of the first one was tried before the load began.
+    assert_eq!(["127.0.0.5", "127.0.0.6", "127.0.0.7"].map(of), [3, 2, 2]);
+    assert_eq!(seen.lock().unwrap().len(), 7);
+    load(&["127.0.0.9"]);
+    assert_eq!((of("127.0.0.9"), seen.lock().unwrap().len()), (7, 7));
+    // An interface leaves the address to the kernel.
+    let by_interface = load(&["lo"]);
+    assert_eq!(by_interface.receipt.asked.sources, ["lo"]);
+    assert_eq!((of("127.0.0.1"), seen.lock().unwrap().len()), (7, 7));
 }

@@ -1,10 +1,12 @@
 //! Where a real server's CPU time goes.
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
 
 use journal::{Role, TrialLine};
 use profile::{Class, Recording};
-use support::{Desk, machine, text, toll, toll_path};
+use support::{Desk, machine, text, toll, toll_path, write_program};
 
 const STUDY: &str = r#"
 schema = 1
@@ -71,12 +73,63 @@ fn plain_http_needs_no_crypto_and_tls_does() {
     let words = desk.go_on();
     let words = text(&words.stdout);
     assert!(words.contains("Where does the servers' CPU time go?"), "{words}");
+    let page = desk.file("report.html");
+    assert_eq!(page.matches("<img src=\"data:image").count(), 4);
+    assert!(page.contains("of the server&#x27;s CPU time per byte"), "a stack for each cell");
+    assert!(!page.contains("of another trial"), "stacks and journal are of one trial");
     // They are no measured trials: each cell still has one.
     let report = toll().arg("report").arg(desk.results()).arg("--json").output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
     for cell in report["cells"].as_array().unwrap() {
         assert_eq!(cell["trials"]["done"], 1, "{cell}");
         assert!(cell["cycles"]["samples"].as_u64().unwrap() > 0);
+    }
+}
+
+/// A folder with toll and a `perf` that does this, before all other programs.
+fn with_perf(script: &str) -> (tempfile::TempDir, String) {
+    let programs = tempfile::tempdir().unwrap();
+    symlink(toll_path(), programs.path().join("toll")).unwrap();
+    write_program(&programs.path().join("perf"), script);
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
+    (programs, path)
+}
+
+#[test]
+fn a_perf_that_fails_is_named_and_all_else_is_measured() {
+    let _alone = machine();
+    let desk = Desk::new(STUDY);
+    let (_programs, path) = with_perf("echo 'Error: no such event' >&2\nexit 129");
+    let output =
+        desk.run(&["--profile", "--only", "server=embedded"]).env("PATH", path).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let why = "perf record failed: Error: no such event";
+    let is_refusal = !can_sample();
+    assert!(is_refusal || said.matches(&format!("No profile: {why}.")).count() == 1, "{said}");
+}
+
+#[test]
+fn lost_samples_and_few_samples_are_marked() {
+    let _alone = machine();
+    if !can_sample() {
+        return;
+    }
+    let desk =
+        Desk::new(&STUDY.replace("connections = 4", "connections = 4\narrival = \"uniform 20/s\""));
+    let perf = support::run(Command::new("sh").args(["-c", "command -v perf"]));
+    let perf = Path::new(perf.trim());
+    let (_programs, path) = with_perf(&format!(
+        "[ \"$1\" = report ] && echo 'LOST_SAMPLES events: 7 ( 0.1%)'\nexec {} \"$@\"",
+        perf.display()
+    ));
+    let only = ["--profile", "--only", "server=embedded", "--only", "suite=none"];
+    let output = desk.run(&only).env("PATH", path).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let page = desk.file("report.html");
+    for words in ["of the 1000 samples that are needed", "7 samples were lost", "(unreliable)"] {
+        assert!(page.contains(words), "{words}: {said}");
     }
 }
 

@@ -19,7 +19,13 @@ impl Line {
     /// where that completed the full handshakes.
     #[must_use]
     pub fn with_accelerator(mut self, target: &Target, counted: Option<AcceleratorCounts>) -> Self {
-        let Some(asked) = target.accelerator() else { return self };
+        let Some(asked) = target.accelerator() else {
+            // A provider of the user's own does not count.
+            let provider = target.provider.as_ref();
+            self.receipt.asked.accelerator =
+                provider.map(|provider| format!("provider {provider}, {}", target.offload));
+            return self;
+        };
         let counts = counted.unwrap_or_default();
         let obtained = &self.receipt.obtained;
         let full = obtained.full.unwrap_or(0);
@@ -119,7 +125,7 @@ mod tests {
         let json = serde_json::to_value(&line.receipt.obtained).unwrap();
         let expected = serde_json::json!({
             "kind": "model", "submitted": 1000, "completed": 1000, "computed": 1, "refused": 0,
-            "timed_out": 0, "in_flight_max": 9, "busy": 0.96
+            "timed_out": 0, "abandoned": 0, "in_flight_max": 9, "busy": 0.96
         });
         assert_eq!(json["accelerator"], expected);
         let asked = "model, asynchronous, rsa:2048 500/s, 100us, queue 256, 1 engine";
@@ -134,6 +140,7 @@ mod tests {
             computed,
             refused,
             timed_out,
+            abandoned: 0,
             in_flight_max: 1,
         };
         for wrong in [

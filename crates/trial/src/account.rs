@@ -161,6 +161,8 @@ impl Trial {
             rate_per_s: 0.0,
             goodput_bps: 0,
             cpu_ns: cpu_times(&observed.readings, outcome),
+            // Of this machine, which says nothing of a server elsewhere.
+            memory: observed.readings.memory(outcome.window).filter(|_| self.is_server_here()),
             core_hz: observed.core_hz,
             latency_ns: LatencyNs {
                 file: self.latency_file.clone(),

@@ -67,6 +67,9 @@ pub struct Asked {
     /// Fields sent with each request beside those of the client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
+    /// The addresses or interfaces that connections came from, where they were chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// Whether load threads may pause so that one wake-up serves several sockets; the longest pause is
     /// `latency_ns.coalescing_max`. Only of closed loops that toll's own client makes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +148,7 @@ impl Asked {
             ramp_ns: (job.plan.ramp.0 > 0).then_some(job.plan.ramp.0),
             count: plan.count,
             headers: plan.header.iter().map(ToString::to_string).collect(),
+            sources: plan.source.iter().map(ToString::to_string).collect(),
             coalesce: (plan.client == Client::Toll && plan.arrival == Arrival::CLOSED)
                 .then(|| plan.coalesce()),
             url: Some(job.url.to_string()),

@@ -12,6 +12,7 @@ use units::Nanos;
 
 use crate::busy_program::BusyProgram;
 use crate::littles_law::LittlesLaw;
+use crate::memory_use::MemoryUse;
 use crate::operations::Operations;
 use crate::reading::CoreHz;
 use crate::receipt::Receipt;
@@ -44,6 +45,9 @@ pub struct Line {
     pub goodput_bps: u64,
     /// CPU time used within the window.
     pub cpu_ns: CpuTimes,
+    /// What moved between processors and memory; absent where this machine does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
     /// Core frequency of the server's first CPU; the client's where the server is elsewhere.
     pub core_hz: CoreHz,
     /// Latencies of operations that ended well within the window.
@@ -267,6 +271,19 @@ impl Line {
     #[must_use]
     pub fn per_operation(&self, cpu_ns: u64) -> Option<f64> {
         (self.operations.completed > 0).then(|| cpu_ns as f64 / self.operations.completed as f64)
+    }
+
+    /// Bytes per second between processors and memory, where they were counted.
+    #[must_use]
+    pub fn memory_bandwidth(&self) -> Option<f64> {
+        Some(self.memory?.bytes as f64 / Nanos(self.window_ns).seconds())
+    }
+
+    /// Bytes that moved between processors and memory for each proven byte of bodies.
+    #[must_use]
+    pub fn memory_per_byte(&self) -> Option<f64> {
+        let memory = self.memory.filter(|_| self.bytes.body > 0)?;
+        Some(memory.bytes as f64 / self.bytes.body as f64)
     }
 
     /// CPU-seconds per GB (10^9 bytes) of goodput, if there was any.

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use cpus::CpuList;
+use load::Source;
 use observe::check::{Root, Snapshot};
 use observe::{
-    CpuSeries, KernelTlsCounters, Link, NamedThread, NetCounters, ObserveError, OpenDescriptors,
-    ProcessTree, Sampler, ThreadCpu,
+    CpuSeries, KernelTlsCounters, Link, MemoryTraffic, NamedThread, NetCounters, ObserveError,
+    OpenDescriptors, ProcessTree, Sampler, ThreadCpu,
 };
 
 use units::Nanos;
@@ -33,9 +34,9 @@ pub trait Machine {
     fn server_change(&self) -> Option<ProcessesChanged>;
     /// The server's threads that may serve, without those of a master process.
     fn server_threads(&self) -> Vec<NamedThread>;
-    /// Finds the interfaces on the way to a server at that address; readings are of these until
-    /// the next look.
-    fn find_links(&mut self, server: IpAddr);
+    /// Finds the interfaces on the way to a server at that address, from these sources where some
+    /// were chosen; readings are of these until the next look.
+    fn find_links(&mut self, server: IpAddr, sources: &[Source]);
     /// The interfaces that were found, in the order of the readings; none on loopback.
     fn interfaces(&self) -> Vec<Interface>;
     /// The descriptors of that process of the server that is nearest to its limit.
@@ -65,13 +66,14 @@ pub trait Machine {
 }
 
 /// The machine that toll runs on, with the process tree of the server if it runs here too.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ThisMachine {
     server: Option<Server>,
     backend: Option<Server>,
     links: Vec<(Interface, Link)>,
     sampler: Option<Result<Sampler, ObserveError>>,
     programs: Option<Snapshot>,
+    memory: Option<MemoryTraffic>,
 }
 
 #[derive(Debug)]
@@ -84,7 +86,14 @@ impl ThisMachine {
     /// With a server whose process is not known, or on another machine.
     #[must_use]
     pub fn without_server() -> Self {
-        Self::default()
+        Self {
+            server: None,
+            backend: None,
+            links: Vec::new(),
+            sampler: None,
+            programs: None,
+            memory: MemoryTraffic::open().ok(),
+        }
     }
 
     /// With a server that is the process `pid` and its descendants.
@@ -93,7 +102,7 @@ impl ThisMachine {
     /// There is no such process.
     pub fn with_server(pid: u32) -> Result<Self, ObserveError> {
         let server = Server { pid, tree: ProcessTree::find(pid)? };
-        Ok(Self { server: Some(server), ..Self::default() })
+        Ok(Self { server: Some(server), ..Self::without_server() })
     }
 
     /// The same with a backend of the server, whose time is not the server's.
@@ -176,6 +185,8 @@ impl Machine for ThisMachine {
         // One that is gone is left out, and with it what was known of it.
         let links = self.links.iter().map_while(|(_, link)| link.read().ok()).collect();
         let softirq_threads = observe::softirq_threads();
+        let memory =
+            self.memory.as_ref().and_then(|counted| Some((counted.source(), counted.read().ok()?)));
         Reading {
             at,
             server,
@@ -186,20 +197,35 @@ impl Machine for ThisMachine {
             softirq_threads,
             net,
             links,
+            memory,
         }
     }
 
-    fn find_links(&mut self, server: IpAddr) {
+    fn find_links(&mut self, server: IpAddr, sources: &[Source]) {
         let interface = |side: &str, link: Link| {
             let name = format!("{side}{}", link.name());
             (Interface { name, speed: link.speed().map(|speed| speed.0) }, link)
         };
         // What cannot be found is not known, and never the limit.
-        let ours = Link::to(server).ok().flatten().map(|link| interface("", link));
+        let from = |source: &Source| match source {
+            Source::Address(address) => Link::to(server, Some(*address)),
+            Source::Interface(name) => Link::named(name),
+        };
+        let found = match sources {
+            [] => vec![Link::to(server, None)],
+            _ => sources.iter().map(from).collect(),
+        };
+        let mut ours: Vec<Link> = Vec::new();
+        for link in found.into_iter().filter_map(|link| link.ok().flatten()) {
+            if ours.iter().all(|known| known.name() != link.name()) {
+                ours.push(link);
+            }
+        }
         let theirs = self.server.as_ref().and_then(|process| {
             Some(interface("server:", Link::back_from(process.pid, server).ok().flatten()?))
         });
-        self.links = ours.into_iter().chain(theirs).collect();
+        let ours = ours.into_iter().map(|link| interface("", link));
+        self.links = ours.chain(theirs).collect();
     }
 
     fn interfaces(&self) -> Vec<Interface> {

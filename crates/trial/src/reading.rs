@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use observe::{LinkCounters, NetCounters};
+use observe::{LinkCounters, MemoryBytes, MemorySource, NetCounters};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
+
+use crate::memory_use::MemoryUse;
 
 /// What was read at one moment.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +31,8 @@ pub struct Reading {
     pub net: Option<NetReading>,
     /// Counters of the interfaces on the way, in the order in which they were found.
     pub links: Vec<LinkCounters>,
+    /// What moved between processors and memory, and what counted it.
+    pub memory: Option<(MemorySource, MemoryBytes)>,
 }
 
 /// What TCP has counted in a network namespace since it began.
@@ -191,6 +195,25 @@ impl Readings {
     #[must_use]
     pub fn read_from_disk(&self) -> Option<u64> {
         self.end.server_disk_bytes?.checked_sub(self.start.server_disk_bytes?)
+    }
+
+    /// What moved between processors and memory within a window of this length, by what moved between
+    /// the readings; `None` of a window that ended before it began.
+    #[must_use]
+    pub fn memory(&self, window: Nanos) -> Option<MemoryUse> {
+        let ((source, end), (_, start)) = (self.end.memory?, self.start.memory?);
+        let part = window.seconds() / self.seconds()?;
+        if part == 0.0 {
+            return None;
+        }
+        let moved = |end: u64, start: u64| (end.saturating_sub(start) as f64 * part).round() as u64;
+        let side = |end: Option<u64>, start: Option<u64>| Some(moved(end?, start?));
+        Some(MemoryUse {
+            source,
+            read_bytes: side(end.read, start.read),
+            written_bytes: side(end.written, start.written),
+            bytes: moved(end.total, start.total),
+        })
     }
 
     /// The usage of the server's backend.
@@ -357,6 +380,33 @@ mod tests {
         assert_eq!(readings.server_threads(), [0.99, 0.25]);
         assert_eq!((readings.softirq_thread(1), readings.softirq_thread(0)), (Some(0.05), None));
         assert_eq!(Readings::default().server_threads(), [] as [f64; 0]);
+    }
+
+    #[test]
+    fn memory_traffic_is_that_of_the_window() {
+        let base = Instant::now();
+        let reading = |at_ms, read, written| Reading {
+            at: Some(base + Duration::from_millis(at_ms)),
+            memory: Some((
+                MemorySource::UncoreImc,
+                MemoryBytes { read: Some(read), written: Some(written), total: read + written },
+            )),
+            ..Reading::default()
+        };
+        let mut readings = Readings::begin(reading(0, 1_000_000, 500_000));
+        // The readings are a little longer apart than the window is.
+        readings.advance(reading(1250, 6_000_000, 1_500_000));
+        let second = Nanos(1_000_000_000);
+        let expected = MemoryUse {
+            source: MemorySource::UncoreImc,
+            read_bytes: Some(4_000_000),
+            written_bytes: Some(800_000),
+            bytes: 4_800_000,
+        };
+        assert_eq!(readings.memory(second), Some(expected));
+        assert_eq!(readings.memory(Nanos(0)), None);
+        readings.advance(Reading { memory: None, ..reading(1300, 0, 0) });
+        assert_eq!(readings.memory(second), None);
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub enum Quantity {
     CyclesPerSecond,
     /// Bytes.
     Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Bytes for each byte of something else.
+    BytesPerByte,
     /// Packets.
     Packets,
 }
@@ -58,6 +62,10 @@ impl Quantity {
             Self::CyclesPerSecond => number("Gcycles/s", "no rate of cycles such as 1.5Gcycles/s")
                 .map(|cycles| cycles * 1e9),
             Self::Bytes => text.parse().map(|Bytes(value)| value as f64).map_err(in_words),
+            Self::BytesPerSecond => {
+                number("GB/s", "no rate such as 12.5GB/s").map(|rate| rate * 1e9)
+            }
+            Self::BytesPerByte => number("B/B", "no number of bytes per byte such as 2.5B/B"),
             Self::Packets => number("packets", "no number of packets such as 9 packets"),
         }
     }
@@ -73,6 +81,8 @@ impl Quantity {
             Self::Cpus => &[("CPUs", 1.0)],
             Self::CyclesPerSecond => &[("Gcycles/s", 1e9), ("Mcycles/s", 1e6), ("cycles/s", 1.0)],
             Self::Bytes => &[("B", 1.0)],
+            Self::BytesPerSecond => &[("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3), ("B/s", 1.0)],
+            Self::BytesPerByte => &[("B/B", 1.0)],
             Self::Packets => &[("packets", 1.0)],
         }
     }

@@ -6,6 +6,7 @@ use crate::label::{label, spoken};
 use study::Metric;
 use study::metric::Kind;
 
+use super::accelerator;
 use super::answer::Answer;
 use super::bar::{Bar, Curve, Point};
 use super::bounds::Bounds;
@@ -16,7 +17,7 @@ use super::prediction::{self, Prediction};
 use super::purity::purity;
 use super::sentence::{published, subject, unit, verb};
 use crate::figure::Figure;
-use crate::wording::{capitalized, grouped, list, quantity, times};
+use crate::wording::{capitalized, grouped, joined, list, quantity, times};
 
 /// The same comparison at the values of one key.
 pub(super) struct Along<'a> {
@@ -58,7 +59,7 @@ impl<'a> Along<'a> {
         let all = || curve.points.iter().flat_map(|p| p.bars.iter().map(move |bar| (p, bar)));
         Some(Answer {
             headline: None,
-            sentence: self.sentence()? + &in_words(&curve.crossovers),
+            sentence: joined(&(self.sentence()? + &in_words(&curve.crossovers)), &self.used()),
             purity: purity(self.points.iter().flat_map(|point| &point.entries)),
             remedy: None,
             caveats: self.caveats(),
@@ -70,6 +71,7 @@ impl<'a> Along<'a> {
             bars: all().map(bar).collect(),
             published: rule.published.clone(),
             bill: None,
+            loopback: None,
             predicted: prediction::sentence(&predictions, self.points.first()?),
             predictions,
             curve: Some(curve),
@@ -136,7 +138,13 @@ impl<'a> Along<'a> {
             return Some(format!("Not measured{context}: no pair of trials can be compared."));
         }
         let told = format!("{} {}", subject(first), list(&clauses));
-        Some(format!("{}{context}{}.", capitalized(&told), published(first.rule)))
+        Some(format!("{}{context}{}.", capitalized(&told), published(first.rule, &self.common)))
+    }
+
+    /// What was used of an accelerator's rate at the last point.
+    fn used(&self) -> String {
+        let last = self.points.last();
+        last.and_then(|last| accelerator::used(last, Some(self.label(last)))).unwrap_or_default()
     }
 
     fn clause(&self, value: &str, entries: &[(&Compared<'_>, &Entry<'_>)]) -> Option<String> {

@@ -6,11 +6,14 @@ use load::Operation;
 use serde::Serialize;
 use study::{Metric, Published};
 
+use super::accelerator;
 use super::bar::{Bar, Curve};
 use super::bill::Bill;
 use super::caveats::caveats;
 use super::compared::Compared;
+use super::cores_of_device;
 use super::hit_rate::{latencies, saved};
+use super::loopback::Loopback;
 use super::pace::beside_published;
 use super::prediction::{self, Prediction};
 use super::purity::purity;
@@ -53,6 +56,9 @@ pub struct Answer {
     /// What its handshakes are made of, where the study asks for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bill: Option<Bill>,
+    /// Of the share that TLS takes, what loopback contributes, where that was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loopback: Option<Loopback>,
     /// The bars along another swept key, where the study asks for that.
     pub curve: Option<Curve>,
 }
@@ -65,10 +71,18 @@ impl Answer {
         let predictions = Prediction::all(compared, None);
         Self {
             headline: None,
-            sentence: [saved(compared), latencies(compared), beside_published(compared)]
-                .into_iter()
-                .flatten()
-                .fold(sentence(compared), |all, more| joined(&all, &more)),
+            sentence: [
+                saved(compared),
+                latencies(compared),
+                beside_published(compared),
+                accelerator::costs(compared),
+                accelerator::lone(compared),
+                accelerator::used(compared, None),
+                cores_of_device::in_words(compared),
+            ]
+            .into_iter()
+            .flatten()
+            .fold(sentence(compared), |all, more| joined(&all, &more)),
             purity: purity(compared.entries.iter()),
             remedy: None,
             caveats: caveats(compared).into_iter().chain(lacking).collect(),
@@ -80,6 +94,7 @@ impl Answer {
             bars: compared.shown().map(|entry| Bar::of(compared, entry)).collect(),
             published: rule.published.clone(),
             bill,
+            loopback: Loopback::of(compared),
             predicted: prediction::sentence(&predictions, compared),
             predictions,
             curve: None,

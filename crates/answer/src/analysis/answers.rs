@@ -37,8 +37,9 @@ pub(super) fn answers(
                     let points = along.points();
                     let labelled: Vec<_> =
                         points.iter().map(|point| (along.label(point), point)).collect();
-                    at_a_glance =
-                        at_a_glance.or_else(|| headline::along(&labelled, &along.crossovers()));
+                    at_a_glance = at_a_glance
+                        .or_else(|| headline::waiting(&labelled))
+                        .or_else(|| headline::along(&labelled, &along.crossovers()));
                     let libraries = points
                         .iter()
                         .filter_map(|c| machine.and_then(|machine| advice(c, targets, machine)));
@@ -50,7 +51,9 @@ pub(super) fn answers(
                 }
             }
             None => {
-                at_a_glance = headline(&compared);
+                at_a_glance = headline::accelerator(&compared, trials)
+                    .or_else(|| headline::cores_of_device(&compared))
+                    .or_else(|| headline(&compared));
                 for compared in compared {
                     let library = machine.and_then(|machine| advice(&compared, targets, machine));
                     let remedy =

@@ -5,19 +5,24 @@
 //! server's CPU time per handshake. What TLS in memory costs beside the private key is a difference of
 //! medians, and so is what the whole costs beside TLS in memory: the kernel, the sockets and the server.
 //! Parts that exceed the whole leave a negative difference, which stays what it is.
+//!
+//! Where the server's CPU time was sampled, the same whole is divided a second time, by classes of work.
 
 use load::Operation;
+use profile::Class;
 use serde::Serialize;
 use stats::{Estimate, difference_of_medians, ratio_of_medians};
 use study::{AnswerRule, Metric};
 use units::Quantity;
 
 use super::compared::{Compared, Entry};
+use super::cycles::Cycles;
+use super::trials::CellTrials;
 use crate::figure::Figure;
 use crate::figure::Verdict;
 use crate::label::{label, with};
 use crate::primitive::{Cost, Row};
-use crate::wording::{list, percent, quantity};
+use crate::wording::{brief, list, percent, quantity};
 
 /// The bills of the cells of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -49,6 +54,8 @@ pub struct CellBill {
     pub share: Estimate,
     /// Where the handshake was measured in memory too.
     pub parts: Option<Parts>,
+    /// Where the server's CPU time was sampled too.
+    pub sampled: Option<Sampled>,
 }
 
 /// CPU time of the server per handshake, in nanoseconds.
@@ -60,6 +67,30 @@ pub struct Parts {
     pub tls_ns: Estimate,
     /// What is left of the whole: the kernel, the sockets and the server.
     pub rest_ns: Estimate,
+}
+
+/// CPU time of the server per handshake by class of work, in nanoseconds: shares of samples of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sampled {
+    /// Cryptography and the TLS library.
+    pub tls_ns: f64,
+    /// All else.
+    pub rest_ns: f64,
+}
+
+impl Sampled {
+    /// `None` where nothing reliable was sampled.
+    fn of(trials: &CellTrials<'_>) -> Option<Self> {
+        let cycles = Cycles::of(trials).filter(|cycles| cycles.doubts.is_empty())?;
+        let is_tls = |class: Class| class.is_crypto() || class == Class::TlsLibrary;
+        let sum = |of_tls: bool| {
+            let times =
+                cycles.ns_per_operation.iter().filter(|(class, _)| is_tls(**class) == of_tls);
+            times.map(|(_, ns)| ns).sum()
+        };
+        (!cycles.ns_per_operation.is_empty())
+            .then(|| Self { tls_ns: sum(true), rest_ns: sum(false) })
+    }
 }
 
 impl Parts {
@@ -104,8 +135,12 @@ impl Bill {
                 list(&disturbed)
             ));
         }
-        let sentences =
-            [nominal(compared, &bill.cells), parts(&bill.cells), exceeding(&bill.cells)];
+        let sentences = [
+            nominal(compared, &bill.cells),
+            parts(&bill.cells),
+            sampled(&bill.cells),
+            exceeding(&bill.cells),
+        ];
         bill.sentences = sentences.into_iter().flatten().collect();
         Some(bill)
     }
@@ -150,6 +185,7 @@ impl CellBill {
             private_key_per_s,
             per_s: per_core.clone(),
             parts,
+            sampled: Sampled::of(entry.trials),
         })
     }
 }
@@ -212,6 +248,27 @@ fn parts(cells: &[CellBill]) -> Option<String> {
     let items: Vec<String> = cells.iter().filter(|cell| !cell.exceeds()).filter_map(item).collect();
     let items = items.join("; ");
     (!items.is_empty()).then(|| format!("A full handshake takes of the server's CPU: {items}."))
+}
+
+/// What the samples say of the same, beside the parts.
+fn sampled(cells: &[CellBill]) -> Option<String> {
+    let ns = |ns| brief(Quantity::Nanos, ns);
+    let item = |cell: &CellBill| {
+        let Sampled { tls_ns, rest_ns } = cell.sampled.as_ref()?;
+        let beside = cell.parts.as_ref().map(|parts| {
+            let tls = parts.private_key_ns.estimate.median + parts.tls_ns.median;
+            format!(" (by parts {} and {})", ns(tls), ns(parts.rest_ns.median))
+        });
+        let beside = beside.unwrap_or_default();
+        Some(format!("{} and {} {}{beside}", ns(*tls_ns), ns(*rest_ns), cell.with))
+    };
+    let items: Vec<String> = cells.iter().filter_map(item).collect();
+    (!items.is_empty()).then(|| {
+        format!(
+            "Sampled, cryptography with the TLS library and all else take {}.",
+            items.join("; ")
+        )
+    })
 }
 
 /// Those whose parts exceed the whole.

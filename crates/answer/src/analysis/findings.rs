@@ -45,7 +45,10 @@ impl Analysis {
         let noun = if measured == 1 { "cell" } else { "cells" };
         Findings {
             title: "Answers",
-            answers: answers.chain(projected).chain(cycles::answer(&self.cells)).collect(),
+            answers: answers
+                .chain(projected)
+                .chain(cycles::answer(&self.cells, &self.profile_changes))
+                .collect(),
             quality: self.quality.clone(),
             grids: servers::tables(&self.servers),
             gates: self.gates.clone(),
@@ -99,7 +102,8 @@ impl Analysis {
         // Said once: several answers are of the same trials.
         let mut before = self.answers.iter().take_while(|other| !std::ptr::eq(*other, answer));
         let is_said = before.any(|other| other.purity == answer.purity);
-        let details = bill.chain(answer.purity.iter().filter(|_| !is_said));
+        let loopback = answer.loopback.iter().map(|loopback| &loopback.sentence);
+        let details = bill.chain(loopback).chain(answer.purity.iter().filter(|_| !is_said));
         findings::Answer {
             question: None,
             headline: answer.headline.clone(),

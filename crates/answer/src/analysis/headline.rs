@@ -4,7 +4,9 @@
 //! A difference is stated only where its interval is sure and does not contain 1, and a cell is called
 //! the best of several only by the test of [`Selection`](super::selection::Selection).
 
+mod accelerator;
 mod along;
+mod cores_of_device;
 mod glance;
 mod pair;
 mod several;
@@ -24,7 +26,9 @@ use crate::findings::Headline;
 use crate::label::without_what_is_common;
 use crate::wording::factor;
 
+pub(super) use accelerator::{accelerator, waiting};
 pub(super) use along::along;
+pub(super) use cores_of_device::cores_of_device;
 
 /// Of the answers to one rule, of which each compares the same values with something else in common.
 pub(super) fn headline(all: &[Compared<'_>]) -> Option<Headline> {

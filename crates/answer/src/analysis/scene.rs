@@ -1,7 +1,10 @@
 //! Studies and journals made by hand, for tests to change.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
 use load::{Client, Operation};
+use profile::{Class, Event, Profile};
 use tls::{OrPlain, Suite};
 use units::Bytes;
 
@@ -124,6 +127,23 @@ impl Scene {
             let line = self.line(cell, round, figure * factor);
             self.lines.push(line);
         }
+    }
+
+    /// Adds a trial in which the server's CPU time was sampled: so many samples of each class.
+    pub(crate) fn sample(&mut self, cell: usize, classes: &[(Class, u64)]) {
+        let mut trial = self.line(cell, 0, 1e9);
+        trial.place.role = Role::Profile;
+        trial.line.profile = Some(Profile {
+            event: Event::CpuClock,
+            frequency_hz: profile::FREQUENCY,
+            server: classes.iter().copied().collect(),
+            kernel_threads: BTreeMap::new(),
+            idle: 0,
+            foreign: 0,
+            lost: 0,
+            lacks_frame_pointers: false,
+        });
+        self.lines.push(trial);
     }
 
     /// A trial of a second in which the server used all of its CPU.

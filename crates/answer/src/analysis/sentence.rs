@@ -1,10 +1,12 @@
 //! An answer in words, the figures first.
 
+use std::collections::BTreeMap;
+
 use load::{Operation, Percent};
 
 use crate::label::cpus;
-use study::AnswerRule;
 use study::metric::Kind;
+use study::{AnswerRule, Published};
 use trial::Limit;
 use units::Quantity;
 
@@ -26,7 +28,7 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     if let Some(comparison) = comparison(compared) {
         text = format!("{text}: {comparison}");
     }
-    text.push_str(&published(compared.rule));
+    text.push_str(&published(compared.rule, &compared.common));
     text.push('.');
     if compared.kind() == Kind::Throughput {
         text.push_str(&no_maximum(compared));
@@ -58,10 +60,16 @@ pub(super) fn verb(compared: &Compared<'_>) -> &'static str {
     }
 }
 
-/// `; Intel's Xeon E5 v3 had 2 to 2.4x`.
-pub(super) fn published(rule: &AnswerRule) -> String {
-    let says: Vec<String> = rule.published.iter().map(|of| of.says.clone()).collect();
-    match rule.published.first() {
+/// `; Intel's Xeon E5 v3 had 2 to 2.4x`: those that are shown next to cells with what these have in
+/// `common`, and where there are none, all.
+pub(super) fn published(rule: &AnswerRule, common: &BTreeMap<String, String>) -> String {
+    let is_of = |of: &&Published| {
+        of.beside.iter().all(|(key, value)| common.get(key).is_none_or(|own| own == value))
+    };
+    let own: Vec<&Published> = rule.published.iter().filter(is_of).collect();
+    let said = if own.is_empty() { rule.published.iter().collect() } else { own };
+    let says: Vec<String> = said.iter().map(|of| of.says.clone()).collect();
+    match said.first() {
         Some(first) => format!("; {} had {}", first.who, list(&says)),
         None => String::new(),
     }

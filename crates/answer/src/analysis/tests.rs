@@ -1,5 +1,6 @@
 //! What a run found, from studies and journals made by hand.
 
+mod accelerator;
 mod bills;
 mod cross_checks;
 mod doubts;
@@ -8,6 +9,7 @@ mod headlines;
 mod hit_rates;
 mod offered;
 mod predictions;
+mod profiles;
 mod projections;
 mod properties;
 mod purity;

@@ -39,7 +39,7 @@ pub(super) struct CellTrials<'a> {
     /// In the order in which they ran; where the load is searched for, those at the load that was
     /// found.
     pub(super) lines: Vec<&'a TrialLine>,
-    /// Of the trials that were made to know where the server's CPU time goes.
+    /// Of the valid trials that were made to know where the server's CPU time goes.
     pub(super) profiles: Vec<&'a Profile>,
     /// Of those that were measured again, the lines have the quieter one.
     pub(super) again: Again,
@@ -73,7 +73,9 @@ pub(super) fn by_cell<'a>(
         lines.sort_by_key(|trial| (trial.place.order, trial.line.started_unix_ms));
         let search = Search::of(cell, &lines);
         let is_of_profile = |trial: &&&TrialLine| trial.place.role == Role::Profile;
-        let profiled = lines.iter().filter(is_of_profile).filter(|trial| trial.line.valid);
+        // One of another cell says nothing of this one.
+        let is_valid = |trial: &&&TrialLine| trial.line.valid && trial.place.params == cell.params;
+        let profiled = lines.iter().filter(is_of_profile).filter(is_valid);
         let profiles = profiled.filter_map(|trial| trial.line.profile.as_ref()).collect();
         lines.retain(|trial| {
             trial.place.role == Role::Measure

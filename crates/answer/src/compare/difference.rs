@@ -1,5 +1,6 @@
 //! In what two runs differ beside their figures.
 
+use observe::machine::Settings;
 use observe::{Fact, Machine};
 use serde::Serialize;
 
@@ -49,12 +50,26 @@ fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
         ("congestion control", |m| words(&m.network.tcp_congestion_control)),
         ("somaxconn", |m| words(&m.network.somaxconn)),
     ];
-    facts
+    let facts = facts
         .into_iter()
         .map(|(what, of)| (what, a.and_then(of), b.and_then(of)))
         .filter(|(_, a, b)| a != b)
-        .map(|(what, a, b)| Difference::of(what, a, b))
-        .collect()
+        .map(|(what, a, b)| Difference::of(what, a, b));
+    facts.chain(processor_settings(a, b)).collect()
+}
+
+/// The settings of the processor that are known of both and differ: more of them are known to root
+/// than to others, which is no difference of the machine.
+fn processor_settings(a: Option<&Machine>, b: Option<&Machine>) -> Vec<Difference> {
+    let settings = |machine: Option<&Machine>| {
+        machine.and_then(|machine| machine.settings.as_ref()).map(Settings::in_words)
+    };
+    let (Some(a), Some(b)) = (settings(a), settings(b)) else { return Vec::new() };
+    let both = a.into_iter().zip(b).filter_map(|((what, a), (_, b))| match (a, b) {
+        (Fact::Known(a), Fact::Known(b)) if a != b => Some(Difference::of(what, Some(a), Some(b))),
+        _ => None,
+    });
+    both.collect()
 }
 
 /// The versions of the servers that the compared cells were measured with.

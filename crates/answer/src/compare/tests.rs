@@ -127,7 +127,15 @@ fn what_else_differs_is_shown_with_its_cells() {
     let machine = observe::Machine::read(&cpus::CpuList::from(
         cpus::CpuList::allowed().unwrap().as_slice()[0],
     ));
-    b.machine = Some(observe::Machine { openssl: "OpenSSL 9".to_owned(), ..machine.clone() });
+    let mut machine = machine;
+    let settings = machine.settings.as_mut().unwrap();
+    settings.turbo = observe::Fact::Known(true);
+    settings.microcode = observe::Fact::unknown("not readable");
+    let mut later = observe::Machine { openssl: "OpenSSL 9".to_owned(), ..machine.clone() };
+    let settings = later.settings.as_mut().unwrap();
+    settings.turbo = observe::Fact::Known(false);
+    settings.microcode = observe::Fact::Known("0x1".to_owned());
+    b.machine = Some(later);
     a.machine = Some(machine);
     let told: Vec<(String, String, Option<usize>)> = compared(&a, &b)
         .differences
@@ -139,6 +147,7 @@ fn what_else_differs_is_shown_with_its_cells() {
         told,
         [
             ("OpenSSL of toll".to_owned(), "OpenSSL 9".to_owned(), None),
+            ("turbo".to_owned(), "off".to_owned(), None),
             ("nginx".to_owned(), "nginx/1.22.1, OpenSSL 4.0.3".to_owned(), None),
             ("load.connections".to_owned(), connections, Some(1)),
         ]

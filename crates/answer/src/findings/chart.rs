@@ -2,6 +2,7 @@
 
 use crate::figure::Figure;
 use crate::mark::Mark;
+use profile::Class;
 use units::Unit;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +75,9 @@ pub enum Series {
     Interrupts,
     /// The hypervisor.
     Stolen,
+    /// A class of work of the server.
+    #[serde(untagged)]
+    Class(Class),
 }
 
 /// A published range.

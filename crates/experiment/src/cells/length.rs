@@ -11,6 +11,9 @@ use study::{Cell, Forecast, Study};
 /// load, closing its connections, writing the journal.
 const OVERHEAD: Duration = Duration::from_millis(80);
 
+/// What sampling a cell takes, with the reading of the samples.
+const SAMPLING: Duration = Duration::from_secs(6);
+
 /// How long rounds take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Length {
@@ -57,5 +60,6 @@ pub(super) fn of_trial(cell: &Cell) -> Duration {
 pub(super) fn time(forecast: &Forecast) -> Duration {
     let trials = forecast.held.saturating_add(forecast.searching);
     let overhead = OVERHEAD.saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX));
-    Duration::from_nanos(forecast.time.0).saturating_add(overhead)
+    let sampling = SAMPLING.saturating_mul(u32::try_from(forecast.sampling).unwrap_or(u32::MAX));
+    Duration::from_nanos(forecast.time.0).saturating_add(overhead).saturating_add(sampling)
 }

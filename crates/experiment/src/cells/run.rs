@@ -143,7 +143,7 @@ pub fn run<B: Bench>(
     // Lines may have been removed from the journal by hand: no place is taken twice.
     let last = trials.iter().map(|trial| trial.place.order).max();
     let mut order = last.map_or(0, |last| last.saturating_add(1));
-    let mut run = Run { study, results, journal, interrupt, report };
+    let mut run = Run { study, results, journal, interrupt, report, not_sampled: Vec::new() };
     let mut measured = trials;
     loop {
         let task = if let Some(task) = agenda.next() {
@@ -176,7 +176,7 @@ pub fn run<B: Bench>(
                 }
             }
             Became::Impossible(load) => agenda.cannot(task.cell, load),
-            Became::NotSampled => agenda.profile_no_more(),
+            Became::NotSampled => agenda.cannot_sample(task.cell),
             Became::Interrupted => return Ok(Ended::Interrupted),
         }
     }
@@ -188,7 +188,7 @@ enum Became {
     Trial(Box<TrialLine>),
     /// This load cannot be made here.
     Impossible(u64),
-    /// This machine lets no CPU be sampled.
+    /// The server's CPU time cannot be sampled.
     NotSampled,
     Interrupted,
 }
@@ -200,6 +200,8 @@ struct Run<'a, 'b> {
     journal: Journal,
     interrupt: &'a AtomicBool,
     report: &'a mut (dyn FnMut(Event<'_>) + 'b),
+    /// Why CPU time could not be sampled: each reason is said once.
+    not_sampled: Vec<String>,
 }
 
 impl Run<'_, '_> {
@@ -282,7 +284,10 @@ impl Run<'_, '_> {
                 Ok(Became::Impossible(load))
             }
             (_, _, Role::Profile) => {
-                (self.report)(Event::Says(format!("No profile: {why}.")));
+                if !self.not_sampled.contains(&why) {
+                    (self.report)(Event::Says(format!("No profile: {why}.")));
+                    self.not_sampled.push(why);
+                }
                 Ok(Became::NotSampled)
             }
             _ => Err(RunError::Part { part: cell.name.clone(), why }),

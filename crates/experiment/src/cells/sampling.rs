@@ -40,15 +40,20 @@ impl Sampling {
     }
 
     /// Ends it, and sorts what was sampled within the window of the trial. The stacks are kept, folded
-    /// and as a flame graph.
+    /// and as a flame graph. Of a trial that was interrupted nothing is kept.
     ///
     /// # Errors
     /// `perf` failed, or a file cannot be written.
-    pub(super) fn end(self, line: &Line, rules: &Rules) -> Result<Profile, String> {
+    pub(super) fn end(self, line: &Line, rules: &Rules) -> Result<Option<Profile>, String> {
         let tree = ProcessTree::find(self.server).map_err(|error| error.to_string())?;
         let processes: Vec<u32> = tree.pids().collect();
         let maps = Maps::of(&processes);
         let data = self.recording.stop().map_err(|error| error.to_string())?;
+        let remove =
+            || std::fs::remove_file(&data).map_err(|error| format!("{}: {error}", data.display()));
+        if line.interrupted {
+            return remove().map(|()| None);
+        }
         let samples = read(&data, &maps).map_err(|error| error.to_string())?;
         let begin = to_monotonic(line.started_unix_ms);
         let window = (begin, begin.saturating_add(line.window_ns));
@@ -61,8 +66,8 @@ impl Sampling {
         write("folded", &folded)?;
         let name = self.files.file_name().unwrap_or_default().to_string_lossy().into_owned();
         flame_graph(&folded, &name).map_or(Ok(()), |svg| write("svg", &svg))?;
-        std::fs::remove_file(&data).map_err(|error| format!("{}: {error}", data.display()))?;
-        Ok(profile)
+        remove()?;
+        Ok(Some(profile))
     }
 }
 

@@ -11,7 +11,9 @@ use load::{Engine, Files, Job, Operation, Plan, Progress, Trust, Url};
 use observe::{ObserveError, ProcessTree};
 use peers::{Client, Offer, Peer, PeerError};
 use profile::Rules;
-use targets::{CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError};
+use targets::{
+    AcceleratorCounts, CryptoFacts, Objects, Running, SendCounters, Settings, Target, TargetError,
+};
 use tls::{Group, OrPlain, Suite, Version};
 use units::Bytes;
 
@@ -268,6 +270,7 @@ impl Bench for ThisBench {
         }
         let orders = target.orders(cell)?;
         let sent = target.sent(cell)?;
+        let accelerated = target.accelerated(cell)?;
         let machine = target.machine();
         let mut machine = machine.map_err(|error| target.cause(error.to_string()))?;
         let sampling = profile.map(|files| Sampling::start(target.pid_and_cpus(), files));
@@ -288,14 +291,15 @@ impl Bench for ThisBench {
             measured.line = measured.line.with_application(target.application(cell, orders));
             if cell.target.server.is_configured() {
                 let sending = target.sending(cell, sent.as_ref());
-                let counted = sending.as_ref().ok().and_then(|sending| sending.counted.as_ref());
-                let accelerated = counted.and_then(|counted| counted.accelerator);
+                let after = target.accelerated(cell)?;
+                let accelerated =
+                    after.zip(accelerated).map(|(after, before)| after.since(&before));
                 measured.line =
                     measured.line.with_accelerator(&cell.target, accelerated).with_sending(sending);
             }
         }
         if let Some(sampling) = sampling {
-            measured.line.profile = Some(sampling.end(&measured.line, &self.rules)?);
+            measured.line.profile = sampling.end(&measured.line, &self.rules)?;
         }
         Ok(measured)
     }
@@ -393,6 +397,16 @@ impl ThisTarget {
     fn sent(&self, cell: &Cell) -> Result<Option<SendCounters>, String> {
         match self.program(cell) {
             Some((running, program)) => program.sent(running).map_err(|error| error.to_string()),
+            None => Ok(None),
+        }
+    }
+
+    /// What its accelerator did, where it has one.
+    fn accelerated(&self, cell: &Cell) -> Result<Option<AcceleratorCounts>, String> {
+        match self.program(cell).filter(|_| cell.target.accelerator().is_some()) {
+            Some((running, program)) => {
+                program.accelerated(running).map_err(|error| error.to_string())
+            }
             None => Ok(None),
         }
     }

@@ -12,9 +12,6 @@ use study::find::Over;
 use study::{Cell, Forecast, Study};
 use units::{Nanos, thousands};
 
-/// What sampling a cell takes, with the reading of the samples.
-const SAMPLING: Duration = Duration::from_secs(6);
-
 /// The range of fewer trials covers the median with less than 95%.
 const LEAST_TRIALS: u32 = 6;
 
@@ -51,20 +48,11 @@ pub(super) fn list(study: &Study) -> Vec<String> {
 
 /// The trials of a study and their time in words; of one with an `until`, the fewest and the most.
 pub(super) fn forecast_of(study: &Study) -> String {
-    let sampled = match (&study.profile, study.cells.len()) {
-        (None, _) => String::new(),
-        (Some(_), cells) => {
-            format!(", and {} more to sample {cells} cells", rounded(SAMPLING * cells as u32))
-        }
-    };
-    unsampled(study) + &sampled
-}
-
-fn unsampled(study: &Study) -> String {
     let least = forecast(study.forecast());
     let Some(until) = &study.until else { return least };
     let most = Length::of(study).most_rounds(Duration::ZERO);
-    let at_most = rounded(time(&study.forecast_of(most)));
+    let Forecast { sampling, .. } = study.forecast();
+    let at_most = rounded(time(&Forecast { sampling, ..study.forecast_of(most) }));
     format!(
         "at least {least}; then up to {most} rounds, at most about {at_most}, until all intervals \
          are within {} of their medians",
@@ -74,13 +62,19 @@ fn unsampled(study: &Study) -> String {
 
 /// Trials and their time in words, the starting of the servers left out.
 pub(super) fn forecast(forecast: Forecast) -> String {
-    let (held, steps) = (thousands(forecast.held), forecast.searching);
+    let Forecast { held, searching: steps, sampling, .. } = forecast;
     let time = rounded(time(&forecast));
-    let trials = if forecast.held == 1 { "trial" } else { "trials" };
+    let counted =
+        |count| format!("{} {}", thousands(count), if count == 1 { "trial" } else { "trials" });
+    let trials = match (held, sampling) {
+        (_, 0) => counted(held),
+        (0, _) => format!("{} of CPU samples", counted(sampling)),
+        _ => format!("{}, and {} of CPU samples,", counted(held), thousands(sampling)),
+    };
     match steps {
-        0 => format!("{held} {trials} in all; about {time}"),
+        0 => format!("{trials} in all; about {time}"),
         _ => format!(
-            "{held} {trials} and at most {} short ones that search; at most about {time}, and longer \
+            "{trials} and at most {} short ones that search; at most about {time}, and longer \
              only where a maximum does not hold",
             thousands(steps)
         ),
@@ -152,7 +146,8 @@ fn load(cell: &Cell) -> String {
 /// How many trials are left; of searches it is known how many at most.
 pub(super) fn left(ahead: &Forecast) -> String {
     let at_most = if ahead.searching > 0 { "at most " } else { "" };
-    format!("{at_most}{} trials", thousands(ahead.held.saturating_add(ahead.searching)))
+    let trials = ahead.held.saturating_add(ahead.searching).saturating_add(ahead.sampling);
+    format!("{at_most}{} trials", thousands(trials))
 }
 
 /// The cell by its swept values, the server first, and what a trial is for that is of a search.
@@ -186,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_counted_in_trials() {
-        let ahead = |searching| Forecast { held: 1_200, searching, time: Nanos(0) };
+        let ahead = |searching| Forecast { held: 1_200, searching, ..Forecast::default() };
         assert_eq!(left(&ahead(0)), "1,200 trials");
         assert_eq!(left(&ahead(34)), "at most 1,234 trials");
     }

@@ -100,6 +100,18 @@ fn headers_are_written_as_one_or_as_a_list() {
 }
 
 #[test]
+fn sources_are_of_this_machine() {
+    let sources = |value: &str| {
+        let cell = parse(&with(&[&format!("source = {value}")], &[])).cells.remove(0);
+        cell.load.source.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(sources("\"127.0.0.2\""), ["127.0.0.2"]);
+    assert_eq!(sources("[\"127.0.0.2\", \"lo\"]"), ["127.0.0.2", "lo"]);
+    let why = refusal(&with(&["source = \"nosuch0\""], &[]));
+    assert!(why.starts_with("line 8:") && why.contains("no interface nosuch0"), "{why}");
+}
+
+#[test]
 fn every_key_arrives() {
     let study = parse(EXAMPLE);
     assert_eq!((study.name.as_str(), study.seed, study.trials), ("test", 9, 8));

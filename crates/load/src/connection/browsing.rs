@@ -35,6 +35,7 @@ impl Open {
         let Phase::Browsing { reception, sealer } = &mut self.phase else { return Ok(()) };
         let request = context.users[self.slot].request();
         let has_early_bytes = !self.received.is_empty();
+        context.unsent.lend(&mut self.unsent);
         reception
             .ask(request.as_bytes(), sealer.as_mut(), has_early_bytes, &mut self.unsent)
             .ok_or_else(unsealed)?;

@@ -53,6 +53,7 @@ impl Open {
         if let Some(times) = &mut self.operation {
             times.object = object;
         }
+        context.unsent.lend(&mut self.unsent);
         let asked = &context.requests[object];
         match sealer {
             None => self.unsent.extend_from_slice(&asked.request),

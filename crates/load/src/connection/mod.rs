@@ -275,6 +275,10 @@ impl Connection {
         context: &mut Context<'_>,
         slot: usize,
     ) -> After {
+        if let Some(open) = &mut self.open {
+            context.received.take_back(&mut open.received);
+            context.unsent.take_back(&mut open.unsent);
+        }
         let after = match (&result, role) {
             (Ok(Next::Wait), _) => After::Wait,
             (Ok(Next::Fail(_)) | Err(_), Role::Operating(_)) => After::BackOff,

@@ -73,7 +73,7 @@ struct Dialled {
 fn dial(context: &mut Context<'_>, slot: usize) -> Result<Dialled, Failure> {
     let (source, usage) = (context.source(), context.usage());
     let (address, close) = (context.job.address, context.plan.close);
-    let (socket, is_connected) = Socket::connect(address, source, usage, close)?;
+    let (socket, is_connected) = Socket::connect(address, source.as_deref(), usage, close)?;
     let interest = if is_connected { INCOMING } else { EventFlags::OUT };
     context
         .watch(&socket, slot, interest)
@@ -123,6 +123,7 @@ impl Open {
                 if count < context.scratch.len() {
                     self.readable = self.readable.drained();
                 }
+                context.received.lend(&mut self.received);
                 self.received.extend_from_slice(&context.scratch[..count]);
                 self.progress = context.now();
                 self.advance(context)
@@ -132,6 +133,7 @@ impl Open {
 
     fn advance(&mut self, context: &mut Context<'_>) -> Result<Next, Failure> {
         let Phase::Handshaking(handshake) = &mut self.phase else { return Ok(Next::Wait) };
+        context.unsent.lend(&mut self.unsent);
         match handshake.advance(&mut self.received, &mut self.unsent) {
             Ok(None) => {
                 self.flush(context)?;
@@ -153,10 +155,6 @@ impl Open {
     ) -> Result<Next, Failure> {
         let now = context.now();
         context.recorder.connected(context.window, now, self.started, Some(&established));
-        if self.received.is_empty() {
-            // Frees the handshake's buffer: there may be many idle connections.
-            self.received = Vec::new();
-        }
         if context.plan.operation == Operation::Session {
             let Established { opener, sealer, post_handshake, .. } = established;
             let reception = session::Reception::tls(opener, post_handshake);

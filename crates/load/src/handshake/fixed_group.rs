@@ -4,14 +4,16 @@
 //! result is the server's own public share, which it sends to the client. The server does the same
 //! work as always. This gives no secrecy: it is for load on one's own servers.
 
+use std::borrow::Cow;
+
 use rustls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use tls::Group;
 
-use super::fixed_hybrid::FixedHybrid;
+use super::fixed_hybrid::{self, FixedHybrid};
 
 /// One group with its base point as the client's share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct FixedGroup {
     name: NamedGroup,
     /// The base point in the encoding of a TLS key share.
@@ -53,11 +55,34 @@ static SECP384R1: FixedGroup = FixedGroup {
 
 /// The fixed share for a group.
 pub(super) fn fixed(group: Group) -> &'static dyn SupportedKxGroup {
+    match of_points(group) {
+        Some(group) => group,
+        None => &FixedHybrid,
+    }
+}
+
+/// The shared secret of a group's fixed share and the server's share; `None` where that is not one of
+/// the group.
+pub(super) fn shared(group: Group, share: &[u8]) -> Option<Cow<'_, [u8]>> {
+    match of_points(group) {
+        Some(group) => group.shared(share).map(Cow::Borrowed),
+        None => fixed_hybrid::shared(share).map(Cow::Owned),
+    }
+}
+
+fn of_points(group: Group) -> Option<&'static FixedGroup> {
     match group {
-        Group::X25519 => &X25519,
-        Group::Secp256r1 => &SECP256R1,
-        Group::Secp384r1 => &SECP384R1,
-        Group::X25519MlKem768 => &FixedHybrid,
+        Group::X25519 => Some(&X25519),
+        Group::Secp256r1 => Some(&SECP256R1),
+        Group::Secp384r1 => Some(&SECP384R1),
+        Group::X25519MlKem768 => None,
+    }
+}
+
+impl FixedGroup {
+    /// Only the shape is checked: with a wrong share no record decrypts.
+    fn shared<'s>(&self, share: &'s [u8]) -> Option<&'s [u8]> {
+        (share.len() == self.base_point.len()).then(|| &share[self.secret.clone()])
     }
 }
 
@@ -83,11 +108,7 @@ const fn point<const LENGTH: usize, const COORDINATE: usize>(hex: &[u8]) -> [u8;
 
 impl SupportedKxGroup for FixedGroup {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Ok(Box::new(FixedExchange {
-            name: self.name,
-            base_point: self.base_point,
-            secret: self.secret.clone(),
-        }))
+        Ok(Box::new(self.clone()))
     }
 
     fn name(&self) -> NamedGroup {
@@ -95,19 +116,10 @@ impl SupportedKxGroup for FixedGroup {
     }
 }
 
-struct FixedExchange {
-    name: NamedGroup,
-    base_point: &'static [u8],
-    secret: std::ops::Range<usize>,
-}
-
-impl ActiveKeyExchange for FixedExchange {
+impl ActiveKeyExchange for FixedGroup {
     fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
-        // Only the shape is checked: with a wrong share no record decrypts.
-        if peer_pub_key.len() != self.base_point.len() {
-            return Err(PeerMisbehaved::InvalidKeyShare.into());
-        }
-        Ok(SharedSecret::from(&peer_pub_key[self.secret.clone()]))
+        let shared = self.shared(peer_pub_key).ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        Ok(SharedSecret::from(shared))
     }
 
     fn pub_key(&self) -> &[u8] {
@@ -134,6 +146,8 @@ mod tests {
             let answer = server.start_and_complete(client.pub_key()).unwrap();
             let secret = client.complete(&answer.pub_key).unwrap();
             assert_eq!(secret.secret_bytes(), answer.secret.secret_bytes(), "{group}");
+            let secret = shared(group, &answer.pub_key).unwrap();
+            assert_eq!(*secret, *answer.secret.secret_bytes(), "{group}");
         }
     }
 
@@ -141,6 +155,7 @@ mod tests {
     fn a_share_of_another_length_is_refused() {
         for group in Group::ALL {
             assert!(fixed(group).start().unwrap().complete(&[4; 7]).is_err());
+            assert_eq!(shared(group, &[4; 7]), None);
         }
     }
 }

@@ -54,15 +54,7 @@ struct FixedExchange;
 
 impl ActiveKeyExchange for FixedExchange {
     fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error> {
-        let Some((ciphertext, point)) = peer_pub_key
-            .split_first_chunk::<CIPHERTEXT>()
-            .filter(|(_, point)| point.len() == X25519)
-        else {
-            return Err(PeerMisbehaved::InvalidKeyShare.into());
-        };
-        let message = message(&ciphertext[CIPHERTEXT - V..]);
-        let hashed = Sha3_512::new().chain_update(message).chain_update(*KEY_HASH).finalize();
-        Ok(SharedSecret::from([&hashed[..32], point].concat()))
+        Ok(shared(peer_pub_key).ok_or(PeerMisbehaved::InvalidKeyShare)?.into())
     }
 
     fn pub_key(&self) -> &[u8] {
@@ -72,6 +64,14 @@ impl ActiveKeyExchange for FixedExchange {
     fn group(&self) -> NamedGroup {
         NamedGroup::X25519MLKEM768
     }
+}
+
+/// The shared secret with a server's share; `None` where that has another length.
+pub(super) fn shared(share: &[u8]) -> Option<Vec<u8>> {
+    let (ciphertext, point) = share.split_first_chunk::<CIPHERTEXT>()?;
+    let message = message(&ciphertext[CIPHERTEXT - V..]);
+    let hashed = Sha3_512::new().chain_update(message).chain_update(*KEY_HASH).finalize();
+    (point.len() == X25519).then(|| [&hashed[..32], point].concat())
 }
 
 /// The message in v. Each coefficient is given by its four highest bits: near 0 means 0, near half

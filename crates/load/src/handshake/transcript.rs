@@ -1,7 +1,8 @@
 //! The hash of all handshake messages of both sides (RFC 8446, section 4.4.1; RFC 5246, section
 //! 7.4.9).
 
-use sha2::{Digest, Sha256, Sha384};
+use openssl::sha::Sha384;
+use sha2::{Digest, Sha256};
 use tls::PrfHash;
 
 /// The output of the longest hash here.
@@ -42,7 +43,8 @@ impl From<&[u8]> for Hashed {
     }
 }
 
-/// The hash of all handshake messages so far.
+/// The hash of all handshake messages so far. SHA-384 is OpenSSL's, which takes a quarter fewer
+/// instructions; both libraries use a processor's instructions for SHA-256.
 #[derive(Clone)]
 pub(super) enum Transcript {
     Sha256(Sha256),
@@ -67,7 +69,7 @@ impl Transcript {
     pub(super) fn hash(&self) -> Hashed {
         match self {
             Self::Sha256(hash) => Hashed::from(hash.clone().finalize().as_slice()),
-            Self::Sha384(hash) => Hashed::from(hash.clone().finalize().as_slice()),
+            Self::Sha384(hash) => Hashed::from(&hash.clone().finish()[..]),
         }
     }
 

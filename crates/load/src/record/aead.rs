@@ -11,40 +11,44 @@ use super::block::BlockCipher;
 const TAG: usize = 16;
 
 /// An AEAD key with the static part of its nonces.
+///
+/// What is computed from the key has half a KiB, so it is made when it is needed first: many idle
+/// connections have sent nothing yet, and some receive nothing.
 pub(crate) struct AeadKey {
-    /// Boxed, because it has half a KiB and is moved often until the connection is established.
-    key: Box<LessSafeKey>,
+    cipher: Cipher,
+    bytes: [u8; 32],
     iv: [u8; 12],
-    beginnings: Beginnings,
-}
-
-/// Decrypts the beginnings of records. It is made when it is needed first: most connections with
-/// short responses never need it.
-enum Beginnings {
-    /// The cipher is not a block cipher.
-    Closed,
-    /// The cipher, its key and the key's length.
-    Unused(Cipher, [u8; 32], usize),
-    Used(Box<BlockCipher>),
+    /// Seals and opens records.
+    records: Option<Box<LessSafeKey>>,
+    /// Decrypts the beginnings of records, which most connections with short responses never need.
+    beginnings: Option<Box<BlockCipher>>,
 }
 
 impl AeadKey {
     /// `None` where the cipher is no AEAD or a length does not fit it.
     pub(crate) fn new(cipher: Cipher, key: &[u8], iv: &[u8; 12]) -> Option<Self> {
-        let algorithm = match cipher {
-            Cipher::Aes128Gcm => &AES_128_GCM,
-            Cipher::Aes256Gcm => &AES_256_GCM,
-            Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
-            Cipher::Aes128Cbc | Cipher::Aes256Cbc => return None,
-        };
         let mut bytes = [0; 32];
-        bytes.get_mut(..key.len())?.copy_from_slice(key);
-        let beginnings = match cipher {
-            Cipher::ChaCha20Poly1305 => Beginnings::Closed,
-            _ => Beginnings::Unused(cipher, bytes, key.len()),
-        };
-        let key = Box::new(LessSafeKey::new(UnboundKey::new(algorithm, key).ok()?));
-        Some(Self { key, iv: *iv, beginnings })
+        let own = &mut bytes[..Self::length(cipher)?];
+        (key.len() == own.len()).then(|| own.copy_from_slice(key))?;
+        Some(Self { cipher, bytes, iv: *iv, records: None, beginnings: None })
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(&self.bytes[..Self::length(self.cipher)?])
+    }
+
+    fn records(&mut self) -> Option<&LessSafeKey> {
+        if self.records.is_none() {
+            let algorithm = match self.cipher {
+                Cipher::Aes128Gcm => &AES_128_GCM,
+                Cipher::Aes256Gcm => &AES_256_GCM,
+                Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+                Cipher::Aes128Cbc | Cipher::Aes256Cbc => return None,
+            };
+            let key = UnboundKey::new(algorithm, self.bytes()?).ok()?;
+            self.records = Some(Box::new(LessSafeKey::new(key)));
+        }
+        self.records.as_deref()
     }
 
     /// The length of a key; `None` where the cipher is no AEAD.
@@ -58,20 +62,16 @@ impl AeadKey {
 
     /// Whether [`Self::peek`] can do anything.
     pub(super) fn can_peek(&self) -> bool {
-        !matches!(self.beginnings, Beginnings::Closed)
+        self.cipher != Cipher::ChaCha20Poly1305
     }
 
     /// The plaintext of a record's beginning, unauthenticated; `None` where the cipher is not a
     /// block cipher.
     pub(super) fn peek(&mut self, nonce: [u8; 12], sealed: &[u8]) -> Option<Vec<u8>> {
-        if let Beginnings::Unused(cipher, key, length) = &self.beginnings {
-            let cipher = BlockCipher::new(*cipher, &key[..*length])?;
-            self.beginnings = Beginnings::Used(Box::new(cipher));
+        if self.beginnings.is_none() {
+            self.beginnings = Some(Box::new(BlockCipher::new(self.cipher, self.bytes()?)?));
         }
-        match &self.beginnings {
-            Beginnings::Used(cipher) => Some(cipher.peek_gcm(nonce, sealed)),
-            Beginnings::Closed | Beginnings::Unused(..) => None,
-        }
+        Some(self.beginnings.as_ref()?.peek_gcm(nonce, sealed))
     }
 
     /// The static part, XORed with the sequence number (RFC 8446, section 5.3).
@@ -92,7 +92,7 @@ impl AeadKey {
 
     /// Opens `body[from..]` and returns where its plaintext is in `body`.
     pub(super) fn open_in_place(
-        &self,
+        &mut self,
         nonce: [u8; 12],
         aad: &[u8],
         body: &mut [u8],
@@ -100,13 +100,13 @@ impl AeadKey {
     ) -> Option<Range<usize>> {
         let nonce = Nonce::assume_unique_for_key(nonce);
         let sealed = body.get_mut(from..)?;
-        let plaintext = self.key.open_in_place(nonce, Aad::from(aad), sealed).ok()?;
+        let plaintext = self.records()?.open_in_place(nonce, Aad::from(aad), sealed).ok()?;
         Some(from..from + plaintext.len())
     }
 
     /// Encrypts `out[from..]` and appends the tag.
     pub(super) fn seal_in_place(
-        &self,
+        &mut self,
         nonce: [u8; 12],
         aad: &[u8],
         out: &mut Vec<u8>,
@@ -114,7 +114,8 @@ impl AeadKey {
     ) -> Option<()> {
         let nonce = Nonce::assume_unique_for_key(nonce);
         let content = out.get_mut(from..)?;
-        let tag = self.key.seal_in_place_separate_tag(nonce, Aad::from(aad), content).ok()?;
+        let key = self.records()?;
+        let tag = key.seal_in_place_separate_tag(nonce, Aad::from(aad), content).ok()?;
         debug_assert_eq!(tag.as_ref().len(), TAG);
         out.extend_from_slice(tag.as_ref());
         Some(())

@@ -86,10 +86,10 @@ impl Opener {
     /// not authentic there.
     pub(crate) fn open(&mut self, header: Header, body: &mut [u8]) -> Option<Opened> {
         let sequence = self.next();
-        match &self.protection {
+        match &mut self.protection {
             Protection::Tls13(key) => {
-                let plaintext =
-                    key.open_in_place(key.nonce(sequence), &header.to_bytes(), body, 0)?;
+                let nonce = key.nonce(sequence);
+                let plaintext = key.open_in_place(nonce, &header.to_bytes(), body, 0)?;
                 // The inner content type is the last byte that is not padding.
                 let end = body[plaintext.clone()].iter().rposition(|byte| *byte != 0)?;
                 Some(Opened {
@@ -100,12 +100,14 @@ impl Opener {
             Protection::Tls12Gcm(key) => {
                 let explicit: [u8; 8] = body.get(..8)?.try_into().ok()?;
                 let aad = tls12_aad(sequence, header, header.length.checked_sub(8 + 16)?);
-                let plaintext = key.open_in_place(key.nonce_with(explicit), &aad, body, 8)?;
+                let nonce = key.nonce_with(explicit);
+                let plaintext = key.open_in_place(nonce, &aad, body, 8)?;
                 Some(Opened { content_type: header.content_type, plaintext })
             }
             Protection::Tls12ChaCha20(key) => {
                 let aad = tls12_aad(sequence, header, header.length.checked_sub(16)?);
-                let plaintext = key.open_in_place(key.nonce(sequence), &aad, body, 0)?;
+                let nonce = key.nonce(sequence);
+                let plaintext = key.open_in_place(nonce, &aad, body, 0)?;
                 Some(Opened { content_type: header.content_type, plaintext })
             }
             Protection::Tls12Cbc(keys) => {
@@ -223,8 +225,9 @@ impl Sealer {
     ) -> Option<()> {
         let sequence = self.sequence;
         self.sequence += 1;
-        match &self.protection {
+        match &mut self.protection {
             Protection::Tls13(key) => {
+                let nonce = key.nonce(sequence);
                 let header = Header {
                     content_type: content_type::APPLICATION_DATA,
                     length: content.len() + 1 + 16,
@@ -233,7 +236,7 @@ impl Sealer {
                 let start = out.len();
                 out.extend_from_slice(content);
                 out.push(content_type);
-                key.seal_in_place(key.nonce(sequence), &header.to_bytes(), out, start)
+                key.seal_in_place(nonce, &header.to_bytes(), out, start)
             }
             Protection::Tls12Gcm(key) => {
                 let nonce = key.nonce(sequence);
@@ -246,12 +249,13 @@ impl Sealer {
                 key.seal_in_place(nonce, &aad, out, start)
             }
             Protection::Tls12ChaCha20(key) => {
+                let nonce = key.nonce(sequence);
                 let header = Header { content_type, length: content.len() + 16 };
                 out.extend_from_slice(&header.to_bytes());
                 let start = out.len();
                 out.extend_from_slice(content);
                 let aad = tls12_aad(sequence, header, content.len());
-                key.seal_in_place(key.nonce(sequence), &aad, out, start)
+                key.seal_in_place(nonce, &aad, out, start)
             }
             Protection::Tls12Cbc(keys) => keys.seal(sequence, content_type, content, out),
         }

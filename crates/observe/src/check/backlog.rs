@@ -1,5 +1,5 @@
-//! A connection waits in two queues before a server accepts it; where one is full it is dropped, and
-//! comes again a second later.
+//! A connection waits in two queues before a server accepts it, and its packets in a third before a
+//! CPU looks at them; where one is full they are dropped, and come again a second later.
 
 use units::thousands;
 
@@ -12,6 +12,8 @@ const WANTED: &str = "4096";
 const USUAL: i64 = 1_024;
 /// The kernel's choice until then.
 const OLD: i64 = 128;
+/// The kernel's own choice for packets that wait for a CPU; packets of loopback wait there too.
+const PACKETS: i64 = 1_000;
 
 pub(super) fn item(root: &Root) -> Item {
     let accepted = root.number("/proc/sys/net/core/somaxconn");
@@ -22,14 +24,25 @@ pub(super) fn item(root: &Root) -> Item {
             "the kernel does not report somaxconn and tcp_max_syn_backlog",
         );
     };
+    // It belongs to no network namespace, and is not shown in one of a container.
+    let packets = root.number::<i64>("/proc/sys/net/core/netdev_max_backlog").known().copied();
     let number = |n: i64| thousands(n.unsigned_abs());
-    let seen = format!("somaxconn {}, tcp_max_syn_backlog {}", number(accepted), number(half_open));
+    let waiting = packets.map(|n| format!(", netdev_max_backlog {}", number(n)));
+    let seen = format!(
+        "somaxconn {}, tcp_max_syn_backlog {}{}",
+        number(accepted),
+        number(half_open),
+        waiting.unwrap_or_default()
+    );
     let mut settings = Vec::new();
     if accepted < USUAL {
         settings.push(("net.core.somaxconn", WANTED));
     }
     if half_open < USUAL {
         settings.push(("net.ipv4.tcp_max_syn_backlog", WANTED));
+    }
+    if packets.is_some_and(|packets| packets < PACKETS) {
+        settings.push(("net.core.netdev_max_backlog", WANTED));
     }
     let why = "when many connections arrive at once, some are dropped and retried after 1 s, which \
                shows as latency";

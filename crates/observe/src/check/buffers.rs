@@ -10,6 +10,10 @@ const NAME: &str = "buffers";
 /// kernel needs a receive buffer of twice that.
 const LEAST: u64 = 4 << 20;
 const WANTED: u64 = 16 << 20;
+/// The kernel's choices for a new connection (tcp(7)): less makes the first round trips of each
+/// connection carry less.
+const RECEIVE_AT_FIRST: u64 = 131_072;
+const SEND_AT_FIRST: u64 = 16_384;
 
 pub(super) fn item(root: &Root) -> Item {
     let numbers = |name: &str| root.numbers::<u64, 3>(&format!("/proc/sys/net/ipv4/{name}"));
@@ -17,17 +21,24 @@ pub(super) fn item(root: &Root) -> Item {
     let (Some(&receive), Some(&send)) = (receive.known(), send.known()) else {
         return Item::not_available(NAME, "the kernel does not report tcp_rmem and tcp_wmem");
     };
-    let asked = root.number("/proc/sys/net/core/rmem_max");
-    let asked = asked.known().map(|n| format!(", rmem_max {}", Bytes(*n))).unwrap_or_default();
-    let seen = format!("receive up to {}, send up to {}{asked}", Bytes(receive[2]), Bytes(send[2]));
-    let wider = |name, [least, first, most]: [u64; 3]| {
-        (most < LEAST).then(|| (name, format!("{least} {first} {WANTED}")))
-    };
-    let settings: Vec<(&str, String)> =
-        [wider("net.ipv4.tcp_rmem", receive), wider("net.ipv4.tcp_wmem", send)]
-            .into_iter()
-            .flatten()
-            .collect();
+    let seen = format!(
+        "receive {}, send {} (at least, at first, at most){}{}",
+        in_words(receive),
+        in_words(send),
+        sizes(root, "; a program may ask for", "max", ""),
+        sizes(root, "; other protocols have", "default", ", which TCP ignores")
+    );
+    let settings: Vec<(&str, String)> = [
+        ("net.ipv4.tcp_rmem", receive, RECEIVE_AT_FIRST),
+        ("net.ipv4.tcp_wmem", send, SEND_AT_FIRST),
+    ]
+    .into_iter()
+    .filter(|(_, [_, first, most], usual)| most < &LEAST || first < usual)
+    .map(|(name, [least, first, most], usual)| {
+        let most = if most < LEAST { WANTED } else { most };
+        (name, format!("{least} {} {most}", first.max(usual)))
+    })
+    .collect();
     if settings.is_empty() {
         return Item::ok(NAME, seen);
     }
@@ -36,4 +47,22 @@ pub(super) fn item(root: &Root) -> Item {
     let settings: Vec<(&str, &str)> =
         settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Item::warning(NAME, seen, why, Fix::sysctl(&settings))
+}
+
+fn in_words([least, first, most]: [u64; 3]) -> String {
+    format!("{} {} {}", Bytes(least), Bytes(first), Bytes(most))
+}
+
+/// What the settings of all sockets are, where they can be read: `rmem_max` and `wmem_max`, or
+/// `rmem_default` and `wmem_default`. TCP takes its own instead of the latter (tcp(7)).
+fn sizes(root: &Root, before: &str, kind: &str, after: &str) -> String {
+    let size = |side: &str| {
+        root.number(&format!("/proc/sys/net/core/{side}mem_{kind}")).known().map(|n| Bytes(*n))
+    };
+    match (size("r"), size("w")) {
+        (Some(receive), Some(send)) => {
+            format!("{before} {receive} and {send} ([rw]mem_{kind}){after}")
+        }
+        _ => String::new(),
+    }
 }

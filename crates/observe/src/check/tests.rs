@@ -1,6 +1,8 @@
 //! The trees of two machines: a small virtual machine, recorded with `tests/record`, and a server
 //! that is not tuned, written by hand after the kernel's documentation.
 
+mod hardware;
+mod network;
 mod tree;
 
 use super::*;
@@ -126,7 +128,7 @@ fn a_small_virtual_machine_has_what_its_kernel_chose() {
     let seen = "ports in TIME_WAIT are reused over loopback (tcp_tw_reuse 2), 1,118 waiting now";
     assert_ok(&tree, &measured, "time-wait", seen);
     assert_ok(&tree, &measured, "backlog", "somaxconn 4,096, tcp_max_syn_backlog 2,048");
-    let seen = "receive up to 32MiB, send up to 4MiB, rmem_max 4MiB";
+    let seen = "receive 4KiB 128KiB 32MiB, send 4KiB 16KiB 4MiB (at least, at first, at most)";
     assert_ok(&tree, &measured, "buffers", seen);
     assert_ok(&tree, &measured, "clock", "tsc");
     assert_ok(&tree, &measured, "numa-balancing", "one node");
@@ -141,6 +143,13 @@ fn a_small_virtual_machine_has_what_its_kernel_chose() {
         ("turbo", "no switch"),
         ("idle-states", "the host chooses"),
         ("kernel-tls", "without CONFIG_TLS"),
+        ("power-policy", "no preference"),
+        ("window-scaling", "cannot read /proc/sys/net/ipv4/tcp_window_scaling"),
+        ("tcp-memory", "cannot read /proc/sys/net/ipv4/tcp_mem"),
+        ("links", "no interface but loopback is up"),
+        ("prefetchers", "has no line `vendor_id`"),
+        ("microcode", "has no line `microcode`"),
+        ("mitigations", "/sys/devices/system/cpu/vulnerabilities lists none"),
         ("counters", "no counters, as in many virtual machines (ENOENT)"),
     ] {
         assert_not_available(&tree, &measured, name, reason);
@@ -168,7 +177,7 @@ fn settings_fix_an_untuned_server() {
     let queues = ["core/somaxconn", "ipv4/tcp_max_syn_backlog"];
     assert_eq!(settings(&backlog), queues.map(|name| format!("{net}/{name}=4096")));
 
-    let seen = "receive up to 208KiB, send up to 4MiB, rmem_max 208KiB";
+    let seen = "receive 4KiB 128KiB 208KiB, send 4KiB 16KiB 4MiB (at least, at first, at most)";
     let buffers = assert_warning(&tree, &measured, "buffers", seen);
     assert_eq!(settings(&buffers), [format!("{net}/ipv4/tcp_rmem=4096 131072 16777216")]);
 
@@ -182,7 +191,12 @@ fn settings_fix_an_untuned_server() {
     assert_eq!(settings(&turbo), [format!("{cpu}/intel_pstate/no_turbo=1")]);
     assert_eq!(command(&turbo), format!("echo 1 | tee {cpu}/intel_pstate/no_turbo"));
 
-    let idle = assert_warning(&tree, &measured, "idle-states", "C6 takes 133 µs to leave");
+    let idle = assert_warning(
+        &tree,
+        &measured,
+        "idle-states",
+        "C6 takes 133 µs to leave; CPUs entered it 0 times since the machine was started",
+    );
     let files = [0, 1, 2, 3].map(|n| format!("{cpu}/cpu{n}/cpuidle/state3/disable=1"));
     assert_eq!(settings(&idle), files);
 

@@ -11,6 +11,11 @@ const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 const TIMESTAMPS: &str = "net.ipv4.tcp_timestamps";
 /// Left over from an earlier load: they are looked through at each connection.
 const MANY: u64 = 10_000;
+/// What the kernel keeps at least by itself on a machine that runs servers: half of its table of
+/// connections, at most 262,144 (Documentation/networking/ip-sysctl.rst).
+const FEW_BUCKETS: u64 = 32_768;
+/// The kernel's choice, in seconds.
+const USUAL_TIMEOUT: u64 = 60;
 
 pub(super) fn item(root: &Root) -> Item {
     let reuse = match root.number("/proc/sys/net/ipv4/tcp_tw_reuse") {
@@ -27,7 +32,20 @@ pub(super) fn item(root: &Root) -> Item {
         1 => "reused",
         _ => "reused over loopback",
     };
-    let seen = format!("ports in TIME_WAIT are {reused} (tcp_tw_reuse {reuse}){now}");
+    let number = |name: &str| root.number::<u64>(&format!("/proc/sys/net/ipv4/{name}"));
+    let buckets = number("tcp_max_tw_buckets").known().copied();
+    let timeout = number("tcp_fin_timeout").known().copied();
+    let kept = buckets.map(|n| format!(", at most {} are kept", thousands(n))).unwrap_or_default();
+    let closing = timeout.map(|s| format!("; FIN_WAIT_2 lasts {s} s")).unwrap_or_default();
+    let seen =
+        format!("ports in TIME_WAIT are {reused} (tcp_tw_reuse {reuse}){now}{kept}{closing}");
+    let mut limits = Vec::new();
+    if buckets.is_some_and(|buckets| buckets < FEW_BUCKETS) {
+        limits.push(("net.ipv4.tcp_max_tw_buckets", "262144"));
+    }
+    if timeout.is_some_and(|timeout| timeout > USUAL_TIMEOUT) {
+        limits.push(("net.ipv4.tcp_fin_timeout", "60"));
+    }
     let mut settings = Vec::new();
     if reuse == 0 {
         settings.push((REUSE, "1"));
@@ -38,7 +56,11 @@ pub(super) fn item(root: &Root) -> Item {
     if !settings.is_empty() {
         let why = "a port is free again only after 60 s: 500 connections per second from one \
                    address use up all of them";
-        Item::warning(NAME, seen, why, Fix::sysctl(&settings))
+        Item::warning(NAME, seen, why, Fix::sysctl(&[settings, limits].concat()))
+    } else if !limits.is_empty() {
+        let why = "the kernel drops connections in TIME_WAIT early, or keeps half-closed ones for \
+                   longer than usual, so a run meets what an earlier one left";
+        Item::warning(NAME, seen, why, Fix::sysctl(&limits))
     } else if waiting.is_some_and(|n| n >= MANY) {
         let why = "an earlier load left them, and they use ports and memory";
         Item::warning(NAME, seen, why, Fix::Advice("wait a minute".to_owned()))

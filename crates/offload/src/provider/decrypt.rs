@@ -15,9 +15,9 @@ use openssl_sys as ffi;
 use super::key::{self, Key, Question};
 use super::software::{self, Direction};
 use super::sys::{self, Dispatch};
-use super::{ACCELERATOR, guarded, job};
-use crate::counts;
+use super::{alarm::Alarm, guarded, job};
 use crate::device::Premaster;
+use crate::{Accelerator, CompletedBy, counts};
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
     Dispatch::new(sys::ASYM_CIPHER_NEWCTX, new as *const ()),
@@ -108,14 +108,24 @@ impl Operation {
 
 /// Has the accelerator answer; `None` where it does not.
 fn ask(key_bits: u32, premaster: Premaster) -> Option<Premaster> {
-    let pauses = job::is_running();
-    ACCELERATOR.get()?.ask(key_bits, premaster, pauses, |ticket, left| {
-        if pauses {
-            job::pause(ticket);
-        } else {
-            thread::sleep(left);
+    let accelerator = Accelerator::get()?;
+    match accelerator.pauses().filter(|_| job::is_running()) {
+        None => accelerator.ask(key_bits, premaster, false, |_, left| thread::sleep(left)),
+        Some(CompletedBy::Poll) => {
+            accelerator.ask(key_bits, premaster, true, |ticket, _| job::pause(ticket))
         }
-    })
+        Some(CompletedBy::Event) => {
+            let answer = accelerator.ask(key_bits, premaster, false, |ticket, left| {
+                match Alarm::of_job() {
+                    Some(alarm) => alarm.pause(ticket, left),
+                    // The process has all the descriptors that it may have.
+                    None => thread::sleep(left),
+                }
+            });
+            Alarm::end_of_operation();
+            answer
+        }
+    }
 }
 
 /// # Safety

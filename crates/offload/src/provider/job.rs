@@ -21,10 +21,15 @@ pub(super) fn is_running() -> bool {
     !unsafe { sys::ASYNC_get_current_job() }.is_null()
 }
 
-/// Pauses the job that the caller is in, until it is started again for whatever reason. No lock may be
-/// held: other jobs of this thread run meanwhile.
+/// Pauses the job that the caller is in for an operation that is polled, as [`pause_for_event`].
 pub(super) fn pause(ticket: Ticket) {
     PAUSED.set(Some(ticket));
+    pause_for_event();
+}
+
+/// Pauses the job that the caller is in, until it is started again for whatever reason. No lock may be
+/// held: other jobs of this thread run meanwhile.
+pub(super) fn pause_for_event() {
     // SAFETY: what is on the job's stack stays there. A pause that fails is over at once.
     unsafe { sys::ASYNC_pause_job() };
 }

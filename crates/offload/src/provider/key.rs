@@ -14,6 +14,11 @@ use crate::device::Premaster;
 
 pub(super) const FUNCTIONS: &[Dispatch] = &[
     Dispatch::new(sys::KEYMGMT_NEW, new as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN_INIT, generation as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN_SET_PARAMS, set_generation as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN_SETTABLE_PARAMS, generation_settable as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN, generate as *const ()),
+    Dispatch::new(sys::KEYMGMT_GEN_CLEANUP, end_generation as *const ()),
     Dispatch::new(sys::KEYMGMT_FREE, free as *const ()),
     Dispatch::new(sys::KEYMGMT_HAS, has as *const ()),
     Dispatch::new(sys::KEYMGMT_MATCH, matches as *const ()),
@@ -46,6 +51,10 @@ pub(super) struct Question {
 }
 
 impl Key {
+    fn new(software: software::Key, is_private: bool) -> Self {
+        Self { bits: software.bits(), software, is_private, memory: RwLock::default() }
+    }
+
     pub(super) fn remembered(&self, question: &Question) -> Option<Premaster> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner).get(question).copied()
     }
@@ -80,6 +89,56 @@ unsafe extern "C" fn free(place: *mut c_void) {
     }
 }
 
+/// Keys are made by OpenSSL's own provider.
+unsafe extern "C" fn generation(
+    _context: *mut c_void,
+    _selection: c_int,
+    params: *const OSSL_PARAM,
+) -> *mut c_void {
+    let Some(mut generation) = software::Context::generation() else {
+        return std::ptr::null_mut();
+    };
+    // SAFETY: OpenSSL gives parameters with an end, or none.
+    if !params.is_null() && unsafe { generation.set_params(params) }.is_none() {
+        return std::ptr::null_mut();
+    }
+    Box::into_raw(Box::new(generation)).cast()
+}
+
+unsafe extern "C" fn set_generation(generation: *mut c_void, params: *const OSSL_PARAM) -> c_int {
+    guarded(|| {
+        // SAFETY: OpenSSL gives what `generation` made, and parameters with an end.
+        unsafe { generation.cast::<software::Context>().as_mut()?.set_params(params) }
+    })
+}
+
+unsafe extern "C" fn generation_settable(
+    _generation: *mut c_void,
+    _context: *mut c_void,
+) -> *const OSSL_PARAM {
+    software::generation_settable()
+}
+
+unsafe extern "C" fn generate(
+    generation: *mut c_void,
+    _progress: *const c_void,
+    _argument: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: OpenSSL gives what `generation` made.
+    let generation = unsafe { generation.cast::<software::Context>().as_mut() };
+    let Some(software) = generation.and_then(software::Context::generate) else {
+        return std::ptr::null_mut();
+    };
+    Box::into_raw(Box::new(Place::from(Arc::new(Key::new(software, true))))).cast()
+}
+
+unsafe extern "C" fn end_generation(generation: *mut c_void) {
+    if !generation.is_null() {
+        // SAFETY: OpenSSL gives back what `generation` made, once.
+        drop(unsafe { Box::from_raw(generation.cast::<software::Context>()) });
+    }
+}
+
 unsafe extern "C" fn has(place: *const c_void, selection: c_int) -> c_int {
     guarded(|| {
         // SAFETY: OpenSSL gives what `new` made.
@@ -105,13 +164,8 @@ unsafe extern "C" fn import(
     guarded(|| unsafe {
         let place = place.cast::<Place>().as_ref()?;
         let software = software::Key::import(selection, params)?;
-        let key = Key {
-            bits: software.bits(),
-            is_private: !ffi::OSSL_PARAM_locate_const(params, c"d".as_ptr()).is_null(),
-            software,
-            memory: RwLock::default(),
-        };
-        place.set(Arc::new(key)).ok()
+        let is_private = !ffi::OSSL_PARAM_locate_const(params, c"d".as_ptr()).is_null();
+        place.set(Arc::new(Key::new(software, is_private))).ok()
     })
 }
 

@@ -110,6 +110,20 @@ impl Context {
         (!context.is_null()).then_some(Self(context))
     }
 
+    /// To make a key.
+    pub(super) fn generation() -> Option<Self> {
+        let context = Self::new_keys()?;
+        // SAFETY: the context is valid.
+        (unsafe { ffi::EVP_PKEY_keygen_init(context.0) } == 1).then_some(context)
+    }
+
+    /// A new key.
+    pub(super) fn generate(&mut self) -> Option<Key> {
+        let mut key = std::ptr::null_mut();
+        // SAFETY: the context is valid, and there is a place for the key.
+        (unsafe { ffi::EVP_PKEY_keygen(self.0, &mut key) } == 1).then_some(Key(key))
+    }
+
     pub(super) fn new(key: &Key, direction: Direction) -> Option<Self> {
         // SAFETY: the key is valid, and the context takes a reference of its own.
         let context =
@@ -173,6 +187,15 @@ pub(super) fn key_types(selection: c_int) -> *const OSSL_PARAM {
         // SAFETY: the context is valid.
         unsafe { sys::EVP_PKEY_fromdata_settable(context.0, selection) }
     })
+}
+
+/// The parameters of a key that is to be made, a table that OpenSSL keeps for good.
+pub(super) fn generation_settable() -> *const OSSL_PARAM {
+    // SAFETY: the name ends with zero. What is fetched stays for good.
+    unsafe {
+        let keys = sys::EVP_KEYMGMT_fetch(library(), RSA.as_ptr(), std::ptr::null());
+        if keys.is_null() { std::ptr::null() } else { sys::EVP_KEYMGMT_gen_settable_params(keys) }
+    }
 }
 
 /// The parameters of a key that can be asked for, a table that OpenSSL keeps for good.

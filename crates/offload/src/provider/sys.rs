@@ -5,12 +5,20 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use ffi::{EVP_PKEY, EVP_PKEY_CTX, OSSL_LIB_CTX, OSSL_PARAM};
 use openssl_sys as ffi;
 
+pub(super) const CORE_GET_PARAMS: c_int = 2;
+pub(super) const PROVIDER_GETTABLE_PARAMS: c_int = 1025;
+pub(super) const PROVIDER_GET_PARAMS: c_int = 1026;
 pub(super) const PROVIDER_QUERY_OPERATION: c_int = 1027;
 
 pub(super) const OP_KEYMGMT: c_int = 10;
 pub(super) const OP_ASYM_CIPHER: c_int = 13;
 
 pub(super) const KEYMGMT_NEW: c_int = 1;
+pub(super) const KEYMGMT_GEN_INIT: c_int = 2;
+pub(super) const KEYMGMT_GEN_SET_PARAMS: c_int = 4;
+pub(super) const KEYMGMT_GEN_SETTABLE_PARAMS: c_int = 5;
+pub(super) const KEYMGMT_GEN: c_int = 6;
+pub(super) const KEYMGMT_GEN_CLEANUP: c_int = 7;
 pub(super) const KEYMGMT_FREE: c_int = 10;
 pub(super) const KEYMGMT_GET_PARAMS: c_int = 11;
 pub(super) const KEYMGMT_GETTABLE_PARAMS: c_int = 12;
@@ -34,9 +42,15 @@ pub(super) const ASYM_CIPHER_GETTABLE_CTX_PARAMS: c_int = 9;
 pub(super) const ASYM_CIPHER_SET_CTX_PARAMS: c_int = 10;
 pub(super) const ASYM_CIPHER_SETTABLE_CTX_PARAMS: c_int = 11;
 
+pub(super) const PARAM_NAME: &CStr = c"name";
+pub(super) const PARAM_STATUS: &CStr = c"status";
 pub(super) const PARAM_PAD_MODE: &CStr = c"pad-mode";
 pub(super) const PARAM_TLS_CLIENT_VERSION: &CStr = c"tls-client-version";
 pub(super) const PARAM_TLS_NEGOTIATED_VERSION: &CStr = c"tls-negotiated-version";
+
+/// `OSSL_PARAM_INTEGER` and `OSSL_PARAM_UTF8_PTR`.
+pub(super) const PARAM_INTEGER: u32 = 1;
+pub(super) const PARAM_UTF8_PTR: u32 = 6;
 
 /// `RSA_PKCS1_WITH_TLS_PADDING`.
 pub(super) const TLS_PADDING: c_int = 7;
@@ -56,6 +70,23 @@ impl Dispatch {
 
     pub(super) const fn new(id: c_int, function: *const ()) -> Self {
         Self { id, function }
+    }
+
+    /// The function of this number, where it is among these.
+    ///
+    /// # Safety
+    /// `functions` ends as OpenSSL has it.
+    pub(super) unsafe fn find(mut functions: *const Self, id: c_int) -> Option<*const ()> {
+        // SAFETY: the caller's.
+        unsafe {
+            while (*functions).id != 0 {
+                if (*functions).id == id {
+                    return Some((*functions).function);
+                }
+                functions = functions.add(1);
+            }
+        }
+        None
     }
 }
 
@@ -97,12 +128,19 @@ pub(super) type Initialize = unsafe extern "C" fn(
     *mut *mut c_void,
 ) -> c_int;
 
+/// `OSSL_FUNC_core_get_params_fn`.
+pub(super) type CoreGetParams = unsafe extern "C" fn(*const c_void, *mut OSSL_PARAM) -> c_int;
+
+/// What is called when a descriptor of a job's connection is no longer waited for.
+pub(super) type Cleanup = unsafe extern "C" fn(*mut WaitContext, *const c_void, c_int, *mut c_void);
+
 /// `OSSL_CALLBACK`.
 pub(super) type Callback = unsafe extern "C" fn(*const OSSL_PARAM, *mut c_void) -> c_int;
 
 pub(super) enum AsymCipher {}
 pub(super) enum KeyManagement {}
 pub(super) enum AsyncJob {}
+pub(super) enum WaitContext {}
 
 unsafe extern "C" {
     pub(super) fn OSSL_PROVIDER_add_builtin(
@@ -111,6 +149,17 @@ unsafe extern "C" {
         initialize: Initialize,
     ) -> c_int;
     pub(super) fn OSSL_LIB_CTX_new() -> *mut OSSL_LIB_CTX;
+    pub(super) fn OSSL_PARAM_construct_utf8_ptr(
+        name: *const c_char,
+        text: *mut *mut c_char,
+        size: usize,
+    ) -> OSSL_PARAM;
+    pub(super) fn OSSL_PARAM_locate(
+        params: *mut OSSL_PARAM,
+        name: *const c_char,
+    ) -> *mut OSSL_PARAM;
+    pub(super) fn OSSL_PARAM_set_int(param: *mut OSSL_PARAM, value: c_int) -> c_int;
+    pub(super) fn OSSL_PARAM_set_utf8_ptr(param: *mut OSSL_PARAM, text: *const c_char) -> c_int;
     pub(super) fn OSSL_PARAM_get_int(param: *const OSSL_PARAM, value: *mut c_int) -> c_int;
     pub(super) fn OSSL_PARAM_get_uint(param: *const OSSL_PARAM, value: *mut u32) -> c_int;
 
@@ -134,6 +183,7 @@ unsafe extern "C" {
         name: *const c_char,
         properties: *const c_char,
     ) -> *mut KeyManagement;
+    pub(super) fn EVP_KEYMGMT_gen_settable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
     pub(super) fn EVP_KEYMGMT_gettable_params(keys: *const KeyManagement) -> *const OSSL_PARAM;
     pub(super) fn EVP_ASYM_CIPHER_fetch(
         context: *mut OSSL_LIB_CTX,
@@ -155,4 +205,18 @@ unsafe extern "C" {
 
     pub(super) fn ASYNC_get_current_job() -> *mut AsyncJob;
     pub(super) fn ASYNC_pause_job() -> c_int;
+    pub(super) fn ASYNC_get_wait_ctx(job: *mut AsyncJob) -> *mut WaitContext;
+    pub(super) fn ASYNC_WAIT_CTX_get_fd(
+        context: *mut WaitContext,
+        key: *const c_void,
+        descriptor: *mut c_int,
+        data: *mut *mut c_void,
+    ) -> c_int;
+    pub(super) fn ASYNC_WAIT_CTX_set_wait_fd(
+        context: *mut WaitContext,
+        key: *const c_void,
+        descriptor: c_int,
+        data: *mut c_void,
+        cleanup: Cleanup,
+    ) -> c_int;
 }

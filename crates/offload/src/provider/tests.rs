@@ -6,7 +6,7 @@ use openssl::rsa::{Padding, Rsa};
 use units::Nanos;
 
 use super::*;
-use crate::{Counts, Way, counts};
+use crate::{Counts, Way};
 
 #[test]
 fn a_panic_ends_where_openssl_called() {
@@ -23,7 +23,7 @@ fn install() {
         rates: "rsa:2048 100000/s".parse().unwrap(),
         latency: Nanos(1_000),
         queue: NonZeroUsize::MIN,
-        engines: NonZeroUsize::MIN,
+        ..Description::default()
     })
     .unwrap();
 }
@@ -46,7 +46,8 @@ fn decrypted(key: &PKey<Private>, padding: c_int, ciphertext: &[u8]) -> Vec<u8> 
     // SAFETY: the key is valid, names end with zero, and memory is as long as it is said to be.
     unsafe {
         let any = std::ptr::null_mut();
-        let context = sys::EVP_PKEY_CTX_new_from_pkey(any, key.as_ptr(), PROPERTIES.as_ptr());
+        let context =
+            sys::EVP_PKEY_CTX_new_from_pkey(any, key.as_ptr(), c"?provider=toll".as_ptr());
         assert_eq!(ffi::EVP_PKEY_decrypt_init(context), 1);
         assert_eq!(ffi::EVP_PKEY_CTX_set_rsa_padding(context, padding), 1);
         if padding == sys::TLS_PADDING {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use cpus::CpuList;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Event, FREQUENCY, PerfError};
@@ -30,15 +31,18 @@ impl Recording {
     /// # Errors
     /// What is lacking, and what to do.
     pub fn start(event: Event, cpus: &CpuList, data: &Path) -> Result<Self, PerfError> {
-        check()?;
+        check(Path::new(SETTINGS), rustix::process::geteuid().is_root())?;
         let file = |path: &Path, why: std::io::Error| PerfError::File {
             path: path.to_owned(),
             why: why.to_string(),
         };
         let (control, answers) = (data.with_extension("control"), data.with_extension("answers"));
         for fifo in [&control, &answers] {
-            mknodat(CWD, fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-                .map_err(|why| file(fifo, why.into()))?;
+            match mknodat(CWD, fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
+                // A run that was killed has left it.
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(why) => return Err(file(fifo, why.into())),
+            }
         }
         // Opened for both, so that neither side waits for the other to open it.
         let open = |path: &Path| {
@@ -144,18 +148,55 @@ fn failed(why: String) -> PerfError {
     PerfError::Failed { what: "record", why }
 }
 
-/// What the kernel refuses to those who are not root.
-fn check() -> Result<(), PerfError> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
+/// Where the kernel's settings are.
+const SETTINGS: &str = "/proc/sys/kernel";
+
+/// What the kernel refuses, by the settings in a folder: to those who are not root, more.
+fn check(settings: &Path, is_root: bool) -> Result<(), PerfError> {
     let setting = |name: &str| {
-        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
+        let text = std::fs::read_to_string(settings.join(name)).ok()?;
         text.trim().parse::<i32>().ok()
     };
-    match (setting("perf_event_paranoid"), setting("kptr_restrict")) {
-        (Some(paranoid), _) if paranoid > 0 => Err(PerfError::Paranoid(paranoid)),
-        (_, Some(hidden)) if hidden > 0 => Err(PerfError::HiddenSymbols),
-        _ => Ok(()),
+    let paranoid = setting("perf_event_paranoid").filter(|level| *level > 0 && !is_root);
+    // 1 hides addresses from all but root, 2 from root too.
+    let most = i32::from(is_root);
+    let is_hidden = setting("kptr_restrict").is_some_and(|level| level > most);
+    match paranoid {
+        Some(level) => Err(PerfError::Paranoid(level)),
+        None if is_hidden => Err(PerfError::HiddenSymbols),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is refused where the kernel has these settings.
+    fn refused(paranoid: &str, hidden: &str, is_root: bool) -> String {
+        let settings = tempfile::tempdir().unwrap();
+        std::fs::write(settings.path().join("perf_event_paranoid"), paranoid).unwrap();
+        std::fs::write(settings.path().join("kptr_restrict"), hidden).unwrap();
+        check(settings.path(), is_root).err().map_or(String::new(), |why| why.to_string())
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_named_with_the_command_that_allows_it() {
+        for paranoid in ["1\n", "2\n", "4\n"] {
+            let words = refused(paranoid, "0\n", false);
+            assert!(words.contains("sysctl kernel.perf_event_paranoid=-1"), "{words}");
+            assert!(words.contains(&format!("is {},", paranoid.trim())), "{words}");
+            assert_eq!(refused(paranoid, "0\n", true), "");
+        }
+        for paranoid in ["-1\n", "0\n"] {
+            assert_eq!(refused(paranoid, "0\n", false), "");
+            let words = refused(paranoid, "1\n", false);
+            assert!(words.contains("sysctl kernel.kptr_restrict=0"), "{words}");
+        }
+        assert_eq!(refused("4\n", "1\n", true), "");
+        let words = refused("4\n", "2\n", true);
+        assert!(words.contains("sysctl kernel.kptr_restrict=0"), "{words}");
+        // A kernel without these settings refuses nothing.
+        assert!(check(Path::new("/nowhere"), false).is_ok());
     }
 }

@@ -78,6 +78,8 @@ struct Part {
     /// Its left end and its length in percent.
     x: f64,
     width: f64,
+    /// Its share of a stack of many, where there is room for it.
+    share: Option<String>,
 }
 
 /// A published range over a bar, drawn as an outline.
@@ -90,6 +92,12 @@ struct Band {
     /// Whether it is the first that says so in its chart.
     is_first: bool,
 }
+
+/// A stack of more parts has its sum at its end, and the shares of the parts in them.
+const FEW_PARTS: usize = 3;
+
+/// A shorter part has no room for its share, in percent of the plot's width.
+const ROOM_FOR_SHARE: f64 = 10.0;
 
 /// Where a row has no figure.
 const NOT_MEASURED: &str = "not measured";
@@ -203,8 +211,13 @@ impl Line {
             .filter_map(|(bar, begin)| Some((bar, begin, median(bar)?)))
             .collect();
         let last = medians.len().checked_sub(1)?;
+        let whole: f64 = medians.iter().map(|(_, _, length)| length).sum();
+        let has_shares = !chart.is_share && medians.len() > FEW_PARTS;
         let part = |(bar, begin, length): &(&findings::Bar, f64, f64)| {
-            Part::between(bar.series, *begin, begin + length, scale)
+            let part = Part::between(bar.series, *begin, begin + length, scale)?;
+            let has_share = has_shares && part.width >= ROOM_FOR_SHARE;
+            let share = has_share.then(|| format!("{:.0}%", 100.0 * length / whole));
+            Some(Part { share, ..part })
         };
         let parts: Vec<Part> = medians.iter().filter_map(part).collect();
         // The unit follows only the last of several numbers.
@@ -215,11 +228,10 @@ impl Line {
                 false => chart.unit.number(*length),
             },
         };
+        let sum = |text| vec![Value { series: Series::Rest, text }];
         let values = match chart.is_share {
-            true => {
-                let text = percent(medians.iter().map(|(_, _, length)| length).sum());
-                vec![Value { series: Series::Rest, text }]
-            }
+            true => sum(percent(whole)),
+            false if has_shares => sum(chart.unit.text(whole)),
             false => medians.iter().enumerate().map(number).collect(),
         };
         let named = |(bar, _, length): &(&findings::Bar, f64, f64)| {
@@ -262,7 +274,7 @@ impl Part {
     fn between(series: Series, begin: f64, end: f64, scale: &Scale) -> Option<Self> {
         let (begin, end) = (scale.percent(begin)?, scale.percent(end)?.min(100.0));
         let width = rounded((end - begin).abs());
-        (width > 0.0).then(|| Self { series, x: begin.min(end), width })
+        (width > 0.0).then(|| Self { series, x: begin.min(end), width, share: None })
     }
 }
 

@@ -1,13 +1,14 @@
 //! The machine in facts that a reader of the figures should know.
 
+use observe::machine::{Accelerators, Settings};
 use observe::{Availability, Fact, InterruptTime, Machine};
 use serde::Serialize;
-use units::{Bytes, Hertz};
+use units::{Bytes, Hertz, thousands};
 
 /// One fact of the machine.
 #[derive(Serialize)]
 pub(super) struct FactView {
-    name: &'static str,
+    name: String,
     words: String,
     is_missing: bool,
 }
@@ -67,27 +68,71 @@ pub(super) fn facts(machine: &Machine) -> Vec<FactView> {
         }),
         availability("Kernel TLS", &machine.kernel_tls),
         availability("Hardware counters", &machine.hardware_counters),
+        availability("Counters of memory traffic", &machine.memory_traffic),
     ]
 }
 
-fn known(name: &'static str, words: String) -> FactView {
-    FactView { name, words, is_missing: false }
+/// How the processor is set, what it did with its idle states, and what accelerates it.
+pub(super) fn settings(machine: &Machine) -> Vec<FactView> {
+    let Some(settings) = &machine.settings else { return Vec::new() };
+    let mut views: Vec<FactView> = settings
+        .in_words()
+        .into_iter()
+        .map(|(name, words)| fact(&capitalized(name), &words, Clone::clone))
+        .collect();
+    views.push(idle_time(settings));
+    views.extend(machine.accelerators.as_ref().map(quickassist));
+    views
 }
 
-fn missing(name: &'static str, why: &str) -> FactView {
-    FactView { name, words: format!("not available here: {why}"), is_missing: true }
+fn capitalized(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    first.to_uppercase() + rest
 }
 
-fn fact<T>(name: &'static str, fact: &Fact<T>, in_words: impl Fn(&T) -> String) -> FactView {
+fn idle_time(settings: &Settings) -> FactView {
+    fact("Idle states of the first CPU since its start", &settings.idle_states, |states| {
+        let words = states.iter().map(|state| {
+            let seconds = state.slept_us as f64 / 1e6;
+            format!("{} {} times, {seconds:.1} s in all", state.name, thousands(state.entered))
+        });
+        words.collect::<Vec<_>>().join("; ")
+    })
+}
+
+fn quickassist(accelerators: &Accelerators) -> FactView {
+    let words = accelerators.quickassist.iter().map(|device| {
+        let driver = device.driver.as_deref().unwrap_or("none");
+        format!("{} ({}) at {}, driver {driver}", device.family, device.pci_id, device.slot)
+    });
+    match &accelerators.quickassist[..] {
+        [] => missing("QuickAssist", "there is no such device on the PCI bus"),
+        _ => known("QuickAssist", words.collect::<Vec<_>>().join("; ")),
+    }
+}
+
+fn known(name: &str, words: String) -> FactView {
+    FactView { name: name.to_owned(), words, is_missing: false }
+}
+
+fn missing(name: &str, why: &str) -> FactView {
+    FactView {
+        name: name.to_owned(),
+        words: format!("not available here: {why}"),
+        is_missing: true,
+    }
+}
+
+fn fact<T>(name: &str, fact: &Fact<T>, in_words: impl Fn(&T) -> String) -> FactView {
     match fact {
         Fact::Known(value) => known(name, in_words(value)),
         Fact::Unknown { not_available_here } => missing(name, not_available_here),
     }
 }
 
-fn availability(name: &'static str, availability: &Availability) -> FactView {
+fn availability(name: &str, availability: &Availability) -> FactView {
     let is_missing = matches!(availability, Availability::NotAvailable(_));
-    FactView { name, words: availability.to_string(), is_missing }
+    FactView { name: name.to_owned(), words: availability.to_string(), is_missing }
 }
 
 fn frequencies(machine: &Machine) -> FactView {
@@ -99,7 +144,7 @@ fn frequencies(machine: &Machine) -> FactView {
         }
     });
     FactView {
-        name: "Core frequency, measured",
+        name: "Core frequency, measured".to_owned(),
         words: words.collect::<Vec<_>>().join(", "),
         is_missing: cpus.iter().all(|cpu| cpu.core_hz.known().is_none()),
     }

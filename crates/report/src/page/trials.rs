@@ -71,7 +71,7 @@ struct Figures {
     of: fn(&Line) -> Option<f64>,
 }
 
-const FIGURES: [Figures; 5] = [
+const FIGURES: [Figures; 7] = [
     Figures { name: "rate", quantity: Quantity::PerSecond, of: |line| Some(line.rate_per_s) },
     Figures {
         name: "goodput",
@@ -87,6 +87,12 @@ const FIGURES: [Figures; 5] = [
         name: "client CPU",
         quantity: Quantity::Nanos,
         of: |line| line.cpu_ns.client.map(|ns| ns as f64),
+    },
+    Figures { name: "memory", quantity: Quantity::BytesPerSecond, of: Line::memory_bandwidth },
+    Figures {
+        name: "memory per byte",
+        quantity: Quantity::BytesPerByte,
+        of: Line::memory_per_byte,
     },
     Figures {
         name: "p99",

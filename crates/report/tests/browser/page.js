@@ -17,7 +17,7 @@ const page = {
   }),
   // Every text of the charts that are shown, with the box around its letters.
   texts: () => [...document.querySelectorAll(
-    "figure .label, figure .value, figure .ticks span, figure .plot text, figure .axis-title, figure .reference")]
+    "figure .label, figure .value, figure .ticks span, figure .plot text, figure .share, figure .axis-title, figure .reference")]
     .filter((text) => text.checkVisibility())
     .map((element) => {
       const range = document.createRange();
@@ -57,15 +57,25 @@ const page = {
   // That of all cells.
   table: ".chapter table.sortable",
   closed: () => document.querySelectorAll("details:not([open])").length,
+  // The relative luminance of a colour (WCAG 2.2).
+  luminance: (color) => {
+    const [r, g, b] = color.match(/[\d.]+/g).slice(0, 3).map((part) => {
+      const share = Number(part) / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  },
+  // The shares in bars: how far each is from the ends of its bar, in pixels, and its contrast with it.
+  shares: () => [...document.querySelectorAll(".track .share")].map((text) => {
+    const bar = text.previousElementSibling;
+    const [inner, outer] = [text, bar].map((of) => of.getBoundingClientRect());
+    const room = Math.min(inner.left - outer.left, outer.right - inner.right);
+    const [a, b] = [text, bar].map((of) => page.luminance(getComputedStyle(of).fill));
+    return [text.textContent, room, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  }),
   // The WCAG 2.2 contrast of text with what is behind it, by selector.
   contrasts: (selectors) => {
-    const luminance = (color) => {
-      const [r, g, b] = color.match(/[\d.]+/g).slice(0, 3).map((part) => {
-        const share = Number(part) / 255;
-        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-      });
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
+    const { luminance } = page;
     const behind = (element) => {
       const color = getComputedStyle(element).backgroundColor;
       return color === "rgba(0, 0, 0, 0)" ? behind(element.parentElement) : luminance(color);

@@ -153,6 +153,7 @@ fn answer(
             .collect(),
         published: Vec::new(),
         bill: None,
+        loopback: None,
         predictions: Vec::new(),
         predicted: None,
         curve: None,

@@ -6,6 +6,7 @@
 mod answers;
 mod line;
 mod machine;
+pub mod samples;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,8 @@ pub struct Fabricated {
     /// What algorithms cost.
     pub costs: Option<Costs>,
     pub lines: Vec<TrialLine>,
+    /// The stacks that were sampled, by cell.
+    pub stacks: Vec<(String, String)>,
     pub machine: Option<Machine>,
     pub targets: Vec<TargetRecord>,
 }
@@ -56,6 +59,7 @@ impl Fabricated {
             cut: &self.analysis.cut,
             findings,
             lines: &self.lines,
+            stacks: &self.stacks,
             machine: self.machine.as_ref(),
             targets: &self.targets,
         }
@@ -188,6 +192,7 @@ pub fn whole() -> Fabricated {
         answers: answers(&cells),
         quality: Some(Quality { is_good: true, sentence: "Good: intervals within 4%.".to_owned() }),
         servers: Vec::new(),
+        profile_changes: Vec::new(),
         cells,
         warnings: vec![Repeated { warning: siblings(), trials: lines.len() }],
         cut: Vec::new(),
@@ -198,7 +203,14 @@ pub fn whole() -> Fabricated {
             why: format!("suite: asked TLS_AES_128_GCM_SHA256, got {HOSTILE} in 3 handshakes"),
         }],
     };
-    Fabricated { analysis, costs: None, lines, machine: Some(machine()), targets: targets() }
+    Fabricated {
+        analysis,
+        costs: None,
+        lines,
+        stacks: Vec::new(),
+        machine: Some(machine()),
+        targets: targets(),
+    }
 }
 
 /// The place of the trial that is invalid: of the second cell, in the third round.

@@ -91,8 +91,8 @@ impl Session for KernelSession {
             Ok(Some(0)) => Err(io::ErrorKind::UnexpectedEof.into()),
             outcome => outcome,
         };
-        if let Some(ticket) = paused(&self.ssl) {
-            return Ok(Handshake::Paused(ticket));
+        if let Some(pause) = paused(&self.ssl) {
+            return Ok(Handshake::Paused(pause));
         }
         // A handshake that fails after the keys went to the kernel is one that the kernel counts.
         if sys::is_kernels(&self.ssl) {

@@ -9,6 +9,7 @@ mod openssl;
 mod rustls;
 
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use ::openssl::ssl::SslContext;
@@ -17,7 +18,7 @@ use ::rustls::ServerConfig;
 use tls::{CertificateKey, Identity, KeyExchange, SendMode, Stack, Suite, Version};
 
 use crate::wire::Wire;
-use crate::{ServerError, Settings};
+use crate::{AcceleratorSource, ServerError, Settings};
 use kernel::KernelTls;
 
 /// A TLS library with the settings and the certificate of one server.
@@ -61,13 +62,22 @@ pub(crate) trait Session {
 }
 
 /// How far a handshake is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Handshake {
     Complete,
     /// Something must be read first.
     Unready,
     /// The accelerator must answer first.
-    Paused(offload::Ticket),
+    Paused(Pause),
+}
+
+/// What a paused handshake waits for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The answer to this operation, which is polled for.
+    Answer(offload::Ticket),
+    /// One of its descriptors becomes readable; these are new. They stay open while it is paused.
+    Event(Vec<RawFd>),
 }
 
 /// One of the libraries, with its settings.
@@ -88,8 +98,8 @@ impl AnyLibrary {
             .ok_or(ServerError::KeyKind)?;
         check_key(settings, key)?;
         check_library(settings, key)?;
-        if let Some(accelerator) = &settings.accelerator {
-            accelerator.check_key(key).map_err(ServerError::Accelerator)?;
+        if let Some(AcceleratorSource::Model(model)) = &settings.accelerator {
+            model.check_key(key).map_err(ServerError::Accelerator)?;
         }
         let versions = versions(settings)?;
         Ok(match settings.library {

@@ -43,8 +43,8 @@ impl Session for SslStream<Wire> {
 
     fn shake_hands(&mut self) -> io::Result<Handshake> {
         let outcome = self.accept();
-        if let Some(ticket) = paused(self.ssl()) {
-            return Ok(Handshake::Paused(ticket));
+        if let Some(pause) = paused(self.ssl()) {
+            return Ok(Handshake::Paused(pause));
         }
         match outcome {
             Ok(()) => {
@@ -98,7 +98,7 @@ pub(super) fn build(
         .map_err(refused("the certificate chain"))?;
     let accelerator = settings.accelerator.as_ref();
     let mut context = match accelerator {
-        Some(_) => offload::tls_server(),
+        Some(accelerator) => offload::tls_server(accelerator.provider()),
         None => SslContext::builder(SslMethod::tls_server()),
     }
     .map_err(refused("a server's context"))?;
@@ -132,7 +132,7 @@ pub(super) fn build(
     // One recv takes what is there instead of one for each header and one for each body.
     context.set_read_ahead(true);
     let mut mode = SslMode::RELEASE_BUFFERS;
-    let is_asynchronous = accelerator.is_some_and(|device| device.way == Way::Asynchronous);
+    let is_asynchronous = accelerator.is_some_and(|device| device.way() == Way::Asynchronous);
     mode.set(SslMode::from_bits_retain(MODE_ASYNC.into()), is_asynchronous);
     context.set_mode(mode);
     context.set_alpn_select_callback(|_, offered| {

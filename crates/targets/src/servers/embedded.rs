@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Instant;
 
-use offload::Kind;
+use offload::{CompletedBy, Kind};
 use serde::Deserialize;
 use tls::{SendMode, Stack};
 
@@ -14,7 +14,7 @@ use crate::ready::{self, Unready};
 use crate::running::Started;
 use crate::server::{Invocation, Program, Server};
 use crate::site::{ANNOUNCEMENT, Site};
-use crate::{Running, SendCounters, Settings, TargetError};
+use crate::{AcceleratorCounts, Running, SendCounters, Settings, TargetError};
 
 /// The file of what it has sent, in the folder of its logs.
 const COUNTERS: &str = "counters.jsonl";
@@ -45,6 +45,10 @@ impl Server for Embedded {
         SendMode::ALL
     }
 
+    fn completions(&self) -> &'static [CompletedBy] {
+        &[CompletedBy::Poll, CompletedBy::Event]
+    }
+
     fn stacks(&self) -> &'static [Stack] {
         &Stack::ALL
     }
@@ -59,6 +63,8 @@ impl Server for Embedded {
             "accelerator-latency",
             "accelerator-queue",
             "accelerator-count",
+            "accelerator-completion",
+            "provider",
         ]
     }
 }
@@ -102,6 +108,10 @@ impl Program for Embedded {
         };
         SendCounters::settled(&server.logs().join(COUNTERS)).map(Some).map_err(silent)
     }
+
+    fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
+        Ok(self.sent(server)?.and_then(|sent| sent.accelerator))
+    }
 }
 
 fn arguments(site: &Site<'_>) -> Vec<OsString> {
@@ -135,6 +145,13 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
         add("--accelerator-latency", target.accelerator_latency.exact().into());
         add("--accelerator-queue", target.accelerator_queue.to_string().into());
         add("--accelerator-count", target.accelerator_count.to_string().into());
+        if let Some(completion) = target.accelerator_completion {
+            add("--accelerator-completion", completion.to_string().into());
+        }
+    }
+    if let Some(provider) = &settings.target.provider {
+        add("--provider", provider.to_string().into());
+        add("--offload", settings.target.offload.to_string().into());
     }
     add("--send", settings.target.send.to_string().into());
     add("--record-size", settings.target.record_size.to_string().into());

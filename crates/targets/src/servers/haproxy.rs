@@ -9,20 +9,20 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use cpus::CpuList;
+use offload::CompletedBy;
 
 use self::configuration::{library_configuration, render};
+use crate::openssl_provider::{self, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
 use crate::site::Site;
-use crate::{Settings, TargetError};
+use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "haproxy.cfg";
 /// The file of OpenSSL's configuration for it.
 const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 /// The file of certificate and key together.
 const PEM: &str = "server.pem";
-/// The variable that names OpenSSL's configuration.
-const OPENSSL_CONF: &str = "OPENSSL_CONF";
 
 pub(super) struct Haproxy;
 
@@ -33,6 +33,15 @@ impl Server for Haproxy {
 
     fn program(&self) -> Option<&dyn Program> {
         Some(self)
+    }
+
+    /// With `ssl-mode-async` it waits for the descriptors of paused jobs.
+    fn completions(&self) -> &'static [CompletedBy] {
+        &[CompletedBy::Event]
+    }
+
+    fn own_keys(&self) -> &'static [&'static str] {
+        super::OFFLOAD
     }
 }
 
@@ -48,7 +57,7 @@ impl Program for Haproxy {
                  cannot be given in its environment; leave it out"
             )));
         }
-        Ok(())
+        openssl_provider::check(settings)
     }
 
     /// From what `haproxy -vv` prints.
@@ -74,11 +83,12 @@ impl Program for Haproxy {
     }
 
     fn files(&self, site: &Site<'_>) -> Result<Vec<(&'static str, String)>, TargetError> {
-        let library = library_configuration(site.settings);
+        let library = library_configuration(site)?;
         Ok(vec![(CONFIGURATION, render(site)?), (LIBRARY_CONFIGURATION, library)])
     }
 
     fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+        openssl_provider::prepare(site)?;
         site.write_identity(PEM)?;
         let Invocation { mut arguments, environment, .. } = self.launch(site);
         arguments.push("-c".into());
@@ -93,6 +103,10 @@ impl Program for Haproxy {
             environment: vec![(OPENSSL_CONF.into(), library)],
             ..Invocation::default()
         }
+    }
+
+    fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
+        openssl_provider::counts(server)
     }
 }
 

@@ -5,16 +5,20 @@ mod configuration;
 use std::ffi::OsString;
 use std::path::Path;
 
+use offload::Kind;
 use rustix::process::Resource;
 use tls::SendMode;
 
 use self::configuration::Configuration;
+use crate::openssl_provider::{self, Lines, OPENSSL_CONF};
 use crate::program::{self, Binary};
 use crate::server::{Invocation, Program, Server};
 use crate::site::Site;
-use crate::{Settings, TargetError};
+use crate::{AcceleratorCounts, Running, Settings, TargetError};
 
 const CONFIGURATION: &str = "nginx.conf";
+/// The file of OpenSSL's configuration for it, where it has one of its own.
+const LIBRARY_CONFIGURATION: &str = "openssl.cnf";
 
 pub(super) struct Nginx;
 
@@ -32,13 +36,46 @@ impl Server for Nginx {
     }
 
     fn own_keys(&self) -> &'static [&'static str] {
-        &["record-size", "directives", "storage", "files"]
+        &[
+            "record-size",
+            "directives",
+            "storage",
+            "files",
+            "accelerator",
+            "offload",
+            "accelerator-rate",
+            "accelerator-latency",
+            "accelerator-queue",
+            "accelerator-count",
+            "provider",
+        ]
     }
 }
 
 impl Program for Nginx {
     fn binary(&self) -> Binary {
         Binary::Installed { name: "nginx", package: "nginx-core" }
+    }
+
+    /// With a provider it runs synchronously: it never sets `SSL_MODE_ASYNC`.
+    fn check(&self, settings: &Settings) -> Result<(), TargetError> {
+        if !openssl_provider::is_wanted(settings) {
+            return Ok(());
+        }
+        if settings.target.environment.has(OPENSSL_CONF) {
+            return Err(TargetError::Settings(format!(
+                "{OPENSSL_CONF} carries the provider of private keys to nginx and cannot be given in \
+                 its environment; leave it out"
+            )));
+        }
+        if settings.target.accelerator != Kind::None && settings.target.cpus.len() > 1 {
+            return Err(TargetError::Settings(
+                "each of nginx's workers would have a modelled device of its own; give it one CPU, or \
+                 take embedded or haproxy"
+                    .to_owned(),
+            ));
+        }
+        openssl_provider::check(settings)
     }
 
     /// From what `nginx -V` prints.
@@ -60,17 +97,33 @@ impl Program for Nginx {
             user: rustix::process::geteuid().is_root().then_some("root"),
             most_descriptors: rustix::process::getrlimit(Resource::Nofile).maximum,
         };
-        Ok(vec![(CONFIGURATION, configuration.render()?)])
+        let mut files = vec![(CONFIGURATION, configuration.render()?)];
+        if openssl_provider::is_wanted(site.settings) {
+            let Lines { main, sections } = Lines::of(site)?;
+            let text = format!("openssl_conf = toll\n\n[toll]\n{main}{sections}");
+            files.push((LIBRARY_CONFIGURATION, text));
+        }
+        Ok(files)
     }
 
     fn configure(&self, site: &mut Site<'_>) -> Result<(), TargetError> {
+        openssl_provider::prepare(site)?;
         let mut arguments = vec!["-t".into(), "-q".into()];
         arguments.extend(self::arguments(site));
-        site.test(CONFIGURATION, &arguments, Vec::new(), complaint)
+        site.test(CONFIGURATION, &arguments, environment(site), complaint)
     }
 
     fn launch(&self, site: &Site<'_>) -> Invocation {
-        Invocation { arguments: arguments(site), has_children: true, ..Invocation::default() }
+        Invocation {
+            arguments: arguments(site),
+            environment: environment(site),
+            has_children: true,
+            ..Invocation::default()
+        }
+    }
+
+    fn accelerated(&self, server: &Running) -> Result<Option<AcceleratorCounts>, TargetError> {
+        openssl_provider::counts(server)
     }
 
     /// nginx 1.21.4 was the first to call `SSL_sendfile`, which OpenSSL has from 3.0 on.
@@ -94,6 +147,12 @@ fn arguments(site: &Site<'_>) -> Vec<OsString> {
     let folder = site.folder.clone();
     let flags = [("-p", folder), ("-e", site.error_log()), ("-c", site.folder.join(CONFIGURATION))];
     flags.into_iter().flat_map(|(flag, path)| [flag.into(), path.into()]).collect()
+}
+
+fn environment(site: &Site<'_>) -> Vec<(OsString, OsString)> {
+    let library = site.folder.join(LIBRARY_CONFIGURATION);
+    let is_wanted = openssl_provider::is_wanted(site.settings);
+    is_wanted.then(|| (OPENSSL_CONF.into(), library.into())).into_iter().collect()
 }
 
 fn complaint(line: &str) -> Option<&str> {

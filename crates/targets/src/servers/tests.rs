@@ -1,5 +1,6 @@
 //! The registry, and how each server is configured with the same settings.
 
+use offload::Way;
 use tls::{CertificateKey, Group, Suite};
 
 use super::{SERVERS, by_name};
@@ -96,6 +97,29 @@ fn a_server_that_is_told_nothing_keeps_its_defaults() {
         for part in absent {
             assert!(!text.contains(part), "{part} is in {text}");
         }
+    }
+}
+
+#[test]
+fn a_provider_is_loaded_and_waited_for_as_each_server_can() {
+    let of = |server: &str, offload| {
+        let target = Target { provider: "qat=/q.so".parse().ok(), offload, ..settings().target };
+        configuration(server, &Settings { target, ..settings() })
+    };
+    let section = "[key_provider]\nmodule = /q.so\nactivate = 1\n";
+    let main = "providers = providers\nalg_section = algorithms\n";
+    for (server, offload, pauses) in [
+        ("haproxy", Way::Asynchronous, true),
+        ("haproxy", Way::Synchronous, false),
+        ("nginx", Way::Synchronous, false),
+    ] {
+        let text = of(server, offload);
+        assert!(text.contains(section) && text.contains(main), "{server}: {text}");
+        assert_eq!(text.contains("\n    ssl-mode-async\n"), pauses, "{server}: {text}");
+    }
+    for server in ["haproxy", "nginx"] {
+        let text = configuration(server, &settings());
+        assert!(!text.contains("providers") && !text.contains("ssl-mode-async"), "{text}");
     }
 }
 

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use trial::{Arrivals, LEAST_OPERATIONS, Line, LittlesLaw, Receipt};
-use units::{BitsPerSecond, Nanos, PerSecond, thousands};
+use units::{BitsPerSecond, Nanos, PerSecond, Quantity, thousands};
 
 /// What is there of some loads only: arrivals and pace, each with its label.
 pub(super) fn rows(line: &Line) -> Vec<(&'static str, String)> {
     let arrivals = line.operations.arrivals.map(arrivals_in_words);
-    let rows = [("arrivals", arrivals), ("pace", pace(line))];
+    let rows = [("arrivals", arrivals), ("pace", pace(line)), ("memory", memory(line))];
     rows.into_iter().filter_map(|(label, words)| Some((label, words?))).collect()
 }
 
@@ -33,6 +33,17 @@ pub(super) fn window(line: &Line) -> String {
             format!("; the time was over before {} had ended (--duration)", thousands(count))
         })
     )
+}
+
+/// What moved between processors and memory, of the whole machine.
+fn memory(line: &Line) -> Option<String> {
+    let text = |quantity: Quantity, value: f64| quantity.unit_for([value]).text(value);
+    let rate = text(Quantity::BytesPerSecond, line.memory_bandwidth()?);
+    let per_byte = line
+        .memory_per_byte()
+        .map(|per_byte| format!(", {} per byte of bodies", text(Quantity::Bytes, per_byte)));
+    let source = line.memory?.source;
+    Some(format!("{rate} between processors and memory{} ({source})", per_byte.unwrap_or_default()))
 }
 
 /// Whether rate and times account for all users.
@@ -105,6 +116,22 @@ mod tests {
         let expected = "at its end; the time was over before 1,000 had ended (--duration)\n";
         assert!(of(1_000).contains(expected), "{}", of(1_000));
         assert!(!of(600).contains("the time was over"), "{}", of(600));
+    }
+
+    #[test]
+    fn memory_traffic_has_one_row_where_it_was_counted() {
+        let memory = serde_json::json!({
+            "source": "uncore_imc", "read_bytes": 1_500_000_000_u64,
+            "written_bytes": 1_000_000_000_u64, "bytes": 2_500_000_000_u64
+        });
+        let text = verbose(line(|v| {
+            v["window_ns"] = 1_000_000_000.into();
+            v["bytes"]["body"] = 1_000_000_000.into();
+            v["memory"] = memory;
+        }));
+        let words = "memory        2.50 GB/s between processors and memory, 2.50 B per byte of";
+        assert!(text.contains(words) && text.contains("(uncore_imc)"), "{text}");
+        assert!(!verbose(line(|_| {})).contains("\nmemory "));
     }
 
     #[test]

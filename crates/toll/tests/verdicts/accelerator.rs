@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use journal::TrialLine;
 use support::{Desk, Serve, first_cpu, last_cpu, machine, text, until};
 use targets::{AcceleratorCounts, SendCounters};
 use trial::{AcceleratorUse, Limit, Line};
@@ -40,12 +41,18 @@ name = "ways"
 }
 
 /// The trials of a study.
-fn lines(desk: &Desk) -> Vec<Line> {
+fn trials(desk: &Desk) -> Vec<TrialLine> {
     let _machine = machine();
     let output = desk.run(&[]).output().unwrap();
     assert!(desk.results_if_any().is_some(), "{}", text(&output.stderr));
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
     journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The only trial of a study.
+fn only(desk: &Desk) -> Line {
+    let [TrialLine { line, .. }] = &trials(desk)[..] else { panic!("not one trial") };
+    line.clone()
 }
 
 fn used(line: &Line) -> &AcceleratorUse {
@@ -57,8 +64,7 @@ fn only_an_asynchronous_server_has_several_operations_under_way() {
     for (way, is_asynchronous) in [("asynchronous", true), ("synchronous", false)] {
         let target =
             format!("accelerator = \"model\"\noffload = \"{way}\"\naccelerator-latency = \"5ms\"");
-        let lines = lines(&study(&target, RSA, ""));
-        let line = &lines[0];
+        let line = &only(&study(&target, RSA, ""));
         assert_eq!(line.receipt.mismatch, [], "{line:?}");
         let AcceleratorUse { kind, counts, .. } = used(line);
         assert_eq!((kind.as_str(), counts.timed_out, counts.refused), ("model", 0, 0));
@@ -71,24 +77,17 @@ fn only_an_asynchronous_server_has_several_operations_under_way() {
 
 #[test]
 fn engines_multiply_what_a_device_that_is_the_limit_completes() {
-    for engines in [1, 2, 4] {
-        let target = format!(
-            "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 20/s\"\n\
-             accelerator-count = {engines}"
-        );
-        let lines = lines(&study(&target, RSA, ""));
-        let line = &lines[0];
-        let rate = 20.0 * f64::from(engines);
-        // What is under way at the window's start completes in it too.
-        assert!(line.rate_per_s <= 1.05 * rate + 1.0, "{engines}: {line:?}");
+    let target = "accelerator = \"model\"\naccelerator-rate = \"rsa:2048 50/s\"";
+    // One engine completes 100 in the window, so that each connection has its turn.
+    let case = "load.connections = 32\nsweep.\"target.accelerator-count\" = [1, 2, 4]";
+    for TrialLine { place, line } in &trials(&study(target, RSA, case)) {
         let busy = used(line).busy.unwrap();
         assert_eq!(line.verdict.evidence.accelerator_busy, Some(busy));
-        if line.verdict.limit == Limit::Accelerator {
-            assert!(line.rate_per_s >= 0.95 * rate, "{engines}: {line:?}");
-            assert!(line.reason().contains("of what its rate allows"));
-        } else {
-            assert!(busy < 0.95 || line.verdict.limit < Limit::Accelerator, "{line:?}");
-        }
+        // Where other work on the machine was the limit, the test is made again.
+        assert_eq!(line.verdict.limit, Limit::Accelerator, "{line:?}");
+        assert!(line.reason().contains("of what its rate allows"));
+        let engines: f64 = place.params["target.accelerator-count"].parse().unwrap();
+        assert!((line.rate_per_s / (50.0 * engines) - 1.0).abs() <= 0.05, "{engines}: {line:?}");
     }
 }
 
@@ -102,8 +101,7 @@ fn a_handshake_that_the_accelerator_did_not_complete_is_a_mismatch() {
     for (target, load, which) in
         [(model, fresh, "computed"), (slow, RSA, "refused"), (model, ecdhe, "signed")]
     {
-        let lines = lines(&study(target, load, ""));
-        let line = &lines[0];
+        let line = &only(&study(target, load, ""));
         let said = line.why_invalid().unwrap_or_else(|| panic!("{which}: {line:?}"));
         assert!(said.contains("accelerator: asked model, asynchronous"), "{said}");
         let AcceleratorCounts { completed, computed, refused, .. } = used(line).counts;
@@ -124,13 +122,14 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
             "accelerator = \"model\"\ncertificate-key = \"rsa:3072\"",
             "has no rate for rsa:3072; add one, such as rsa:3072 40000/s",
         ),
+        ("accelerator = \"model\"\ncertificate-key = \"ecdsa:p256\"", "only signs; take rsa:2048"),
         (
             "accelerator = \"model\"\naccelerator-rate = \"rsa:4096 1/s\"",
             "has no rate for rsa:2048",
         ),
         (
             "accelerator = \"model\"\nlibrary = \"openssl-built\"",
-            "the accelerator is one of the OpenSSL of toll serve",
+            "the accelerator is one of the system's OpenSSL",
         ),
     ] {
         let desk = study(target, RSA, "sweep.\"load.connections\" = [1, 2]");
@@ -141,8 +140,8 @@ fn what_an_accelerator_cannot_do_is_refused_in_a_line() {
     }
 }
 
-/// A server whose device takes its time, and the file of its counts.
-fn slow_server() -> (Serve, PathBuf) {
+/// A server whose device takes so long, and the file of its counts.
+fn slow_server(latency: &str) -> (Serve, PathBuf) {
     let folder = tempfile::tempdir().unwrap().keep();
     let counters = folder.join("counters");
     let server = Serve::alone(&[
@@ -150,51 +149,53 @@ fn slow_server() -> (Serve, PathBuf) {
         "AES128-SHA",
         "--accelerator",
         "model",
+        "--accelerator-queue",
+        "20000",
         "--accelerator-latency",
-        "300ms",
+        latency,
         "--counters",
         counters.to_str().unwrap(),
     ]);
     (server, counters)
 }
 
-/// A load of it that goes on until it is ended, once all its connections are there.
-fn begin_load(server: &Serve) -> support::Killed {
+/// A load of it that goes on until it is ended, once most of its connections are there.
+fn begin_load(server: &Serve, connections: usize) -> support::Killed {
     let mut load = server.load("bytes/1B");
-    load.args(["--operation", "handshakes", "--suite", "AES128-SHA", "--connections", "200"]);
-    load.args(["--duration", "60s", "--json"]);
+    load.args(["--operation", "handshakes", "--suite", "AES128-SHA"]);
+    load.args(["--connections", &connections.to_string(), "--duration", "60s", "--json"]);
     let before = open_files(server.process.pid());
     let load = support::Killed::piped(&mut load);
-    until("200 connections", || open_files(server.process.pid()) >= before + 200);
+    let most = connections / 10 * 9;
+    until("most connections", || open_files(server.process.pid()) >= before + most);
     load
 }
 
-fn counts(file: &std::path::Path) -> AcceleratorCounts {
-    SendCounters::settled(file).unwrap().accelerator.unwrap()
+/// What a server counted whose handshakes, so many at once, are all over.
+fn finished(file: &std::path::Path, at_once: u64) {
+    let counts = SendCounters::settled(file).unwrap().accelerator.unwrap();
+    assert!(counts.in_flight_max >= at_once, "{counts:?}");
+    assert_eq!((counts.submitted, counts.timed_out), (counts.completed, 0), "{counts:?}");
 }
 
 #[test]
 fn clients_that_leave_during_a_pause_leave_no_job() {
-    let (mut server, counters) = slow_server();
+    let (mut server, counters) = slow_server("5s");
     let idle = open_files(server.process.pid());
-    drop(begin_load(&server));
+    drop(begin_load(&server, 2_000));
     // It may not have had all of its own when it said where it listens.
     until("no connection", || open_files(server.process.pid()) < idle + 10);
-    let counts = counts(&counters);
-    assert!(counts.submitted > 0, "{counts:?}");
-    assert_eq!((counts.submitted, counts.timed_out), (counts.completed, 0), "{counts:?}");
+    finished(&counters, 1_500);
     server.process.send("-INT");
     assert_eq!(server.process.exit_code(), Some(0));
 }
 
 #[test]
 fn ctrl_c_finishes_the_handshakes_that_are_paused() {
-    let (mut server, counters) = slow_server();
-    let load = begin_load(&server);
+    let (mut server, counters) = slow_server("3s");
+    let load = begin_load(&server, 600);
     server.process.send("-INT");
     assert_eq!(server.process.exit_code(), Some(0));
     drop(load);
-    let counts = counts(&counters);
-    assert!(counts.submitted > 0, "{counts:?}");
-    assert_eq!((counts.submitted, counts.timed_out), (counts.completed, 0), "{counts:?}");
+    finished(&counters, 500);
 }

@@ -30,6 +30,7 @@ fn readings(server: Option<u64>, client: u64, waiting: u64) -> Readings {
             ..NetReading::default()
         }),
         links: Vec::new(),
+        memory: None,
     };
     let mut readings = Readings::begin(reading(0, server.map(|_| 0), 0, 0, 7));
     readings.advance(reading(600, server, client, waiting, 9));

@@ -6,7 +6,7 @@ use crate::verdict::Limit;
 use crate::warning::{Neighbours, NotSteady, WarningKind};
 use cpus::CpuList;
 use load::{Load, Outcome, Progress};
-use observe::{CpuSeries, NamedThread};
+use observe::{CpuSeries, MemoryBytes, MemorySource, NamedThread};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +36,8 @@ struct FakeMachine {
     has_series: bool,
     compiler_percent: Option<u64>,
 }
+
+const NO_BYTES: MemoryBytes = MemoryBytes { read: None, written: None, total: 0 };
 
 /// The kernel's number of the server's compiler; the next is that of the thread that serves.
 const COMPILER: u32 = 7;
@@ -76,11 +78,13 @@ impl Machine for FakeMachine {
             server: task(99),
             threads: vec![task(10)],
             server_threads: server_threads.unwrap_or_default(),
+            memory: Some((MemorySource::Resctrl, MemoryBytes { total: elapsed, ..NO_BYTES })),
+            at: Some(self.now()),
             ..Reading::default()
         }
     }
 
-    fn find_links(&mut self, _: std::net::IpAddr) {}
+    fn find_links(&mut self, _: std::net::IpAddr, _: &[load::Source]) {}
 
     fn interfaces(&self) -> Vec<crate::evidence::Interface> {
         Vec::new()
@@ -253,6 +257,9 @@ fn everything_is_read_over_the_loads_window() {
     assert_eq!((line.window_ns, line.started_unix_ms), (600_000_000, 1_200));
     assert_eq!((line.rate_per_s, line.goodput_bps), (1000.0, 8 * 1000 * (1 << 20)));
     assert_eq!((line.cpu_ns.server, line.cpu_ns.client), (Some(594_000_000), Some(60_000_000)));
+    // A byte per ns, from the window's start to its end.
+    assert_eq!(line.memory.map(|memory| memory.bytes), Some(600_000_000));
+    assert_eq!(line.memory_bandwidth(), Some(1e9));
     assert_eq!(line.verdict.limit, Limit::ServerCpu);
     // CPU 2 is neither the server's nor the client's: it has one step.
     let cpus: Vec<usize> = line.cpu_share.iter().map(|core| core.cpu).collect();

@@ -41,7 +41,7 @@ fn bars(answer: &Answer, unit: &Unit) -> Bars {
         is_share: answer.metric.row().quantity == Quantity::Share,
         is_stacked: false,
         rows: answer.bars.iter().map(row).collect(),
-        published: in_words(&answer.published, "bar"),
+        published: in_words(answer, "bar"),
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn along(answer: &Answer, curve: &Curve) -> Vec<Bars> {
     let first = Bars {
         title: capitalized(&words_of(answer.operation, answer.metric.row().words)),
         axis: axis(answer, &unit),
-        published: in_words(&answer.published, "bar"),
+        published: in_words(answer, "bar"),
         ..chart_along(answer, curve, of_bar, unit, &answer.published)
     };
     // Beside what a CPU-second gives, it would say nothing.
@@ -184,6 +184,7 @@ mod tests {
             bars,
             published: Vec::new(),
             bill: None,
+            loopback: None,
             predictions: Vec::new(),
             predicted: None,
             curve: None,
@@ -234,7 +235,7 @@ mod tests {
     fn the_published_range_lies_at_the_baseline_times_its_ratio() {
         let published = Reference::find("xeon-e5-v3-2014").unwrap().figure("nginx-large-files");
         let published = published.into_iter().collect();
-        let answer = Answer { published, ..answer(Metric::Goodput, Vec::new()) };
+        let answer = Answer { published, ..answer(Metric::Goodput, vec![bar("GCM", 9e9)]) };
         let [chart, busy] = &along(&answer, &curve())[..] else { panic!() };
         let words = chart.published.as_ref().unwrap();
         assert!(words.contains("Intel's Xeon E5 v3 had 2 to 2.4x"), "{words}");
@@ -259,5 +260,8 @@ mod tests {
         let chart = side_by_side(&answer, std::slice::from_ref(&answer));
         let bands = chart.rows.iter().map(|row| Some(row.bars[0].published.as_ref()?.low));
         assert_eq!(bands.collect::<Vec<_>>(), [None, Some(4_866.0), None]);
+        assert!(chart.published.unwrap().contains("4,866 per second"));
+        let without = Answer { bars: vec![bar("CBC", 3e3)], ..answer };
+        assert_eq!(side_by_side(&without, &[]).published, None, "nothing is outlined");
     }
 }

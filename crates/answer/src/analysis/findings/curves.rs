@@ -34,7 +34,7 @@ pub(super) fn of(answer: &Answer, curve: &Curve) -> findings::Curve {
     let allowed = (!limits.is_empty()).then(|| allowed(answer, curve));
     let is_marked = lines.iter().flat_map(|line| &line.dots).any(|dot| dot.is_doubtful);
     let marked = is_marked.then(|| "Hollow: marked in the table of cells.".to_owned());
-    let published = in_words(&answer.published, "line");
+    let published = in_words(answer, "line");
     findings::Curve {
         title: capitalized(&words_of(answer.operation, metric.row().words)),
         subtitle: std::iter::once(answer.case.clone()).chain(common).collect::<Vec<_>>().join(", "),

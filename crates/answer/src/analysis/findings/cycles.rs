@@ -1,30 +1,139 @@
 //! Where the servers' CPU time goes: an answer of its own, and a table with a column for each class.
 
+use load::Operation;
 use profile::{Class, Event};
-use units::{Nanos, percent};
+use units::{Nanos, Quantity, percent};
 
-use super::words::title;
-use crate::analysis::{CellSummary, Cycles};
-use crate::findings::{Answer, Column, Remark, Section, Table};
-use crate::wording::{capitalized, list};
+use super::words::{operation, title};
+use crate::analysis::{CellSummary, Cycles, ProfileChange};
+use crate::figure::Figure;
+use crate::findings::{
+    Answer, Bar, BarRow, Bars, Cell, Chart, Column, Headline, Remark, Section, Series, Table,
+};
+use crate::label::without_what_is_common;
+use crate::wording::{brief, capitalized, grouped, list};
 
 /// Classes with a smaller share are not in sentences.
 const WORTH_SAYING: f64 = 0.03;
+
+/// Classes with a smaller share in all cells of a chart are drawn as one.
+const WORTH_DRAWING: f64 = 0.01;
 
 /// Above this share the rules do not say what the server does.
 const MOST_OTHER: f64 = 0.05;
 
 /// None where nothing was sampled.
-pub(super) fn answer(cells: &[CellSummary]) -> Option<Answer> {
+pub(super) fn answer(cells: &[CellSummary], changes: &[ProfileChange]) -> Option<Answer> {
     let sampled = sampled(cells);
     let first = sampled.first()?.1;
-    let remarks = std::iter::once(Remark::new("Sampled", how(first))).chain(doubts(&sampled));
+    let lacking = cells.iter().filter(|cell| cell.cycles.is_none() && cell.trials.valid > 0);
+    let lacking: Vec<String> = lacking.map(title).collect();
+    let not_sampled =
+        (!lacking.is_empty()).then(|| Remark::caveat(format!("Not sampled: {}.", list(&lacking))));
+    let remarks = doubts(&sampled).into_iter().chain(not_sampled);
+    let changes_in_words = changes.iter().map(|change| change.sentence.clone());
+    let each = sampled.iter().map(|(cell, cycles)| sentence(cell, cycles));
     Some(Answer {
         question: Some("Where does the servers' CPU time go?".to_owned()),
-        sentences: sampled.iter().map(|(cell, cycles)| sentence(cell, cycles)).collect(),
-        remarks: remarks.collect(),
-        ..Answer::default()
+        headline: Some(headline(&sampled, changes)),
+        sentences: changes_in_words.chain(each).collect(),
+        remarks: std::iter::once(Remark::new("Sampled", how(first))).chain(remarks).collect(),
+        charts: charts(&sampled),
     })
+}
+
+/// The largest change between two cells that the study compares; where it compares none, what most of
+/// the first cell's time goes to.
+fn headline(sampled: &[(&CellSummary, &Cycles)], changes: &[ProfileChange]) -> Headline {
+    let moved = |change: &ProfileChange| change.share.map_or(0.0, |share| share.difference());
+    let most = changes.iter().max_by(|a, b| moved(a).total_cmp(&moved(b)));
+    if let Some(change) = most {
+        let (value, unit) = match (change.class, change.share) {
+            (Some(class), Some(share)) => (share.in_short(), of_the_time(class)),
+            _ => ("≈".to_owned(), "no class of work differs".to_owned()),
+        };
+        return Headline { value, unit, sentence: change.sentence.clone(), advice: None };
+    }
+    let largest = |(cell, cycles): &(&CellSummary, &Cycles)| {
+        let (class, share) = by_size(cycles).into_iter().next()?;
+        Some(Headline {
+            value: brief(Quantity::Share, share),
+            unit: of_the_time(class),
+            sentence: sentence(cell, cycles),
+            advice: None,
+        })
+    };
+    let is_reliable = |of: &&(&CellSummary, &Cycles)| of.1.doubts.is_empty();
+    sampled.iter().filter(is_reliable).find_map(largest).unwrap_or_else(|| Headline {
+        value: "?".to_owned(),
+        unit: "no reliable profile".to_owned(),
+        sentence: "No profile is to be relied on".to_owned(),
+        advice: None,
+    })
+}
+
+fn of_the_time(class: Class) -> String {
+    format!("of the server's CPU time: {}", class.words())
+}
+
+/// A chart for each case, a stack for each of its cells.
+fn charts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Chart> {
+    let by_case = grouped(sampled.iter().map(|of| (of.0.case.as_str(), *of)));
+    by_case.iter().map(|(case, cells)| Chart::Bars(stacks(case, cells))).collect()
+}
+
+/// CPU time by class: per byte where all of the cells have bodies, else per operation.
+fn stacks(case: &str, cells: &[(&CellSummary, &Cycles)]) -> Bars {
+    let is_of_bodies = cells.iter().all(|(_, cycles)| !cycles.ns_per_byte.is_empty());
+    let times = |cycles: &Cycles| match is_of_bodies {
+        true => cycles.ns_per_byte.clone(),
+        false => cycles.ns_per_operation.clone(),
+    };
+    let is_large = |class: &Class| {
+        let share = |cycles: &Cycles| cycles.shares.get(class).copied().unwrap_or_default();
+        cells.iter().any(|(_, cycles)| share(cycles) >= WORTH_DRAWING)
+    };
+    let (large, small): (Vec<Class>, Vec<Class>) = Class::ALL.into_iter().partition(is_large);
+    let row = |((_, cycles), label): (&(&CellSummary, &Cycles), String)| {
+        let times = times(cycles);
+        let bar = |series, name: &str, classes: &[Class]| {
+            let sum = || classes.iter().filter_map(|class| times.get(class)).sum::<f64>();
+            // A class that was not seen is none of the time; where no time is known, there is no figure.
+            let figure = (!times.is_empty()).then(sum);
+            Bar {
+                name: name.to_owned(),
+                series,
+                figure: figure.and_then(|time| Figure::of(vec![time])),
+                mark: None,
+                published: None,
+            }
+        };
+        let of_class = |class: &Class| bar(Series::Class(*class), class.words(), &[*class]);
+        let bars = large.iter().map(of_class);
+        let rest = bar(Series::Rest, "less than 1% each", &small);
+        let doubt = if cycles.doubts.is_empty() { "" } else { " (unreliable)" };
+        BarRow { label: label + doubt, bars: bars.chain([rest]).collect(), lacking: None }
+    };
+    let labels: Vec<String> = cells.iter().map(|(cell, _)| cell.label.clone()).collect();
+    let wholes = cells.iter().map(|(_, cycles)| times(cycles).values().sum::<f64>());
+    let unit = Quantity::Nanos.unit_for(wholes);
+    let one = match operation(cells.iter().map(|(cell, _)| *cell)) {
+        _ if is_of_bodies => "byte",
+        Operation::Handshakes => "handshake",
+        Operation::Session => "page",
+        Operation::Requests | Operation::OneRequestPerConnection => "request",
+    };
+    Bars {
+        title: "Where the CPU time goes".to_owned(),
+        subtitle: format!("{case}; in the bars, shares"),
+        axis: format!("{} of the server's CPU time per {one}; lower is better", unit.name),
+        unit,
+        room: Vec::new(),
+        is_share: false,
+        is_stacked: true,
+        rows: cells.iter().zip(without_what_is_common(&labels)).map(row).collect(),
+        published: None,
+    }
 }
 
 fn sampled(cells: &[CellSummary]) -> Vec<(&CellSummary, &Cycles)> {
@@ -33,13 +142,18 @@ fn sampled(cells: &[CellSummary]) -> Vec<(&CellSummary, &Cycles)> {
 
 /// `nginx, AES-128-GCM: symmetric crypto 47%, copies 21%, TCP/IP 14%.`
 fn sentence(cell: &CellSummary, cycles: &Cycles) -> String {
+    let large = by_size(cycles).into_iter().filter(|(_, share)| *share >= WORTH_SAYING);
+    let parts: Vec<String> =
+        large.map(|(class, share)| format!("{} {}", class.words(), percent(share))).collect();
+    format!("{}: {}.", capitalized(&title(cell)), list(&parts))
+}
+
+/// The classes with their shares, the largest first.
+fn by_size(cycles: &Cycles) -> Vec<(Class, f64)> {
     let mut shares: Vec<(Class, f64)> =
         cycles.shares.iter().map(|(class, share)| (*class, *share)).collect();
     shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let large = shares.iter().filter(|(_, share)| *share >= WORTH_SAYING);
-    let parts: Vec<String> =
-        large.map(|(class, share)| format!("{} {}", class.words(), percent(*share))).collect();
-    format!("{}: {}.", capitalized(&title(cell)), list(&parts))
+    shares
 }
 
 fn how(cycles: &Cycles) -> String {
@@ -50,17 +164,22 @@ fn how(cycles: &Cycles) -> String {
              interrupts off is counted where they are on again, and sorted by its callers"
         }
     };
-    format!("{} times a second, {clock}, in trials of their own.", profile::FREQUENCY)
+    format!(
+        "{} times per second, {clock}, in trials of their own. profile/ in the result folder has the stacks \
+         and a flame graph of each cell.",
+        profile::FREQUENCY
+    )
 }
 
 /// Each doubt once, with the cells that it is about.
 fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     let with = |of: &dyn Fn(&Cycles) -> Option<String>| {
         let each = sampled.iter().filter_map(|(cell, cycles)| Some((of(cycles)?, title(cell))));
-        let grouped = crate::wording::grouped(each);
-        grouped
-            .into_iter()
-            .map(|(doubt, cells)| format!("{}: {doubt}.", capitalized(&list(&cells))))
+        grouped(each).into_iter().map(|(doubt, cells)| match cells.len() {
+            1 | 2 => format!("{}: {doubt}.", capitalized(&list(&cells))),
+            all if all == sampled.len() => format!("All cells: {doubt}."),
+            some => format!("{} and {} other cells: {doubt}.", capitalized(&cells[0]), some - 1),
+        })
     };
     let share = |cycles: &Cycles, class| cycles.shares.get(&class).copied().unwrap_or_default();
     let loopback = |cycles: &Cycles| {
@@ -72,7 +191,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     };
     let unreliable = |cycles: &Cycles| {
         (!cycles.doubts.is_empty())
-            .then(|| format!("the shares are unreliable, {}", list(&cycles.doubts)))
+            .then(|| format!("the shares are unreliable: {}", list(&cycles.doubts)))
     };
     let other = |cycles: &Cycles| {
         let other = share(cycles, Class::Other);
@@ -81,8 +200,15 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
     };
     let stripped = |cycles: &Cycles| {
         (share(cycles, Class::CryptoWithoutSymbols) > 0.0).then(|| {
-            "the crypto library has no symbols, so its classes cannot be told apart: make openssl, \
-             and target.library = \"openssl-built\""
+            "the crypto library has no symbols, so its classes cannot be separated: make openssl, and \
+             target.library = \"openssl-built\""
+                .to_owned()
+        })
+    };
+    let callers = |cycles: &Cycles| {
+        cycles.lacks_frame_pointers.then(|| {
+            "the server is built without frame pointers, so its own functions are sorted without their \
+             callers: build it with CFLAGS=-fno-omit-frame-pointer to see them"
                 .to_owned()
         })
     };
@@ -99,6 +225,7 @@ fn doubts(sampled: &[(&CellSummary, &Cycles)]) -> Vec<Remark> {
         .map(Remark::caveat)
         .chain(
             with(&stripped)
+                .chain(with(&callers))
                 .chain(with(&loopback))
                 .chain(with(&threads))
                 .map(|text| Remark::new("Know", text)),
@@ -119,8 +246,19 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
     let shares = classes.iter().map(|class| {
         column(class, &|cycles| cycles.shares.get(class).map(|share| (percent(*share), *share)))
     });
-    let samples =
-        sampled.iter().map(|(_, cycles)| (units::thousands(cycles.samples), cycles.samples as f64));
+    let samples = sampled.iter().map(|(_, cycles)| Cell {
+        is_bad: !cycles.doubts.is_empty(),
+        ..(units::thousands(cycles.samples), cycles.samples as f64).into()
+    });
+    let threads: std::collections::BTreeSet<&String> =
+        sampled.iter().flat_map(|(_, cycles)| cycles.kernel_threads.keys()).collect();
+    let threads = threads.into_iter().map(|thread| {
+        let beside = sampled.iter().map(|(_, cycles)| {
+            let beside = cycles.kernel_threads.get(thread);
+            beside.map(|beside| (percent(*beside), *beside)).unwrap_or_default()
+        });
+        Column::numbers(&format!("besides: {thread}"), "", beside)
+    });
     let times = classes.iter().map(|class| {
         column(class, &|cycles| {
             let ns = *cycles.ns_per_operation.get(class)?;
@@ -141,9 +279,13 @@ pub(super) fn section(cells: &[CellSummary]) -> Option<Section> {
     (!sampled.is_empty()).then(|| Section {
         title: "Where the CPU time goes",
         about: "Of the servers' processes, by class of work. Times are these shares of the CPU time \
-                of the measured trials.",
+                of the measured trials. Besides: kernel threads on the server's CPUs, as a share of the \
+                server's own samples.",
         tables: vec![
-            table("Shares", shares.chain([Column::numbers("samples", "", samples)]).collect()),
+            table(
+                "Shares",
+                shares.chain(threads).chain([Column::numbers("samples", "", samples)]).collect(),
+            ),
             table("CPU time per operation", times.collect()),
             table("CPU time per byte, in ns", bytes.collect()),
         ],

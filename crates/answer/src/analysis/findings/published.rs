@@ -3,7 +3,7 @@
 
 use study::{Published, PublishedUnit};
 
-use crate::analysis::Bar;
+use crate::analysis::{Answer, Bar};
 use crate::findings::Band;
 
 const GIGA: f64 = 1e9;
@@ -22,7 +22,10 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
         PublishedUnit::Ratio => baseline?.figure.as_ref()?.estimate.median,
         PublishedUnit::Gbps | PublishedUnit::GbpsPerCore => GIGA,
         PublishedUnit::PerSecond | PublishedUnit::Cpus => 1.0,
-        PublishedUnit::CyclesPerByte | PublishedUnit::Pace | PublishedUnit::Words => return None,
+        PublishedUnit::CyclesPerByte
+        | PublishedUnit::GbpsOfDevice
+        | PublishedUnit::Pace
+        | PublishedUnit::Words => return None,
     };
     Some(Band {
         low: published.low * factor,
@@ -31,10 +34,15 @@ pub(super) fn band(published: &Published, baseline: Option<&Bar>) -> Option<Band
     })
 }
 
-/// What the outlines of a chart are, in which the baseline is grey `shapes`.
-pub(super) fn in_words(published: &[Published], shapes: &str) -> Option<String> {
-    let is_drawn = |of: &&Published| !matches!(of.unit, PublishedUnit::Pace | PublishedUnit::Words);
-    let drawn = published.iter().filter(is_drawn);
+/// What the outlines of an answer's chart are, in which the baseline is grey `shapes`.
+pub(super) fn in_words(answer: &Answer, shapes: &str) -> Option<String> {
+    use PublishedUnit::{GbpsOfDevice, Pace, Words};
+    let is_drawn = |of: &&Published| {
+        let mut bars = answer.bars.iter();
+        !matches!(of.unit, GbpsOfDevice | Pace | Words)
+            && bars.any(|bar| beside(&answer.published, bar).is_some_and(|other| other == *of))
+    };
+    let drawn = answer.published.iter().filter(is_drawn);
     let all: Vec<String> = drawn.map(|of| one_in_words(of, shapes)).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }

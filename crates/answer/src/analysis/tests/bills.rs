@@ -4,6 +4,7 @@ use journal::primitive::RowLine;
 use primitives::row::{Measured, NoFigure, Outcome, Reason};
 use primitives::sampler::{Quality, Quartiles};
 use primitives::{Cache, CycleSource, Hardware, Row, RowKey};
+use profile::Class;
 use study::primitive::Table;
 use tls::{Group, OrPlain, Version};
 
@@ -129,6 +130,25 @@ fn tls_1_3_has_a_bill_of_three_parts() {
     assert_eq!(stack.axis, "µs of the server's CPU time per full handshake; lower is better");
     let begins: Vec<f64> = stack.rows[0].stacked().iter().map(|ns| ns.round()).collect();
     assert_eq!((&*stack.rows[0].label, begins), ("RSA-2048", vec![0.0, 500e3, 560e3]));
+}
+
+#[test]
+fn a_bill_has_what_was_sampled_beside_what_was_measured() {
+    let all = [(SIGN[0], 500.0), (SIGN[1], 20.0), (HANDSHAKE[0], 560.0), (HANDSHAKE[1], 80.0)];
+    let mut scene = bill(&all);
+    // Of 610 µs.
+    scene.sample(
+        0,
+        &[(Class::AsymmetricCrypto, 8_000), (Class::TlsLibrary, 1_000), (Class::TcpIp, 1_000)],
+    );
+    let sentence = "Sampled, cryptography with the TLS library and all else take 549 µs and 61.0 µs with \
+                    RSA-2048 (by parts 560 µs and 49.8 µs).";
+    assert_eq!(sentences(&scene)[2], sentence);
+    let sampled = scene.first().bill.unwrap().cells[0].sampled.clone().unwrap();
+    assert!((sampled.tls_ns / sampled.rest_ns - 9.0).abs() < 1e-9, "{sampled:?}");
+    let profile = scene.lines.iter_mut().find_map(|trial| trial.line.profile.as_mut()).unwrap();
+    profile.lost = 1;
+    assert_eq!(sentences(&scene).len(), 2, "a profile that lost samples is no part of a bill");
 }
 
 #[test]

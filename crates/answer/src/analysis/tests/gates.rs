@@ -81,6 +81,12 @@ fn every_metric_can_be_gated() {
                 packets_sent: 4.0,
                 packets_received: 4.0,
             });
+            line.memory = Some(trial::MemoryUse {
+                source: observe::MemorySource::Resctrl,
+                read_bytes: None,
+                written_bytes: None,
+                bytes: 1_000_000,
+            });
             (line.latency_ns.p50, line.latency_ns.p99) = (Some(1_000), Some(2_000));
         }
         assert_eq!(judged(&scene).0, Met, "{metric}");

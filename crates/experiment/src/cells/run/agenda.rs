@@ -90,7 +90,9 @@ impl<'a> Agenda<'a> {
             length: Length::of(study),
             repeated: Duration::ZERO,
         };
-        for trial in trials {
+        // A profile that is not valid is taken again.
+        let is_kept = |trial: &&TrialLine| trial.place.role != Role::Profile || trial.line.valid;
+        for trial in trials.iter().filter(is_kept) {
             agenda.note(trial);
         }
         for cell in &mut agenda.cells {
@@ -148,7 +150,7 @@ impl<'a> Agenda<'a> {
         let ahead = self.ahead_of(cell);
         // Where this run has something to do, it may have more rounds of every cell.
         let grows = self.study.until.is_some() && !matches!(self.state(cell), State::Over);
-        ahead.held + ahead.searching > 0 || (grows && self.next().is_some())
+        ahead.held + ahead.searching + ahead.sampling > 0 || (grows && self.next().is_some())
     }
 
     pub(super) fn next(&self) -> Option<Task> {
@@ -168,20 +170,24 @@ impl<'a> Agenda<'a> {
         })
     }
 
-    /// Where all is measured: the next cell whose server's CPU time is to be sampled.
+    /// Where all is measured: the next cell whose server's CPU time is to be sampled, in an order that
+    /// follows from the seed.
     pub(super) fn next_profile(&self) -> Option<Task> {
-        self.study.profile.as_ref()?;
         self.searches.iter().find_map(|&cell| match self.state(cell) {
-            State::Hold(load) if !self.cells[cell].is_sampled => {
+            State::Hold(load) if self.is_to_be_sampled(cell) => {
                 Some(Task { cell, role: Role::Profile, round: 0, load, again: false })
             }
             _ => None,
         })
     }
 
-    /// Takes note that no CPU can be sampled here.
-    pub(super) fn profile_no_more(&mut self) {
-        self.cells.iter_mut().for_each(|cell| cell.is_sampled = true);
+    /// Takes note that the CPU time of a cell's server cannot be sampled.
+    pub(super) fn cannot_sample(&mut self, cell: usize) {
+        self.cells[cell].is_sampled = true;
+    }
+
+    fn is_to_be_sampled(&self, cell: usize) -> bool {
+        self.study.profile.is_some() && !self.cells[cell].is_sampled
     }
 
     /// Adds rounds until the next look; `false` where there is no time for another one.
@@ -277,7 +283,9 @@ impl<'a> Agenda<'a> {
             }
             State::Hold(_) => (self.open_rounds(cell).len() as u32, 0),
         };
-        Forecast::of(spec, held.into(), steps)
+        let is_over = matches!(self.state(cell), State::Over);
+        let sampling = u64::from(!is_over && self.is_to_be_sampled(cell));
+        Forecast { sampling, ..Forecast::of(spec, held.into(), steps) }
     }
 
     fn state(&self, cell: usize) -> State {

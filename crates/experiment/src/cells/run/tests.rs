@@ -6,6 +6,7 @@ use targets::{IfMissing, Target};
 
 use load::Latencies;
 
+mod profiles;
 mod restarts;
 mod search;
 mod until;
@@ -56,6 +57,8 @@ struct Stage {
     wobbles: bool,
     /// But not from this trial on.
     settles_in: Option<usize>,
+    /// The CPU time of these cells' servers cannot be sampled, and why.
+    not_sampled: Vec<(&'static str, &'static str)>,
     /// The hypervisor takes a fifth of a CPU in these trials.
     disturbed_in: Vec<usize>,
     version: &'static str,
@@ -139,14 +142,22 @@ impl Bench for Stage {
     fn trial(
         &mut self,
         target: &mut Running,
-        Ask { cell, seed, latency_file, .. }: Ask<'_>,
+        Ask { cell, seed, latency_file, profile, .. }: Ask<'_>,
         interrupt: &AtomicBool,
         progress: &mut dyn FnMut(Moment),
     ) -> Result<Measured, String> {
         assert_eq!(target.0, cell.target.server);
+        if let Some((_, why)) =
+            self.not_sampled.iter().find(|(name, _)| profile.is_some() && *name == cell.name)
+        {
+            return Err((*why).to_owned());
+        }
         let number = self.trials;
         self.trials += 1;
-        self.log.push(cell.name.clone());
+        self.log.push(match profile {
+            Some(_) => format!("sample {} for {}", cell.name, cell.load.duration),
+            None => cell.name.clone(),
+        });
         self.seeds.insert(seed);
         progress(Moment {
             prepared: std::time::Duration::ZERO,

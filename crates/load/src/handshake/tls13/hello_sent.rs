@@ -6,7 +6,7 @@ use super::flight::ServerHello;
 use super::hello::{Hello, Retry};
 use super::protected::Protected;
 use super::{CHANGE_CIPHER_SPEC, Offer, Stage, no_keys};
-use crate::handshake::fixed_group::fixed;
+use crate::handshake::fixed_group::{fixed, shared};
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::put_records;
@@ -62,18 +62,16 @@ impl HelloSent {
             .ok_or_else(|| {
                 Refusal::illegal("a key share of a group for which the client sent none")
             })?;
-        let shared = fixed(*group)
-            .start()
-            .and_then(|exchange| exchange.complete(hello.share))
-            .map_err(|_| Refusal::illegal("a key share that is not valid in its group"))?;
+        let shared = shared(*group, hello.share)
+            .ok_or_else(|| Refusal::illegal("a key share that is not valid in its group"))?;
         let mut transcript = match self.retried {
             Some((_, transcript)) => transcript,
             None => Transcript::new(suite.prf),
         };
         transcript.add(&self.message);
         transcript.add(message);
-        let secrets = beginning.handshake(shared.secret_bytes(), &transcript.hash());
-        let protected = Protected::new(suite, *group, transcript, secrets).ok_or_else(no_keys)?;
+        let keys = beginning.handshake(&shared, &transcript.hash());
+        let protected = Protected::new(suite, *group, transcript, keys).ok_or_else(no_keys)?;
         Ok(Stage::Protected(Box::new(protected)))
     }
 

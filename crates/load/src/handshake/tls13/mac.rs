@@ -1,161 +1,88 @@
-//! HMAC (RFC 2104) for the key schedule, with its short keys and messages.
+//! HMAC (RFC 2104) for the key schedule, with its short keys and messages, several at once.
 //!
 //! Several values are derived from each secret, so a key is kept as the hash states after its two
-//! padded blocks. For a message of a block or two, the buffers of a general, incremental
-//! implementation would cost as much as the hash itself.
+//! padded blocks. For a message of a block, the buffers of a general, incremental implementation
+//! would cost as much as the hash itself.
 
-use sha2::digest::generic_array::GenericArray;
-use sha2::{compress256, compress512};
-use tls::PrfHash;
+use super::state::State;
+use crate::handshake::transcript::Hashed;
 
-use crate::handshake::transcript::{Hashed, LONGEST};
-
-/// The block of the longest hash here.
-const LONGEST_BLOCK: usize = 128;
-
-/// The key of an HMAC.
+/// The key of an HMAC: the states of its hash after the key's block, padded for the inner and for
+/// the outer hash.
 #[derive(Clone, Copy)]
-pub(super) enum MacKey {
-    Sha256(Padded<[u32; 8]>),
-    Sha384(Padded<[u64; 8]>),
-}
-
-impl MacKey {
-    pub(super) fn new(hash: PrfHash, key: &Hashed) -> Self {
-        match hash {
-            PrfHash::Sha256 => Self::Sha256(Padded::new(key)),
-            PrfHash::Sha384 => Self::Sha384(Padded::new(key)),
-        }
-    }
-
-    pub(super) fn hash(&self) -> PrfHash {
-        match self {
-            Self::Sha256(_) => PrfHash::Sha256,
-            Self::Sha384(_) => PrfHash::Sha384,
-        }
-    }
-
-    pub(super) fn sign(&self, message: &[u8]) -> Hashed {
-        match self {
-            Self::Sha256(key) => key.sign(message),
-            Self::Sha384(key) => key.sign(message),
-        }
-    }
-}
-
-/// The states of a hash after the key's block, padded for the inner and for the outer hash.
-#[derive(Clone, Copy)]
-pub(super) struct Padded<S> {
+pub(super) struct MacKey<S> {
     inner: S,
     outer: S,
 }
 
-impl<S: State> Padded<S> {
-    fn new(key: &Hashed) -> Self {
-        let padded = |padding: u8| {
-            let mut block = [padding; LONGEST_BLOCK];
-            for (byte, key) in block.iter_mut().zip(key.as_ref()) {
+impl<S: State> MacKey<S> {
+    pub(super) fn new(key: Hashed) -> Self {
+        let [made] = Self::all([key]);
+        made
+    }
+
+    pub(super) fn all<const N: usize>(keys: [Hashed; N]) -> [Self; N] {
+        let padded = |key: &Hashed, padding: u8| {
+            let mut block = S::ZEROS;
+            block.as_mut().fill(padding);
+            for (byte, key) in block.as_mut().iter_mut().zip(key.as_ref()) {
                 *byte ^= key;
             }
-            let mut state = S::INITIAL;
-            state.compress(&block[..S::BLOCK]);
-            state
+            block
         };
-        Self { inner: padded(0x36), outer: padded(0x5c) }
+        let blocks = keys.each_ref().map(|key| [padded(key, 0x36), padded(key, 0x5c)]);
+        let blocks = blocks.each_ref().map(|[inner, outer]| [inner, outer]);
+        let mut states = [[S::INITIAL; 2]; N];
+        S::compress_all(states.as_flattened_mut(), blocks.as_flattened());
+        states.map(|[inner, outer]| Self { inner, outer })
     }
 
-    fn sign(&self, message: &[u8]) -> Hashed {
-        self.outer.end(self.inner.end(message).as_ref())
+    /// The HMAC of a message, which must leave room for the padding in its last block.
+    pub(super) fn sign(&self, message: &[u8]) -> Hashed {
+        let mut inner = self.inner;
+        let (whole, rest) = message.split_at(message.len() - message.len() % S::BLOCK);
+        for bytes in whole.chunks_exact(S::BLOCK) {
+            let mut block = S::ZEROS;
+            block.as_mut().copy_from_slice(bytes);
+            inner.compress(&block);
+        }
+        inner.compress(&last_block::<S>(&[rest], message.len()));
+        let mut outer = self.outer;
+        outer.compress(&last_block::<S>(&[inner.output().as_ref()], S::OUTPUT));
+        outer.output()
+    }
+
+    /// The HMACs of messages of one block, which [`message`] makes.
+    pub(super) fn sign_all<const N: usize>(signed: [(&Self, &S::Block); N]) -> [Hashed; N] {
+        let mut states = signed.map(|(key, _)| key.inner);
+        S::compress_all(&mut states, &signed.map(|(_, message)| message));
+        let blocks = states.map(|state| message::<S>(&[state.output().as_ref()]));
+        let mut states = signed.map(|(key, _)| key.outer);
+        S::compress_all(&mut states, &blocks.each_ref());
+        states.map(|state| state.output())
     }
 }
 
-/// The state of a hash between two blocks (FIPS 180-4, section 6).
-pub(super) trait State: Copy {
-    const INITIAL: Self;
-    /// Length of a block.
-    const BLOCK: usize;
-    /// Bytes of the message's length at the end of its padding.
-    const COUNT: usize;
-
-    /// Takes whole blocks.
-    fn compress(&mut self, blocks: &[u8]);
-
-    fn output(&self) -> Hashed;
-
-    /// The hash of a block that left this state, followed by `message`.
-    fn end(mut self, message: &[u8]) -> Hashed {
-        let (whole, rest) = message.split_at(message.len() - message.len() % Self::BLOCK);
-        self.compress(whole);
-        let mut blocks = [0; 2 * LONGEST_BLOCK];
-        blocks[..rest.len()].copy_from_slice(rest);
-        blocks[rest.len()] = 0x80;
-        let end = (rest.len() + 1 + Self::COUNT).next_multiple_of(Self::BLOCK);
-        let bits = 8 * (Self::BLOCK + message.len()) as u64;
-        blocks[end - 8..end].copy_from_slice(&bits.to_be_bytes());
-        self.compress(&blocks[..end]);
-        self.output()
-    }
+/// A message of these parts as the block after the key's, padded. It must leave room for the
+/// padding, as all messages of the key schedule do but a hybrid shared secret.
+pub(super) fn message<S: State>(parts: &[&[u8]]) -> S::Block {
+    last_block::<S>(parts, parts.iter().map(|part| part.len()).sum())
 }
 
-impl State for [u32; 8] {
-    /// FIPS 180-4, section 5.3.3.
-    const INITIAL: Self = [
-        0x6a09_e667,
-        0xbb67_ae85,
-        0x3c6e_f372,
-        0xa54f_f53a,
-        0x510e_527f,
-        0x9b05_688c,
-        0x1f83_d9ab,
-        0x5be0_cd19,
-    ];
-    const BLOCK: usize = 64;
-    const COUNT: usize = 8;
-
-    fn compress(&mut self, blocks: &[u8]) {
-        for block in blocks.chunks_exact(Self::BLOCK) {
-            compress256(self, std::slice::from_ref(GenericArray::from_slice(block)));
-        }
+/// The last block of a message of so many bytes in all, without the key's block.
+fn last_block<S: State>(parts: &[&[u8]], length: usize) -> S::Block {
+    let mut block = S::ZEROS;
+    let bytes = block.as_mut();
+    let mut end = 0;
+    for part in parts {
+        bytes[end..end + part.len()].copy_from_slice(part);
+        end += part.len();
     }
-
-    fn output(&self) -> Hashed {
-        let mut bytes = [0; LONGEST];
-        for (bytes, word) in bytes.chunks_exact_mut(4).zip(self) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        Hashed { bytes, length: 32 }
-    }
-}
-
-impl State for [u64; 8] {
-    /// Of SHA-384: FIPS 180-4, section 5.3.4.
-    const INITIAL: Self = [
-        0xcbbb_9d5d_c105_9ed8,
-        0x629a_292a_367c_d507,
-        0x9159_015a_3070_dd17,
-        0x152f_ecd8_f70e_5939,
-        0x6733_2667_ffc0_0b31,
-        0x8eb4_4a87_6858_1511,
-        0xdb0c_2e0d_64f9_8fa7,
-        0x47b5_481d_befa_4fa4,
-    ];
-    const BLOCK: usize = 128;
-    const COUNT: usize = 16;
-
-    fn compress(&mut self, blocks: &[u8]) {
-        for block in blocks.chunks_exact(Self::BLOCK) {
-            compress512(self, std::slice::from_ref(GenericArray::from_slice(block)));
-        }
-    }
-
-    /// SHA-384 leaves the last two words out.
-    fn output(&self) -> Hashed {
-        let mut bytes = [0; LONGEST];
-        for (bytes, word) in bytes.chunks_exact_mut(8).zip(self) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        Hashed { bytes, length: LONGEST }
-    }
+    debug_assert!(end + 1 + S::COUNT <= S::BLOCK, "no room for the padding");
+    bytes[end] = 0x80;
+    let bits = 8 * (S::BLOCK + length) as u64;
+    bytes[S::BLOCK - 8..].copy_from_slice(&bits.to_be_bytes());
+    block
 }
 
 #[cfg(test)]
@@ -164,20 +91,43 @@ mod tests {
     use ring::hmac;
 
     use super::*;
+    use crate::handshake::transcript::LONGEST;
+
+    /// Keys and messages, as many as the key schedule has at once; messages leave room for the
+    /// padding.
+    fn signed() -> impl Strategy<Value = [(Vec<u8>, Vec<u8>); 7]> {
+        let bytes = |most| proptest::collection::vec(any::<u8>(), 0..=most);
+        std::array::from_fn(|_| (bytes(LONGEST), bytes(55)))
+    }
+
+    fn check<S: State>(algorithm: hmac::Algorithm, signed: &[(Vec<u8>, Vec<u8>); 7]) {
+        let expected = signed.each_ref().map(|(key, message)| {
+            hmac::sign(&hmac::Key::new(algorithm, key), message).as_ref().to_vec()
+        });
+        let keys = MacKey::<S>::all(signed.each_ref().map(|(key, _)| Hashed::from(&key[..])));
+        let blocks = signed.each_ref().map(|(_, bytes)| message::<S>(&[&bytes[..]]));
+        let together = MacKey::sign_all(std::array::from_fn::<_, 7, _>(|i| (&keys[i], &blocks[i])));
+        for (i, (key, message)) in signed.iter().enumerate() {
+            let alone = MacKey::<S>::new(Hashed::from(&key[..]));
+            assert_eq!(together[i].as_ref(), expected[i]);
+            assert_eq!(alone.sign(message).as_ref(), expected[i]);
+            let [two, _] = MacKey::sign_all([(&alone, &blocks[i]), (&keys[0], &blocks[0])]);
+            assert_eq!(two.as_ref(), expected[i]);
+        }
+        // The shared secret of a hybrid group is a whole block of SHA-256.
+        let (key, long) = (&signed[0].0, [&[7; 64], &signed[0].1[..]].concat());
+        let expected = hmac::sign(&hmac::Key::new(algorithm, key), &long);
+        if long.len() % S::BLOCK + S::COUNT < S::BLOCK {
+            let alone = MacKey::<S>::new(Hashed::from(&key[..]));
+            assert_eq!(alone.sign(&long).as_ref(), expected.as_ref());
+        }
+    }
 
     proptest! {
         #[test]
-        fn another_library_signs_alike(
-            key in proptest::collection::vec(any::<u8>(), 0..=LONGEST),
-            message in proptest::collection::vec(any::<u8>(), 0..300),
-        ) {
-            for (hash, algorithm) in
-                [(PrfHash::Sha256, hmac::HMAC_SHA256), (PrfHash::Sha384, hmac::HMAC_SHA384)]
-            {
-                let expected = hmac::sign(&hmac::Key::new(algorithm, &key), &message);
-                let signed = MacKey::new(hash, &Hashed::from(&key[..])).sign(&message);
-                prop_assert_eq!(signed.as_ref(), expected.as_ref());
-            }
+        fn another_library_signs_alike(signed in signed()) {
+            check::<[u32; 8]>(hmac::HMAC_SHA256, &signed);
+            check::<[u64; 8]>(hmac::HMAC_SHA384, &signed);
         }
     }
 }

@@ -7,15 +7,14 @@ use ::tls::{Group, Suite, Version};
 
 use super::flight::{self, kind};
 use super::hello::Hello;
-use super::schedule::{self, Secret};
+use super::schedule::{Finish, Handshake, Secrets, Transcripts};
 use super::server::Accepted;
-use super::updates::Updates;
 use super::{CHANGE_CIPHER_SPEC, Offer, no_keys};
 use crate::Receive;
 use crate::handshake::refusal::Refusal;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{put_message, put_records};
-use crate::handshake::{Established, Negotiated, PostHandshake};
+use crate::handshake::{Established, Negotiated};
 use crate::record::{Opener, Sealer, content_type};
 
 /// What the server has chosen and proven so far.
@@ -23,7 +22,7 @@ pub(super) struct Protected {
     suite: &'static Suite,
     group: Group,
     transcript: Transcript,
-    secrets: schedule::Handshake,
+    secrets: Secrets,
     pub(super) opener: Opener,
     pub(super) sealer: Sealer,
     awaits: Awaits,
@@ -52,15 +51,15 @@ impl Protected {
         suite: &'static Suite,
         group: Group,
         transcript: Transcript,
-        secrets: schedule::Handshake,
+        keys: Handshake,
     ) -> Option<Self> {
         Some(Self {
             suite,
             group,
             transcript,
-            opener: Opener::new(secrets.server.protection(suite)?, 0),
-            sealer: Sealer::new(secrets.client.protection(suite)?, 0),
-            secrets,
+            opener: Opener::new(keys.server.protection()?, 0),
+            sealer: Sealer::new(keys.client.protection()?, 0),
+            secrets: keys.secrets,
             awaits: Awaits::EncryptedExtensions,
             certificate_request: None,
         })
@@ -113,14 +112,7 @@ impl Protected {
                 self.awaits = Awaits::Finished(Signed { by, scheme, is_verified });
             }
             (Awaits::Finished(_), kind::FINISHED) => {
-                let expected = self.secrets.server.finished(&self.transcript.hash());
-                if expected.as_ref() != body {
-                    return Err(Refusal::unauthentic(
-                        "a Finished that does not match the handshake",
-                    ));
-                }
-                self.transcript.add(message);
-                return self.finish(offer.receive, to_send).map(Some);
+                return self.finish(message, offer.receive, to_send).map(Some);
             }
             (_, kind) => return Err(Refusal::unexpected(format!("a message of type {kind}"))),
         }
@@ -128,43 +120,51 @@ impl Protected {
         Ok(None)
     }
 
-    /// Sends the client's Finished and derives the keys of the connection.
-    fn finish(&mut self, receive: Receive, to_send: &mut Vec<u8>) -> Result<Established, Refusal> {
-        let Awaits::Finished(signed) = &self.awaits else {
+    /// Takes the server's Finished, sends the client's, and derives the keys of the connection.
+    fn finish(
+        &mut self,
+        message: &[u8],
+        receive: Receive,
+        to_send: &mut Vec<u8>,
+    ) -> Result<Established, Refusal> {
+        let Awaits::Finished(server) = &self.awaits else {
             return Err(Refusal::internal("nothing was signed"));
         };
-        let mut transcript = self.transcript.hash();
-        let (client, server) = self.secrets.application(&transcript);
-        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
-        let mut last = Vec::with_capacity(4 + 48);
+        let signed = self.transcript.hash();
+        self.transcript.add(message);
+        let finished = self.transcript.hash();
+        let mut last = finished;
+        let mut answer = Vec::with_capacity(4 + 48);
         if let Some(context) = &self.certificate_request {
             // The answer without a certificate (RFC 8446, section 4.4.2).
             let body = [&[context.len() as u8], &context[..], &[0, 0, 0]].concat();
-            put_message(&mut last, kind::CERTIFICATE, &body);
-            self.transcript.add(&last);
-            transcript = self.transcript.hash();
+            put_message(&mut answer, kind::CERTIFICATE, &body);
+            self.transcript.add(&answer);
+            last = self.transcript.hash();
         }
-        let finished = self.secrets.client.finished(&transcript);
-        put_message(&mut last, kind::FINISHED, finished.as_ref());
-        self.sealer.seal(content_type::HANDSHAKE, &last, to_send).ok_or_else(no_keys)?;
-
-        let suite = self.suite;
-        let protection = |secret: &Secret| secret.protection(suite).ok_or_else(no_keys);
+        let transcripts = Transcripts { signed, finished, last };
+        let Finish { by_server, by_client, client, server: key, updates } =
+            self.secrets.finish(&transcripts, receive == Receive::Decrypt);
+        if by_server.as_ref() != &message[4..] {
+            return Err(Refusal::unauthentic("a Finished that does not match the handshake"));
+        }
+        put_message(&mut answer, kind::FINISHED, by_client.as_ref());
+        put_records(to_send, content_type::CHANGE_CIPHER_SPEC, [3, 3], &CHANGE_CIPHER_SPEC);
+        self.sealer.seal(content_type::HANDSHAKE, &answer, to_send).ok_or_else(no_keys)?;
         Ok(Established {
-            opener: Opener::new(protection(&server)?, 0),
-            sealer: Sealer::new(protection(&client)?, 0),
+            opener: Opener::new(key.protection().ok_or_else(no_keys)?, 0),
+            sealer: Sealer::new(client.protection().ok_or_else(no_keys)?, 0),
             negotiated: Negotiated {
                 version: Version::Tls13,
-                suite,
+                suite: self.suite,
                 group: Some(self.group),
-                signature_scheme: Some(signed.scheme),
-                certificate_key: signed.by.key,
+                signature_scheme: Some(server.scheme),
+                certificate_key: server.by.key,
                 encrypt_then_mac: false,
                 resumed: false,
             },
-            is_signature_verified: signed.is_verified,
-            post_handshake: (receive == Receive::Decrypt)
-                .then(|| Box::new(Updates { suite, client, server }) as Box<dyn PostHandshake>),
+            is_signature_verified: server.is_verified,
+            post_handshake: updates,
         })
     }
 }

@@ -7,7 +7,9 @@ use ::tls::{PrfHash, Suite};
 
 use super::flight::kind;
 use super::hello::Hello;
-use super::schedule::{self, Beginning};
+use super::schedule::Beginning;
+#[cfg(test)]
+use super::schedule::{Secrets, Transcripts};
 use crate::handshake::transcript::Transcript;
 use crate::handshake::wire::{Reader, put_message, put_records, put_vector16};
 use crate::record::{Sealer, content_type};
@@ -17,7 +19,8 @@ const SHARE: [u8; 32] = [7; 32];
 /// A server that has answered a ClientHello and sends what the caller chooses.
 pub(crate) struct Puppet {
     transcript: Transcript,
-    secrets: schedule::Handshake,
+    #[cfg(test)]
+    secrets: Secrets,
     sealer: Sealer,
     /// The bytes to send.
     pub(crate) out: Vec<u8>,
@@ -73,11 +76,17 @@ impl Puppet {
         let mut transcript = Transcript::new(PrfHash::Sha256);
         transcript.add(Reader(client_hello.get(5..)?).0);
         transcript.add(&hello);
-        let secrets = Beginning::new(PrfHash::Sha256).handshake(&SHARE, &transcript.hash());
-        let sealer = Sealer::new(secrets.server.protection(suite)?, 0);
+        let handshake = Beginning::new(suite)?.handshake(&SHARE, &transcript.hash());
+        let sealer = Sealer::new(handshake.server.protection()?, 0);
         let mut out = Vec::new();
         put_records(&mut out, content_type::HANDSHAKE, [3, 3], &hello);
-        Some(Self { transcript, secrets, sealer, out })
+        Some(Self {
+            transcript,
+            #[cfg(test)]
+            secrets: handshake.secrets,
+            sealer,
+            out,
+        })
     }
 
     /// Sends this content in its own record.
@@ -97,7 +106,9 @@ impl Puppet {
     /// The Finished message for this transcript.
     #[cfg(test)]
     pub(crate) fn finished(&self) -> Vec<u8> {
-        let content = self.secrets.server.finished(&self.transcript.hash());
+        let signed = self.transcript.hash();
+        let transcripts = Transcripts { signed, finished: signed, last: signed };
+        let content = self.secrets.finish(&transcripts, false).by_server;
         message(kind::FINISHED, content.as_ref())
     }
 }

@@ -1,31 +1,34 @@
 //! New keys on an established connection (RFC 8446, sections 4.6.3 and 7.2).
 
-use ::tls::Suite;
+use std::sync::Arc;
 
-use super::schedule::Secret;
+use super::constants::Constants;
+use super::mac::MacKey;
+use super::state::State;
 use crate::failure::Failure;
 use crate::handshake::{PostHandshake, Side};
 use crate::record::Protection;
 
-/// The secrets for application data of both sides.
-pub(super) struct Updates {
-    pub(super) suite: &'static Suite,
-    pub(super) client: Secret,
-    pub(super) server: Secret,
+/// The secrets for application data of the client and of the server.
+pub(super) struct Updates<S: State> {
+    pub(super) constants: Arc<Constants<S>>,
+    pub(super) secrets: [MacKey<S>; 2],
 }
 
-impl PostHandshake for Updates {
+impl<S: State> PostHandshake for Updates<S> {
     fn take_ticket(&mut self, _: &[u8]) -> Result<(), Failure> {
         // This client never resumes.
         Ok(())
     }
 
     fn next_protection(&mut self, side: Side) -> Option<Protection> {
+        let [client, server] = &mut self.secrets;
         let secret = match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
+            Side::Client => client,
+            Side::Server => server,
         };
-        *secret = secret.next();
-        secret.protection(self.suite)
+        let (next, key) = self.constants.next(secret);
+        *secret = next;
+        key.protection()
     }
 }

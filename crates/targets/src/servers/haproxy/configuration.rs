@@ -4,14 +4,19 @@
 //! Without `http-ignore-probes` it answers a connection without a request with an error, which is not a
 //! handshake alone.
 //!
-//! HAProxy has no directive for tickets in TLS 1.3 and for encrypt-then-MAC; OpenSSL gets these in a
-//! configuration of its own.
+//! HAProxy has no directive for tickets in TLS 1.3 and for encrypt-then-MAC, and until 2.8 none for
+//! providers; OpenSSL gets these in a configuration of its own.
+//!
+//! A paused job has a descriptor as long as its connection is there, which HAProxy counts for engines only.
+//! Without `maxconn` it allows itself all descriptors that it may have, two for each connection, so that up
+//! to a third of them can be connections with a job and one to the backend.
 
 use std::path::Path;
 
 use tls::Version;
 
 use super::PEM;
+use crate::openssl_provider::Lines;
 use crate::site::Site;
 use crate::{Settings, TargetError, openssl};
 
@@ -31,7 +36,7 @@ global
     tune.ssl.cachesize {sessions}
     tune.ssl.lifetime 3600
     log stderr format raw daemon notice
-
+{pauses}
 defaults
     mode http
     timeout connect 10s
@@ -51,6 +56,7 @@ backend objects
 ",
         threads = cpus.len(),
         cpus = list.join(" "),
+        pauses = if site.settings.target.pauses_handshakes() { "    ssl-mode-async\n" } else { "" },
         sessions = if site.settings.target.session_cache { SESSIONS } else { 0 },
         http = site.http,
         https = site.https,
@@ -77,7 +83,12 @@ fn tls(site: &Site<'_>) -> Result<String, TargetError> {
 }
 
 /// OpenSSL's configuration, in the place of the system's own.
-pub(super) fn library_configuration(settings: &Settings) -> String {
+///
+/// # Errors
+/// A provider that is not there, or whose path cannot be written.
+pub(super) fn library_configuration(site: &Site<'_>) -> Result<String, TargetError> {
+    let settings = site.settings;
+    let Lines { main, sections } = Lines::of(site)?;
     let level = if openssl::has_weak_key(settings) { 0 } else { 1 };
     let mut text = format!(
         "\
@@ -85,7 +96,7 @@ openssl_conf = toll
 
 [toll]
 ssl_conf = ssl
-
+{main}
 [ssl]
 system_default = servers
 
@@ -100,7 +111,8 @@ CipherString = DEFAULT:@SECLEVEL={level}
     if !settings.target.encrypt_then_mac {
         text.push_str("Options = -EncryptThenMac\n");
     }
-    text
+    text.push_str(&sections);
+    Ok(text)
 }
 
 fn version(version: Option<&Version>) -> String {

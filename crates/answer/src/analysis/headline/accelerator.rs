@@ -1,0 +1,194 @@
+//! Offload at a glance: what an accelerator gives, and what offload or the key costs.
+
+use std::cmp::Ordering::Equal;
+
+use offload::{Rates, Way};
+use study::{Cell, Metric};
+use targets::Target;
+use units::Quantity;
+
+use super::words::{NO_DIFFERENCE, is_shown, undecided};
+use crate::analysis::accelerator::{Cost, Of, find, nominal, way};
+use crate::analysis::compared::Compared;
+use crate::analysis::sentence::published;
+use crate::analysis::trials::CellTrials;
+use crate::figure::Figure;
+use crate::findings::Headline;
+use crate::wording::{brief, factor, list};
+
+/// Of answers that compare a server in software, or an asynchronous one, with one whose device answers at
+/// once; `trials` are those of all cells.
+pub(in crate::analysis) fn accelerator(
+    all: &[Compared<'_>],
+    trials: &[CellTrials<'_>],
+) -> Option<Headline> {
+    match all.first()?.rule.metric {
+        Metric::Rate => all.iter().find_map(|compared| gains(compared, trials)),
+        Metric::ServerCpuPerOperation => cost(all),
+        _ => None,
+    }
+}
+
+/// `With a model of a QuickAssist 8955 (40,000 RSA-2048 operations/s, a setting) one core makes 3.8x the
+/// handshakes of software; synchronous offload 2.1x at 100us and 0.40x at 1ms; a free accelerator 4.1x;
+/// offload costs 8% of a handshake.` Cells with other ways of waiting may be of any case.
+fn gains(compared: &Compared<'_>, trials: &[CellTrials<'_>]) -> Option<Headline> {
+    let (software, inline) = (find(compared, None)?, find(compared, Some(Way::Inline))?);
+    let of = |wanted| {
+        let is_it = move |other: &&CellTrials<'_>| {
+            way(other.cell) == Some(wanted) && is_alike(other.cell, software.cell)
+        };
+        trials.iter().filter(is_it)
+    };
+    let ratio = |of: &CellTrials<'_>| of.ratio(software, Metric::Rate);
+    let asynchronous = of(Way::Asynchronous).next()?;
+    let value = factor(ratio(asynchronous).filter(is_shown)?.estimate.median);
+    let who = match software.cell.target.cpus.len() {
+        1 => "one core",
+        _ => "the server",
+    };
+    let model = model(asynchronous.cell)?;
+    let mut clauses = vec![format!("With {model} {who} makes {value} the handshakes of software")];
+    let at = |of: &CellTrials<'_>| {
+        let latency = of.cell.target.accelerator_latency.exact();
+        Some(format!("{} at {latency}", in_short(&ratio(of)?)))
+    };
+    let synchronous: Vec<String> = of(Way::Synchronous).filter_map(at).collect();
+    if !synchronous.is_empty() {
+        clauses.push(format!("synchronous offload {}", list(&synchronous)));
+    }
+    clauses.extend(ratio(inline).map(|free| format!("a free accelerator {}", in_short(&free))));
+    if let Some(cost) = Cost::of_offload(asynchronous, inline) {
+        clauses.push(match is_positive(&cost) {
+            true => format!("offload costs {} of a handshake", share(&cost)),
+            false => "offload costs no significant part of a handshake".to_owned(),
+        });
+    }
+    // What was published is a sentence of its own.
+    let published = published(compared.rule, &compared.common).replacen("; ", ". ", 1);
+    Some(Headline {
+        value,
+        unit: "the handshakes, with asynchronous offload to a model".to_owned(),
+        sentence: format!("{}{published}.", clauses.join("; ")),
+        advice: None,
+    })
+}
+
+/// `Handshakes against inline offload to a model, with a latency of 100us: asynchronous 0.45x (1 connection)
+/// to 0.93x (512 connections), synchronous 0.44x (1 connection) to 0.51x (512 connections).` Of comparisons
+/// with an inline server along a key, each with the words of its value.
+pub(in crate::analysis) fn waiting(points: &[(String, &Compared<'_>)]) -> Option<Headline> {
+    let (_, first) = points.first().filter(|(_, of)| of.rule.metric == Metric::Rate)?;
+    let asynchronous = find(first, Some(Way::Asynchronous))?;
+    find(first, Some(Way::Inline))?;
+    let ratios = |wanted| {
+        let of = move |(label, compared): &(String, &Compared<'_>)| {
+            let entries = &compared.entries;
+            let entry = entries.iter().find(|of| way(of.trials.cell) == Some(wanted))?;
+            Some((label.clone(), entry.ratio.clone()?))
+        };
+        points.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let ends = |ratios: &[(String, Figure)]| {
+        let at = |(label, ratio): &(String, Figure)| format!("{} ({label})", in_short(ratio));
+        match ratios {
+            [] => None,
+            [only] => Some(at(only)),
+            [first, .., last] => Some(format!("{} to {}", at(first), at(last))),
+        }
+    };
+    let found = ratios(Way::Asynchronous);
+    let (last, ratio) = found.last()?;
+    let (value, unit) = match is_shown(ratio) {
+        true => (factor(ratio.estimate.median), "the handshakes of inline offload".to_owned()),
+        false => undecided(ratio.is_sure()),
+    };
+    let synchronous = ends(&ratios(Way::Synchronous));
+    let synchronous = synchronous.map_or_else(String::new, |ends| format!(", synchronous {ends}"));
+    Some(Headline {
+        value,
+        unit: format!("{unit}, asynchronous, {last}"),
+        sentence: format!(
+            "Handshakes against inline offload to a model, with a latency of {}: asynchronous {}{synchronous}.",
+            asynchronous.cell.target.accelerator_latency.exact(),
+            ends(&found)?,
+        ),
+        advice: None,
+    })
+}
+
+/// Whether two cells differ in nothing but the accelerator, and in how it is waited for.
+fn is_alike(one: &Cell, other: &Cell) -> bool {
+    let without = |target: &Target| {
+        let other = Target::default();
+        Target {
+            accelerator: other.accelerator,
+            offload: other.offload,
+            accelerator_rate: other.accelerator_rate,
+            accelerator_latency: other.accelerator_latency,
+            accelerator_queue: other.accelerator_queue,
+            accelerator_count: other.accelerator_count,
+            ..target.clone()
+        }
+    };
+    one.load == other.load && without(&one.target) == without(&other.target)
+}
+
+/// `a model of a QuickAssist 8955 (40,000 RSA-2048 operations/s, a setting)`
+fn model(cell: &Cell) -> Option<String> {
+    let (device, key) = (cell.target.accelerator()?, cell.target.certificate_key);
+    let is_as_the_card =
+        device.rates.of(key) == Rates::default().of(key) && device.engines.get() == 1;
+    let what = if is_as_the_card { "a QuickAssist 8955" } else { "an accelerator" };
+    Some(format!("a model of {what} ({}, a setting)", nominal(cell)?))
+}
+
+fn in_short(ratio: &Figure) -> String {
+    match is_shown(ratio) {
+        true => factor(ratio.estimate.median),
+        false => NO_DIFFERENCE.to_owned(),
+    }
+}
+
+/// `Offload to a model costs 12.1 µs of the server's CPU per handshake, 8% of the inline one (64
+/// connections).` Where the server was busiest: one that waits also wakes up.
+fn cost(all: &[Compared<'_>]) -> Option<Headline> {
+    let costs = all.iter().flat_map(|of| Cost::all(of).into_iter().map(move |cost| (of, cost)));
+    let busy =
+        |cost: &Cost<'_>| cost.trials.figure(Metric::ServerBusy).map(|of| of.estimate.median);
+    let busiest = costs.max_by(|(_, a), (_, b)| busy(a).partial_cmp(&busy(b)).unwrap_or(Equal));
+    let (compared, cost) = busiest?;
+    let what = match cost.of {
+        Of::Offload => {
+            let latency = cost.trials.cell.target.accelerator_latency.exact();
+            format!("Offload to a model with a latency of {latency}")
+        }
+        Of::Key => "The private key".to_owned(),
+    };
+    let common = compared.common.iter().map(|(key, value)| compared.label(key, value));
+    let common = common.collect::<Vec<_>>().join(", ");
+    let common = if common.is_empty() { common } else { format!(" ({common})") };
+    let per = format!("the server's CPU per {}", compared.one().trim_start_matches("a "));
+    let (value, unit, costs) = match is_positive(&cost) {
+        true => {
+            let ns = brief(Quantity::Nanos, cost.ns.estimate.median);
+            let costs = format!("{ns} of {per}, {} of {}", share(&cost), cost.of.whole());
+            (ns, format!("of {per}"), costs)
+        }
+        false => {
+            let (value, unit) = undecided(cost.share.is_sure());
+            let part = if cost.share.is_sure() { "no significant" } else { "an unknown" };
+            (value, unit, format!("{part} part of {per}"))
+        }
+    };
+    let sentence = format!("{what} costs {costs}{common}.");
+    Some(Headline { value, unit, sentence, advice: None })
+}
+
+fn is_positive(cost: &Cost<'_>) -> bool {
+    cost.share.is_sure() && cost.share.is_above(0.0)
+}
+
+fn share(cost: &Cost<'_>) -> String {
+    brief(Quantity::Share, cost.share.estimate.median)
+}

@@ -1,0 +1,30 @@
+//! How many cores a device is worth, at a glance.
+
+use crate::analysis::compared::Compared;
+use crate::analysis::cores_of_device::{brief, cores, published};
+use crate::findings::Headline;
+use crate::wording::list;
+
+/// `12 cores of this machine send what Intel (2015) had as 50 Gb/s of AES-128 (nominal), with
+/// AES-128-CBC-SHA; 5.1 with AES-128-GCM.` Where a rule has such a figure.
+pub(in crate::analysis) fn cores_of_device(all: &[Compared<'_>]) -> Option<Headline> {
+    let compared = all.first()?;
+    let published = published(compared)?;
+    let cores = cores(compared, published);
+    let (first, count) = cores.first()?;
+    let value = brief(count);
+    let others = cores.iter().skip(1);
+    let others: Vec<String> =
+        others.map(|(entry, cores)| format!("{} {}", brief(cores), compared.with(entry))).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", list(&others)) };
+    let with = compared.with(first);
+    Some(Headline {
+        sentence: format!(
+            "{value} cores like this one send {with} what a device does nominally: {} had {}{others}.",
+            published.who, published.says
+        ),
+        unit: format!("cores send what a device does nominally, {with}"),
+        value,
+        advice: None,
+    })
+}

@@ -1,0 +1,36 @@
+//! What could take private-key operations from the processor's usual instructions.
+
+use super::{Fix, Item, Root};
+use crate::machine::{Accelerators, QuickAssist};
+
+const NAME: &str = "accelerators";
+
+pub(super) fn item(root: &Root) -> Item {
+    let Accelerators { quickassist, ifma } = Accelerators::read(root);
+    let ifma = ifma.known().cloned().unwrap_or_default();
+    let ifma = (!ifma.is_empty()).then(|| format!("IFMA ({})", ifma.join(", ")));
+    let words = |device: &QuickAssist| {
+        let function = if device.is_virtual_function { ", a virtual function" } else { "" };
+        let driver = device.driver.as_deref().unwrap_or("no driver");
+        format!(
+            "QuickAssist {} {} at {}{function} ({driver})",
+            device.family, device.pci_id, device.slot
+        )
+    };
+    let seen: Vec<String> = quickassist.iter().map(words).chain(ifma).collect();
+    if seen.is_empty() {
+        return Item::not_available(NAME, "no QuickAssist device on the PCI bus, and no IFMA");
+    }
+    let seen = seen.join("; ");
+    // Virtual functions without a driver are for guests.
+    let idle = quickassist.iter().find(|one| one.driver.is_none() && !one.is_virtual_function);
+    match idle {
+        None => Item::ok(NAME, seen),
+        Some(device) => Item::warning(
+            NAME,
+            seen,
+            "no program can use a QuickAssist device without its driver",
+            Fix::Command(format!("modprobe {}", device.module())),
+        ),
+    }
+}

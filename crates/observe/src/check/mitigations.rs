@@ -1,0 +1,46 @@
+//! Some mitigations of the processor's vulnerabilities work at each system call, which then costs
+//! several times as much.
+
+use super::{Fix, Item, Root};
+use crate::Fact;
+use crate::machine::{Mitigation, mitigations};
+
+const NAME: &str = "mitigations";
+
+pub(super) fn item(root: &Root) -> Item {
+    let all = match mitigations(root) {
+        Fact::Known(all) => all,
+        Fact::Unknown { not_available_here } => {
+            return Item::not_available(NAME, not_available_here);
+        }
+    };
+    let vulnerable: Vec<&str> = all
+        .iter()
+        .filter(|one| one.status.starts_with("Vulnerable"))
+        .map(|one| one.vulnerability.as_str())
+        .collect();
+    let costly: Vec<String> =
+        all.iter().filter(|one| one.is_at_each_system_call()).map(in_words).collect();
+    let vulnerable = match vulnerable.is_empty() {
+        true => String::new(),
+        false => format!("; vulnerable: {}", vulnerable.join(", ")),
+    };
+    match costly.is_empty() {
+        true => Item::ok(NAME, format!("none works at each system call{vulnerable}")),
+        false => Item::warning(
+            NAME,
+            format!("at each system call: {}{vulnerable}", costly.join(", ")),
+            "system calls cost several times as much as on a processor that needs none of these, \
+             most where objects are small",
+            Fix::Advice(
+                "compare with machines that have the same mitigations; they stay on where others \
+                 can run code"
+                    .to_owned(),
+            ),
+        ),
+    }
+}
+
+fn in_words(Mitigation { vulnerability, status }: &Mitigation) -> String {
+    format!("{vulnerability} ({})", status.trim_start_matches("Mitigation: "))
+}

@@ -1,0 +1,125 @@
+//! What the network's settings do to a load. Files and values are those of the kernel's documentation:
+//! Documentation/networking/ip-sysctl.rst, Documentation/admin-guide/sysctl/net.rst, tcp(7),
+//! Documentation/ABI/testing/sysfs-class-net, Documentation/core-api/irq/irq-affinity.rst.
+
+use super::*;
+
+fn judged(settings: &[(&str, &str)], name: &str) -> Item {
+    let tree = Tree::of(SMALL_VM);
+    let measured = measured(&tree);
+    for (file, value) in settings {
+        tree.set(file, value);
+    }
+    item(&tree, &measured, name)
+}
+
+#[test]
+fn windows_are_scaled_or_small() {
+    const FILE: &str = "/proc/sys/net/ipv4/tcp_window_scaling";
+    assert_eq!(judged(&[(FILE, "1")], "window-scaling").judgement, Judgement::Ok);
+    let off = judged(&[(FILE, "0")], "window-scaling");
+    assert!(matches!(off.judgement, Judgement::Bad(_)), "{off:?}");
+    assert_eq!(settings(&off), [format!("{FILE}=1")]);
+}
+
+#[test]
+fn memory_of_tcp_is_a_share_of_all() {
+    const FILE: &str = "/proc/sys/net/ipv4/tcp_mem";
+    let gib = (1 << 30) / rustix::param::page_size();
+    let memory = ("/proc/meminfo", "MemTotal:       33554432 kB\nMemFree: 1 kB");
+    let netstat = |pressures| format!("TcpExt: TCPMemoryPressures TW\nTcpExt: {pressures} 9");
+    let with = |pages: &str, pressures| {
+        let counters = netstat(pressures);
+        judged(&[(FILE, pages), memory, ("/proc/net/netstat", &counters)], "tcp-memory")
+    };
+    let usual = with(&format!("{gib} {} {}", 2 * gib, 3 * gib), 0);
+    assert_eq!(usual.judgement, Judgement::Ok);
+    let seen = "pressure from 2.0 GiB and at most 3.0 GiB of 32.0 GiB; under pressure 0 times";
+    assert_eq!(usual.seen, seen);
+    let pressed = with(&format!("{gib} {} {}", 2 * gib, 3 * gib), 1234);
+    assert!(pressed.seen.ends_with("under pressure 1,234 times"), "{}", pressed.seen);
+    assert!(matches!(pressed.judgement, Judgement::Warning(_)) && pressed.changes().is_empty());
+    let small = with(&format!("{} {} {gib}", gib / 4, gib / 2), 0);
+    let wanted = format!("{FILE}={} {} {}", gib * 3 / 2, 2 * gib, 3 * gib);
+    assert_eq!(settings(&small), [wanted]);
+}
+
+#[test]
+fn queues_that_interrupt_one_cpu_are_named() {
+    let tree = Tree::of(SMALL_VM);
+    let measured = measured(&tree);
+    let eth0 = "/sys/class/net/eth0";
+    for (file, value) in [
+        ("operstate", "up"),
+        ("speed", "100000"),
+        ("mtu", "9000"),
+        ("queues/rx-0/rps_cpus", "0"),
+        ("queues/rx-1/rps_cpus", "0"),
+        ("queues/tx-0/xps_cpus", "0"),
+        ("device/msi_irqs/41", "msix"),
+        ("device/msi_irqs/42", "msix"),
+    ] {
+        tree.set(&format!("{eth0}/{file}"), value);
+    }
+    tree.set("/sys/class/net/lo/operstate", "unknown");
+    tree.set("/proc/irq/41/smp_affinity_list", "0-1");
+    tree.set("/proc/irq/41/effective_affinity_list", "0");
+    tree.set("/proc/irq/42/effective_affinity_list", "1");
+    let words = "eth0: 100.00 Gb/s, MTU 9000, queues: 2 to receive, 1 to send; interrupts on CPUs";
+    assert_ok(&tree, &measured, "links", &format!("{words} 0,1"));
+    tree.set("/proc/irq/42/effective_affinity_list", "0");
+    assert_warning(&tree, &measured, "links", &format!("{words} 0"));
+    // A virtual interface knows no speed and has no interrupts.
+    tree.remove("sys/class/net/eth0/device");
+    tree.set(&format!("{eth0}/speed"), "-1");
+    let seen = "eth0: speed not known, MTU 9000, queues: 2 to receive, 1 to send";
+    assert_ok(&tree, &measured, "links", seen);
+    tree.set(&format!("{eth0}/operstate"), "down");
+    assert_not_available(&tree, &measured, "links", "no interface but loopback is up");
+}
+
+#[test]
+fn time_wait_has_room_and_ends() {
+    const BUCKETS: &str = "/proc/sys/net/ipv4/tcp_max_tw_buckets";
+    const TIMEOUT: &str = "/proc/sys/net/ipv4/tcp_fin_timeout";
+    let usual = judged(&[(BUCKETS, "65536"), (TIMEOUT, "60")], "time-wait");
+    assert_eq!(usual.judgement, Judgement::Ok);
+    let seen = "1,118 waiting now, at most 65,536 are kept; FIN_WAIT_2 lasts 60 s";
+    assert!(usual.seen.ends_with(seen), "{}", usual.seen);
+    let few = judged(&[(BUCKETS, "5000"), (TIMEOUT, "15")], "time-wait");
+    assert_eq!(settings(&few), [format!("{BUCKETS}=262144")]);
+    let long = judged(&[(BUCKETS, "65536"), (TIMEOUT, "120")], "time-wait");
+    assert_eq!(settings(&long), [format!("{TIMEOUT}=60")]);
+    let reuse = ("/proc/sys/net/ipv4/tcp_tw_reuse", "0");
+    let both = judged(&[(BUCKETS, "5000"), reuse], "time-wait");
+    assert_eq!(settings(&both), [format!("{}=1", reuse.0), format!("{BUCKETS}=262144")]);
+}
+
+#[test]
+fn packets_wait_for_a_cpu_in_a_queue_of_their_own() {
+    const FILE: &str = "/proc/sys/net/core/netdev_max_backlog";
+    let usual = judged(&[(FILE, "1000")], "backlog");
+    assert_eq!(usual.judgement, Judgement::Ok);
+    assert!(usual.seen.ends_with(", netdev_max_backlog 1,000"), "{}", usual.seen);
+    assert_eq!(settings(&judged(&[(FILE, "300")], "backlog")), [format!("{FILE}=4096")]);
+}
+
+#[test]
+fn buffers_are_looked_at_in_all_their_sizes() {
+    let core = "/proc/sys/net/core";
+    let files = ["rmem_max", "wmem_max", "rmem_default", "wmem_default"];
+    let files = files.map(|name| format!("{core}/{name}"));
+    let values = ["4194304", "2097152", "212992", "106496"];
+    let sizes: Vec<(&str, &str)> = files.iter().map(String::as_str).zip(values).collect();
+    let shown = judged(&sizes, "buffers");
+    assert_eq!(shown.judgement, Judgement::Ok);
+    let seen = "; a program may ask for 4MiB and 2MiB ([rw]mem_max); other protocols have 208KiB \
+                and 104KiB ([rw]mem_default), which TCP ignores";
+    assert!(shown.seen.ends_with(seen), "{}", shown.seen);
+
+    const RECEIVE: &str = "/proc/sys/net/ipv4/tcp_rmem";
+    const SEND: &str = "/proc/sys/net/ipv4/tcp_wmem";
+    let slow = judged(&[(RECEIVE, "4096 8192 33554432"), (SEND, "4096 4096 65536")], "buffers");
+    let wanted = [format!("{RECEIVE}=4096 131072 33554432"), format!("{SEND}=4096 16384 16777216")];
+    assert_eq!(settings(&slow), wanted);
+}

@@ -1,0 +1,100 @@
+//! The descriptor by which a server waits for a paused job (ASYNC_WAIT_CTX_new(3)): a timer that is set to
+//! when the answer is due, as a card's interrupt comes when it has one.
+//!
+//! Each connection has one, from its first paused job to its end; OpenSSL keeps it.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use super::sys::{self, WaitContext};
+use super::{guarded, job};
+use crate::{Accelerator, Ticket};
+
+/// The least time that a timer is set to. A device that is late is looked at so often.
+const LEAST: Duration = Duration::from_micros(10);
+
+pub(super) struct Alarm {
+    timer: OwnedFd,
+    /// The operation for which the connection's job is paused.
+    paused: Cell<Option<Ticket>>,
+}
+
+impl Alarm {
+    /// That of the connection whose job the caller is in; `None` where there is no descriptor for it. A new
+    /// one is for a pause that follows at once: HAProxy learns of it by that, and fails where the
+    /// connection ends with one that it does not know.
+    pub(super) fn of_job<'a>() -> Option<&'a Self> {
+        if let Some(alarm) = Self::known() {
+            return Some(alarm);
+        }
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
+        let descriptor = timer.as_raw_fd();
+        let alarm = Box::into_raw(Box::new(Self { timer, paused: Cell::new(None) }));
+        // SAFETY: the caller is in a job, which has a context; that keeps the alarm from here on, unless it
+        // fails.
+        unsafe {
+            let context = sys::ASYNC_get_wait_ctx(sys::ASYNC_get_current_job());
+            if sys::ASYNC_WAIT_CTX_set_wait_fd(context, key(), descriptor, alarm.cast(), end) != 1 {
+                drop(Box::from_raw(alarm));
+                return None;
+            }
+            alarm.as_ref()
+        }
+    }
+
+    /// The one that the connection has.
+    fn known<'a>() -> Option<&'a Self> {
+        let (mut descriptor, mut data) = (0, std::ptr::null_mut());
+        // SAFETY: the caller is in a job, which has a context. What that keeps under this key is an alarm,
+        // which goes with the context; that is there until the job is over.
+        unsafe {
+            let context = sys::ASYNC_get_wait_ctx(sys::ASYNC_get_current_job());
+            let is_there =
+                sys::ASYNC_WAIT_CTX_get_fd(context, key(), &mut descriptor, &mut data) == 1;
+            if is_there { data.cast::<Self>().as_ref() } else { None }
+        }
+    }
+
+    /// Pauses the job that the caller is in until the answer is due.
+    pub(super) fn pause(&self, ticket: Ticket, left: Duration) {
+        let left = left.max(LEAST);
+        let value =
+            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+        self.paused.set(Some(ticket));
+        // It fails for no timer that is open and no time that is one.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once);
+        job::pause_for_event();
+    }
+
+    /// The operation for which the job was paused is over.
+    pub(super) fn end_of_operation() {
+        if let Some(alarm) = Self::known() {
+            alarm.paused.set(None);
+        }
+    }
+}
+
+/// What OpenSSL keeps an alarm under: an address that nobody else has.
+fn key() -> *const c_void {
+    static KEY: u8 = 0;
+    (&raw const KEY).cast()
+}
+
+/// The connection ends. A server may free one whose job is paused, which nobody starts again then.
+unsafe extern "C" fn end(_: *mut WaitContext, _: *const c_void, _: c_int, alarm: *mut c_void) {
+    guarded(|| {
+        // SAFETY: OpenSSL gives back what it was given, once.
+        let alarm = unsafe { Box::from_raw(alarm.cast::<Alarm>()) };
+        Accelerator::get()?.abandon(alarm.paused.get()?);
+        Some(())
+    });
+}

@@ -1,0 +1,73 @@
+//! Profiles of the cells: shares by class, the trials that they were sampled in, and their stacks.
+
+use answer::analysis::Cycles;
+use journal::{Role, TrialLine};
+use profile::{Class, Event, Profile};
+
+use super::{Fabricated, HOSTILE};
+
+/// In thousandths; each is a stack of its own.
+const CLASSES: [(Class, u64); 12] = [
+    (Class::SymmetricCrypto, 380),
+    (Class::Hashing, 14),
+    (Class::TlsLibrary, 26),
+    (Class::HttpServer, 60),
+    (Class::SystemCallEntry, 30),
+    (Class::Copies, 210),
+    (Class::TcpIp, 120),
+    (Class::SoftirqAndDriver, 30),
+    (Class::Loopback, 70),
+    (Class::PageCache, 16),
+    (Class::MemoryManagement, 24),
+    (Class::Scheduler, 20),
+];
+
+pub const SAMPLES: u64 = 10_000;
+
+/// The cells of a run with a profile each.
+pub fn sampled(mut run: Fabricated) -> Fabricated {
+    let shares = || CLASSES.map(|(class, share)| (class, share as f64 / 1e3));
+    for cell in &mut run.analysis.cells {
+        let spread = |whole: f64| {
+            shares().map(|(class, share)| (class, share * whole)).into_iter().collect()
+        };
+        let has_bodies = cell.case == "objects";
+        cell.cycles = Some(Cycles {
+            event: Event::CpuClock,
+            samples: SAMPLES,
+            shares: spread(1.0),
+            ns_per_operation: spread(610_000.0),
+            ns_per_byte: if has_bodies { spread(0.9) } else { Default::default() },
+            kernel_threads: [("ksoftirqd".to_owned(), 0.04)].into(),
+            doubts: Vec::new(),
+            lacks_frame_pointers: false,
+        });
+        let mut stacks: String = CLASSES
+            .iter()
+            .map(|(class, share)| format!("nginx;main;work;{} {}\n", class.words(), share * 10))
+            .collect();
+        stacks = stacks.replacen("main", HOSTILE, 1);
+        run.stacks.push((cell.cell.clone(), stacks));
+        let measured = run.lines.iter().find(|trial| trial.place.cell == cell.cell).unwrap();
+        run.lines.push(in_trial(measured));
+    }
+    run
+}
+
+/// A trial of the same cell, with its samples.
+fn in_trial(measured: &TrialLine) -> TrialLine {
+    let mut trial = measured.clone();
+    (trial.place.role, trial.place.order) = (Role::Profile, trial.place.order + 1_000);
+    trial.line.valid = true;
+    trial.line.profile = Some(Profile {
+        event: Event::CpuClock,
+        frequency_hz: profile::FREQUENCY,
+        server: CLASSES.map(|(class, share)| (class, share * 10)).into(),
+        kernel_threads: [("ksoftirqd".to_owned(), 400)].into(),
+        idle: 0,
+        foreign: 0,
+        lost: 0,
+        lacks_frame_pointers: false,
+    });
+    trial
+}

@@ -1,0 +1,241 @@
+//! The OpenSSL provider that has a server's private keys, in the words of openssl.cnf (config(5)), for
+//! servers that read that. toll's own is a shared library that lies with toll.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use offload::{Counts, CountsFile, Kind};
+
+use crate::program::Binary;
+use crate::site::Site;
+use crate::{Running, Settings, TargetError};
+
+/// The variable that names OpenSSL's configuration.
+pub(crate) const OPENSSL_CONF: &str = "OPENSSL_CONF";
+/// The file of toll's own provider.
+const LIBRARY: &str = "libtoll_offload.so";
+/// The file of what that counts, in the folder of a server's logs.
+const COUNTS: &str = "accelerator.counts";
+
+/// How long the operations of a load may take to end after it.
+const SETTLED_WITHIN: Duration = Duration::from_secs(1);
+/// Between two looks.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// What a configuration of OpenSSL has for a provider.
+#[derive(Default)]
+pub(crate) struct Lines {
+    /// The lines of its main section.
+    pub(crate) main: &'static str,
+    /// The sections that these name.
+    pub(crate) sections: String,
+}
+
+impl Lines {
+    /// Those of a server; empty where its private keys are used on the CPU.
+    ///
+    /// # Errors
+    /// toll's provider is not there, or lies at a path that cannot be written.
+    pub(crate) fn of(site: &Site<'_>) -> Result<Self, TargetError> {
+        let target = &site.settings.target;
+        let (name, settings) = match &target.provider {
+            Some(provider) => (provider.name(), module(provider.path())?),
+            None if target.accelerator != Kind::None => (offload::NAME, own_settings(site)?),
+            None => return Ok(Self::default()),
+        };
+        let main = "providers = providers\nalg_section = algorithms\n";
+        // The first one that is named keeps the default one from being there by itself.
+        let sections = format!(
+            "
+[providers]
+default = default_provider
+{name} = key_provider
+
+[default_provider]
+activate = 1
+
+[key_provider]
+{settings}activate = 1
+
+[algorithms]
+default_properties = ?provider={name}
+"
+        );
+        Ok(Self { main, sections })
+    }
+}
+
+/// Whether the private keys of a server are not used on its CPU.
+pub(crate) fn is_wanted(settings: &Settings) -> bool {
+    settings.target.accelerator != Kind::None || settings.target.provider.is_some()
+}
+
+/// Refuses a server whose provider is not there.
+///
+/// # Errors
+/// Which file is missing, and what makes it.
+pub(crate) fn check(settings: &Settings) -> Result<(), TargetError> {
+    match &settings.target.provider {
+        Some(provider) => provider.check().map_err(TargetError::Settings),
+        None if settings.target.accelerator != Kind::None => find(settings).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Makes the file of counts of a server that is about to start.
+pub(crate) fn prepare(site: &Site<'_>) -> Result<(), TargetError> {
+    if site.settings.target.accelerator == Kind::None {
+        return Ok(());
+    }
+    let path = site.logs.join(COUNTS);
+    CountsFile::create(&path).map_err(TargetError::file(&path))
+}
+
+/// What toll's provider counted in a server, when no operation is under way any more or a second has
+/// passed; the largest number of operations at once begins anew.
+pub(crate) fn counts(server: &Running) -> Result<Option<Counts>, TargetError> {
+    let path = server.logs().join(COUNTS);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let deadline = Instant::now() + SETTLED_WITHIN;
+    loop {
+        let counts = CountsFile::read(&path).map_err(TargetError::file(&path))?;
+        if counts.in_flight() == 0 || Instant::now() >= deadline {
+            CountsFile::forget_most(&path).map_err(TargetError::file(&path))?;
+            return Ok(Some(counts));
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+fn own_settings(site: &Site<'_>) -> Result<String, TargetError> {
+    let target = &site.settings.target;
+    let counts = site.logs.join(COUNTS);
+    Ok(format!(
+        "{module}\
+         offload = {way}\n\
+         accelerator-rate = {rates}\n\
+         accelerator-latency = {latency}\n\
+         accelerator-queue = {queue}\n\
+         accelerator-count = {engines}\n\
+         counters = {counts}\n",
+        module = module(&find(site.settings)?)?,
+        way = target.offload,
+        rates = target.accelerator_rate,
+        latency = target.accelerator_latency.exact(),
+        queue = target.accelerator_queue,
+        engines = target.accelerator_count,
+        counts = quoted(&counts)?,
+    ))
+}
+
+fn module(path: &Path) -> Result<String, TargetError> {
+    Ok(format!("module = {}\n", quoted(path)?))
+}
+
+/// toll's own provider: where cargo has it, beside toll, or where packages put it.
+fn find(settings: &Settings) -> Result<PathBuf, TargetError> {
+    let toll = Binary::Toll.find(settings)?;
+    let beside = toll.parent().unwrap_or(Path::new("/"));
+    let folders = ["deps", ".", "../lib/toll"].map(|folder| beside.join(folder));
+    let found = folders.iter().map(|folder| folder.join(LIBRARY)).find(|path| path.is_file());
+    found.ok_or_else(|| TargetError::NotBuilt {
+        what: "toll's OpenSSL provider",
+        looked: format!("{LIBRARY} beside {} and in ../lib/toll", toll.display()),
+        command: "cargo build --package offload-provider",
+    })
+}
+
+/// A path as a value of OpenSSL's configuration.
+fn quoted(path: &Path) -> Result<String, TargetError> {
+    let text = path.to_str().filter(|text| !text.contains('\n'));
+    let text = text.ok_or_else(|| TargetError::path("OpenSSL", path, "line breaks"))?;
+    let special = |c: char| "\\\"'`$#".contains(c);
+    let quote = |c| [special(c).then_some('\\'), Some(c)].into_iter().flatten();
+    Ok(text.chars().flat_map(quote).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Target;
+    use crate::site::tests::site;
+
+    fn lines(target: Target) -> Result<Lines, TargetError> {
+        let settings = Settings::of(target);
+        Lines::of(&site("/f", &settings))
+    }
+
+    #[test]
+    fn a_server_whose_keys_are_on_the_cpu_has_no_provider() {
+        let lines = lines(Target::default()).unwrap();
+        assert_eq!((lines.main, lines.sections.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn a_provider_of_the_users_own_is_preferred_by_its_name() {
+        let provider = "qat=/a b/$q'1#.so".parse().ok();
+        let lines = lines(Target { provider, ..Target::default() }).unwrap();
+        assert_eq!(
+            lines.sections,
+            "
+[providers]
+default = default_provider
+qat = key_provider
+
+[default_provider]
+activate = 1
+
+[key_provider]
+module = /a b/\\$q\\'1\\#.so
+activate = 1
+
+[algorithms]
+default_properties = ?provider=qat
+"
+        );
+        assert!(quoted(Path::new("/a\nb")).is_err());
+    }
+
+    #[test]
+    fn toll_s_own_provider_lies_with_toll() {
+        let folder = tempfile::tempdir().unwrap();
+        let toll = folder.path().join("bin/toll");
+        let accelerator = Target { accelerator: Kind::Model, ..Target::default() };
+        let settings = Settings { toll: Some(toll), ..Settings::of(accelerator) };
+        let missing = check(&settings).unwrap_err();
+        assert!(matches!(missing, TargetError::NotBuilt { .. }));
+        let why = missing.to_string();
+        assert!(why.contains("; run cargo build --package offload-provider, or"), "{why}");
+        let library = folder.path().join("lib/toll").join(LIBRARY);
+        for path in [folder.path().join("bin"), folder.path().join("lib/toll")] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        std::fs::write(&library, "").unwrap();
+        check(&settings).unwrap();
+        let text = Lines::of(&site("/f", &settings)).unwrap().sections;
+        for line in [
+            "toll = key_provider",
+            "/bin/../lib/toll/libtoll_offload.so",
+            "offload = asynchronous",
+            "accelerator-rate = rsa:2048 40000/s, rsa:4096 4130/s",
+            "accelerator-latency = 100us",
+            "accelerator-queue = 256",
+            "accelerator-count = 1",
+            "counters = /l/accelerator.counts",
+            "default_properties = ?provider=toll",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_provider_that_is_not_there_is_named() {
+        let provider = "qat=/nowhere/qat.so".parse().ok();
+        let settings = Settings::of(Target { provider, ..Target::default() });
+        let why = check(&settings).unwrap_err().to_string();
+        assert!(why.contains("no file /nowhere/qat.so"), "{why}");
+    }
+}
